@@ -4,7 +4,10 @@ import { configDefaults, defineConfig } from "vitest/config";
 const source = (path: string) => fileURLToPath(new URL(`./src/${path}`, import.meta.url));
 
 const folders = "{src,test,examples,bench}";
-/** Tests that take long, most of them because they start, kill or trace many processes: `npm run test:long`. */
+/**
+ * Tests that take long, most of them because they start, kill or trace many processes. Run them
+ * with `npm run test:long`.
+ */
 const long = `${folders}/**/*.long.test.ts`;
 
 export default defineConfig(({ mode }) => ({
@@ -18,18 +21,20 @@ export default defineConfig(({ mode }) => ({
     ],
   },
   test: {
-    // Many tests wait, for a disk or another process: two at a time use a machine of two cores better than one.
+    // Two test files at a time, because many tests wait for a disk or another process.
     maxWorkers: 2,
-    // No test changes what another shares, and to load the library anew for each file is a fifth of the time.
+    // Test files share one copy of the library. Loading it for each file would take a fifth of the
+    // time, and no test changes state that other tests use.
     isolate: false,
     pool: "forks",
     include: mode === "long" ? [long] : [`${folders}/**/*.test.ts`],
     exclude: [...configDefaults.exclude, ...(mode === "test" ? [long] : [])],
-    // Nothing here asks whether this machine is one of Google's: no test may reach beyond loopback.
+    // Keeps Google's library from asking the network whether this is one of Google's machines. No
+    // test may send requests beyond loopback.
     env: { METADATA_SERVER_DETECTION: "none" },
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // What is looked at again may be shown by another process, on a machine however busy.
+    // A polled condition may depend on another process, and the machine may be busy.
     expect: { poll: { timeout: 60_000 } },
     typecheck: {
       enabled: mode !== "long",

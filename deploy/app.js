@@ -1,4 +1,5 @@
-// A small application to try a cluster with: counts the words of each document, and the documents of each length.
+// A small application for trying a cluster. Counts the words of each document, and the documents
+// with each number of words.
 import { int, observer, table, text } from "percolatordb";
 
 const documents = table("documents", { contents: text(), words: int() });

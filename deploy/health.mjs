@@ -1,6 +1,7 @@
-// Asks a coordinator for its health by gRPC's own protocol, for probes that cannot speak TLS:
+// Checks a coordinator with gRPC's health checking protocol, for probes that cannot use TLS:
 //   node health.mjs HOST:PORT [--tls-ca FILE] [--tls-name NAME] [--service NAME] [--timeout MS]
-// Without --service: whether it serves, be it leader or standby. Exit code 0 for serving, 1 for anything else, 2 for wrong usage.
+// Without --service, a coordinator counts as serving both as the leader and as a standby.
+// Exit code: 0 if the coordinator serves, 2 for wrong usage, 1 for anything else.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { parseArgs } from "node:util";
@@ -25,7 +26,7 @@ if (address === undefined || positionals.length > 1 || !(timeoutMs > 0)) {
   process.exit(2);
 }
 
-// The one that the package itself uses, wherever it is installed.
+// Loads the copy of @grpc/grpc-js that percolatordb itself uses.
 const { Client, credentials } = createRequire(createRequire(import.meta.url).resolve("percolatordb"))(
   "@grpc/grpc-js",
 );
@@ -34,11 +35,13 @@ const name = values["tls-name"];
 const client = new Client(
   address,
   ca === undefined ? credentials.createInsecure() : credentials.createSsl(readFileSync(ca)),
-  // The certificate names the address by which clients come, not the one that a probe uses.
+  // A probe may use another address than clients do. The certificate is checked for the clients'
+  // name.
   name === undefined ? {} : { "grpc.ssl_target_name_override": name, "grpc.default_authority": name },
 );
 
-// Two messages of one field each: a name of less than 128 bytes, and a number of less than 128.
+// The request has one field, a name of less than 128 bytes. The answer has one field, a number
+// below 128.
 const encode = (service) => {
   const bytes = Buffer.from(service);
   return bytes.length === 0 ? Buffer.alloc(0) : Buffer.concat([Buffer.of(0x0a, bytes.length), bytes]);
@@ -59,7 +62,7 @@ client.makeUnaryRequest(
         error === null ? `${address} does not serve (status ${status})` : `${address}: ${error.message}`,
       );
     }
-    // A handshake with a coordinator that is stopped never ends, and would keep this process.
+    // If the coordinator is paused, the TLS handshake never ends and would keep this process alive.
     process.exit(isServing ? 0 : 1);
   },
 );

@@ -15,7 +15,7 @@ import pages from "./pages/app.js";
 import { differences as differencesOfPages } from "./pages/batch.js";
 import { makeSite } from "./pages/site.js";
 
-/** The examples' own commands, and a worker of the command line in their place. */
+/** Runs the examples' own commands, and `percolator worker` with their application modules. */
 
 async function run(script: string, ...args: string[]): Promise<string> {
   const process = new ProgramProcess(script, args);
@@ -25,7 +25,7 @@ async function run(script: string, ...args: string[]): Promise<string> {
 }
 
 describe("the command of", () => {
-  test("bank shows its three scenes, and goes on in a folder", async () => {
+  test("bank shows its three scenes, and continues in a folder", async () => {
     const folder = await temporaryFolder();
     try {
       for (let time = 0; time < 2; time++) {
@@ -41,13 +41,13 @@ describe("the command of", () => {
     }
   });
 
-  test("pages renders what each edit asks for", async () => {
+  test("pages renders what each edit requires", async () => {
     const said = await run("examples/pages/main.ts");
     const rendered = [...said.matchAll(/^(?:an?|one|what|the) .*? {2,}(\d+) +\d+ +\d+$/gm)];
     expect(rendered.map(([, count]) => Number(count))).toEqual([1, 125, 1, 500, 500, 501, 500, 0, 1]);
   });
 
-  test("embeddings embeds what each change asks for, and answers", async () => {
+  test("embeddings embeds what each change requires, and answers", async () => {
     const folder = await temporaryFolder();
     try {
       const text = Array.from(
@@ -71,7 +71,7 @@ interface Example {
   readonly name: string;
   readonly app: { readonly tables: readonly AnyTable[]; readonly observers: readonly Observer[] };
   readonly load: (db: Database) => Promise<unknown>;
-  /** What does not agree with the batch twin. */
+  /** Returns the differences from the batch twin. */
   readonly problems: (view: Snapshot) => Promise<readonly string[]>;
 }
 
@@ -91,7 +91,7 @@ const examples: readonly Example[] = [
   },
 ];
 
-test.each(examples)("percolator worker LOCATION examples/$name/app.ts does what is due", async (example) => {
+test.each(examples)("percolator worker LOCATION examples/$name/app.ts does all due work", async (example) => {
   const folder = await temporaryFolder();
   const location = join(folder.path, "data");
   try {

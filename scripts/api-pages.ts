@@ -10,20 +10,21 @@ import {
 import type { PluginOptions } from "typedoc-plugin-markdown";
 
 /**
- * Writes the API pages of the site, `docs/api/`, from the code: of every entry of the package that package.json names, each
- * exported name with its doc comment. `npm run docs:api`; they are not kept in the repository.
+ * Writes the API pages of the site, `docs/api/`, from the code: for every entry point in
+ * package.json, each exported name with its doc comment. Run `npm run docs:api`. The pages are not
+ * in the repository.
  */
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const out = join(root, "docs", "api");
 
 interface Entry {
-  /** As a program imports it. */
+  /** The name with which a program imports it. */
   readonly specifier: string;
   readonly source: string;
 }
 
-/** What each entry is for, in the order of the pages. */
+/** The purpose of each entry point, in the order of the pages. */
 const about: Readonly<Record<string, string>> = {
   percolatordb: "Opening databases; tables, transactions, observers, snapshots, errors, metrics.",
   "percolatordb/recipes": "Queues, indexes, constraints, schedules and rate limits, made of the public API.",
@@ -37,7 +38,7 @@ const about: Readonly<Record<string, string>> = {
   "percolatordb/coordinator": "The service of a cluster: timestamps, sessions and claims.",
 };
 
-/** The entries of package.json, by their sources. */
+/** Returns the entry points of package.json, with their source files. */
 async function entries(): Promise<readonly Entry[]> {
   const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as {
     readonly name: string;
@@ -84,11 +85,11 @@ const options = {
   logLevel: "Warn",
 } satisfies Partial<TypeDocOptions & PluginOptions>;
 
-/** Names the modules as programs import them, in the order of the entries. */
+/** Names the modules as programs import them, in the order of the entry points. */
 function nameModules(project: ProjectReflection, found: readonly Entry[]): void {
   const modules = project.children ?? [];
   for (const { specifier, source } of found) {
-    // The converter names a module by its path below the folder that all have in common.
+    // The converter names a module by its path below the common folder.
     const module = modules.find(
       ({ name }) => source === `src/${name}.ts` || source === `src/${name}/index.ts`,
     );
@@ -127,7 +128,7 @@ ${rows.join("\n")}
 `,
 );
 
-/** What the site's sidebar shows: entries, kinds, names. */
+/** The contents of the site's sidebar: entry points, kinds, names. */
 const pages = (project.children ?? []).map((module) => ({
   text: module.name,
   link: `/api/${module.name}/`,

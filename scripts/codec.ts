@@ -2,7 +2,7 @@ import { join } from "node:path";
 import protobuf from "protobufjs";
 
 export interface CodecSource {
-  /** Where the `.proto` files are. */
+  /** The folder of the `.proto` files. */
   readonly folder: string;
   readonly files: readonly string[];
   /** Full names of the messages that are encoded. */
@@ -11,13 +11,19 @@ export interface CodecSource {
   readonly taken: readonly string[];
   /** Full names of the enumerations whose values are named. */
   readonly enumerations?: readonly string[];
-  /** Where `Int64` comes from, two halves for each integer of 64 bits; without it they are numbers, which must not exceed 2^53. */
+  /**
+   * The module that exports `Int64`, with two halves for each 64-bit integer. If absent, 64-bit
+   * integers are numbers, which must not exceed 2^53.
+   */
   readonly int64?: string;
-  /** Where `Reader` and `Writer` of protobufjs come from. */
+  /** The module that exports `Reader` and `Writer` of protobufjs. */
   readonly runtime: string;
 }
 
-/** The TypeScript of a codec: an interface for each message, a function that encodes or decodes it, and the enumerations' values. */
+/**
+ * Generates the TypeScript of a codec: an interface for each message, a function that encodes or
+ * decodes it, and the enumerations' values.
+ */
 export function codecOf(source: CodecSource): string {
   const root = new protobuf.Root();
   root.resolvePath = (_, path) => (path.startsWith("google/") ? path : join(source.folder, path));
@@ -34,9 +40,9 @@ export function codecOf(source: CodecSource): string {
 interface Scalar {
   readonly type: string;
   readonly wire: 0 | 2;
-  /** How the reader gives one. */
+  /** The generated expression that reads a value. */
   readonly read: string;
-  /** How the writer takes one. */
+  /** Returns the generated call that writes a value. */
   readonly write: (value: string) => string;
 }
 
@@ -61,7 +67,7 @@ const isWrapper = (type: protobuf.ReflectionObject | null) =>
 const messageOf = ({ resolvedType }: protobuf.Field) =>
   resolvedType instanceof protobuf.Type && !isWrapper(resolvedType) ? resolvedType : undefined;
 
-/** A type of its own or within others, as one word. */
+/** The name of a type as one word, even if it is nested in others. */
 function nameOf(type: protobuf.ReflectionObject): string {
   const { parent } = type;
   return parent instanceof protobuf.Type ? nameOf(parent) + type.name : type.name;
@@ -70,7 +76,7 @@ function nameOf(type: protobuf.ReflectionObject): string {
 const property = ({ name }: protobuf.Field) =>
   name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
-/** All messages that these lead to. */
+/** Returns all messages that can be reached from these. */
 function reached(types: readonly protobuf.Type[]): ReadonlySet<protobuf.Type> {
   const found = new Set<protobuf.Type>();
   const visit = (type: protobuf.Type) => {
@@ -174,7 +180,10 @@ ${type.fieldsArray.map((field) => this.#writeField(field)).join("\n")}
 `;
   }
 
-  /** Fields of a oneof are written whenever they are set; others only where they differ from the default. */
+  /**
+   * Messages and fields of a oneof are written whenever they are set. Other fields are written only
+   * if they differ from the default.
+   */
   #writeField(field: protobuf.Field): string {
     const source = `m.${property(field)}`;
     if (field.map) return writeMap(field, source);
@@ -264,7 +273,10 @@ ${lists.map((field) => `  m.${property(field)} = ${property(field)};`).join("\n"
     return this.#scalar(field).read;
   }
 
-  /** Of a scalar in a message of its own, so that its absence differs from its default. */
+  /**
+   * Generates the reader of a wrapper message. A wrapper contains one scalar, so that an absent
+   * scalar differs from one with the default value.
+   */
   #wrapperReader(field: protobuf.Field): string {
     const { type, read } = this.#scalar(field);
     return `function read${field.resolvedType!.name}(r: Reader, length: number): ${type} {

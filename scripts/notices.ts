@@ -1,4 +1,7 @@
-/** Writes THIRD_PARTY_NOTICES, the licences of what the package needs to run and of what its pages are built with: `npm run notices`. */
+/**
+ * Writes THIRD_PARTY_NOTICES, the licences of the package's dependencies and of the packages in its
+ * built pages: `npm run notices`.
+ */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -6,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const root = fileURLToPath(new URL("../", import.meta.url));
 export const noticesPath = join(root, "THIRD_PARTY_NOTICES");
 
-/** What is built into the dashboard's pages, and so is in the package itself. */
+/** Packages that are built into the dashboard's pages, and so are part of this package. */
 const builtIn = ["preact", "@dagrejs/dagre", "@dagrejs/graphlib"].map((name) => `node_modules/${name}`);
 
 /** A package in package-lock.json. */
@@ -15,7 +18,10 @@ interface Locked {
   readonly license?: string;
   readonly dev?: boolean;
   readonly devOptional?: boolean;
-  /** One that is for some machines only: its licence is that of the package whose binaries it has. */
+  /**
+   * Set for a package of binaries for some platforms. Such a package has the licence of the package
+   * that uses the binaries.
+   */
   readonly os?: readonly string[];
 }
 
@@ -35,7 +41,7 @@ installs beside it, with binaries for the machine where there are some; each is 
 
 const line = `\n${"-".repeat(80)}\n\n`;
 
-/** The text of THIRD_PARTY_NOTICES, from what package-lock.json names and node_modules has. */
+/** Returns the text of THIRD_PARTY_NOTICES, from package-lock.json and node_modules. */
 export function notices(): string {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
     readonly packages: Readonly<Record<string, Locked>>;
@@ -53,7 +59,10 @@ interface Licensed {
   /** Name and version. */
   readonly title: string;
   readonly summary: string;
-  /** Its texts, and the folder within the package that each is about; "" for all of it. */
+  /**
+   * Its licence texts, each with the folder within the package to which it applies. "" means the
+   * whole package.
+   */
   readonly texts: readonly (readonly [folder: string, text: string])[];
 }
 
@@ -72,7 +81,7 @@ function packageIn(folder: string): Licensed {
   return { title: `${name} ${version}`, summary: `Licence: ${license}\n${homepage}`, texts };
 }
 
-/** A text that stands further up is not repeated: `shown` says where. */
+/** Returns a package's notice. `shown` maps each text to the package that has already shown it. */
 function noticeOf({ title, summary, texts }: Licensed, shown: Map<string, string>): string {
   const parts = texts.map(([folder, text]) => {
     const before = shown.get(text);
@@ -84,7 +93,10 @@ function noticeOf({ title, summary, texts }: Licensed, shown: Map<string, string
   return `${[title, summary].join("\n")}\n\n${parts.join("\n\n")}\n`;
 }
 
-/** Paths of the licences and notices in a package, its own first; not those of packages within. */
+/**
+ * Returns the paths of the licences and notices in a package, its own first. Leaves out those of
+ * nested packages.
+ */
 function licenceFiles(folder: string): readonly string[] {
   const found: string[] = [];
   const walk = (within: string) => {

@@ -4,7 +4,10 @@ import { fileURLToPath } from "node:url";
 import { draw } from "./figures/draw.js";
 import { figures } from "./figures/scenes.js";
 
-/** Writes the figures of docs/how-it-works.md anew: `npm run docs:figures`. A test compares them with what the code does. */
+/**
+ * Writes the figures of docs/how-it-works.md again: `npm run docs:figures`. A test compares them
+ * with the code.
+ */
 const folder = fileURLToPath(new URL("../docs/figures/protocol/", import.meta.url));
 
 await mkdir(folder, { recursive: true });

@@ -12,8 +12,6 @@ const coordinator = [
   ...[
     "TimestampRequest",
     "TimestampRange",
-    "LatestRequest",
-    "LatestTimestamp",
     "SessionRequest",
     "SessionReply",
     "AliveRequest",
@@ -25,7 +23,7 @@ const coordinator = [
   "grpc.health.v1.HealthCheckResponse",
 ];
 
-/** What each `codec.ts` is made of, by its path. */
+/** The sources of each `codec.ts`, by its path. */
 export const codecs: ReadonlyMap<string, CodecSource> = new Map([
   [
     `${folder("store/bigtable/protos")}codec.ts`,
@@ -70,7 +68,7 @@ export const codecs: ReadonlyMap<string, CodecSource> = new Map([
       folder: folder("coordinator/protos"),
       files: ["coordinator.proto", "health.proto"],
       runtime: "../packages.js",
-      // The client sends what the service takes, and the reverse; a test is on both sides.
+      // The client sends what the service receives, and vice versa. A test uses both directions.
       sent: coordinator,
       taken: coordinator,
       enumerations: ["percolator.coordinator.v1.Life", "grpc.health.v1.HealthCheckResponse.ServingStatus"],

@@ -19,7 +19,7 @@ type Order = Extract<Act, { action: "order" }>;
 const acts = Array.from({ length: acted }, (_, number) => [number, actOf(number)] as const);
 const orders = acts.flatMap(([, act]) => (act.action === "order" ? [act] : []));
 
-test("each transaction's number decides what it does, in the shares that are wanted", () => {
+test("each transaction's number determines what it does, in the wanted proportions", () => {
   expect(actOf(17)).toEqual(actOf(17));
   const counts: Record<string, number> = {};
   for (let number = 0; number < 10_000; number++) {
@@ -48,7 +48,7 @@ describe("an audit", () => {
 
   const numberOf = (action: Act["action"]) => acts.find(([, each]) => each.action === action)![0];
 
-  test("finds nothing if all is well", async () => {
+  test("finds nothing if everything is correct", async () => {
     await act();
     expect(orders.length).toBeGreaterThan(10);
     expect(await audit(db, acted)).toEqual([]);
@@ -69,7 +69,7 @@ describe("an audit", () => {
     );
   });
 
-  test("finds an order that is not the one that was placed", async () => {
+  test("finds an order that differs from the one that was placed", async () => {
     await act();
     const { row, order } = orders[0]!;
     await db.transact((tx) => tx.set(trades.order, row, `${order}0`));
@@ -85,7 +85,7 @@ describe("an audit", () => {
     expect(await audit(db, acted)).toContain(`The trade ${row.join(" ")} was not settled.`);
   });
 
-  test("finds a commission that another broker got, though the sum is the same", async () => {
+  test("finds a commission that went to another broker, though the sum is the same", async () => {
     await act();
     const brokers = new Set(orders.map(({ row }) => brokerOf(Number(row[0].slice(1)))));
     const [from, to] = [...brokers] as [string, string];
@@ -101,7 +101,7 @@ describe("an audit", () => {
     expect(wrong).toContain(`Broker ${to} has ${most + commission}, not ${most}.`);
   });
 
-  test("finds cash and securities that were not moved, moved twice, or are gone", async () => {
+  test("finds cash and securities that were not moved, moved twice, or lost", async () => {
     await act();
     const [one, two] = orders as [Order, Order];
     const holding = [two.row[0], two.order.split(" ")[0]!] as const;
@@ -120,7 +120,7 @@ describe("an audit", () => {
     ]);
   });
 
-  test("finds a price that the feeds did not make", async () => {
+  test("finds a price that the feeds did not set", async () => {
     const number = numberOf("feed");
     await act(number);
     const { changes } = actOf(number) as Extract<Act, { action: "feed" }>;

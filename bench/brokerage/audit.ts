@@ -3,23 +3,22 @@ import { accountOf, actOf, brokerOf, firstCash, firstPrice, securityOf, sizes } 
 import { accounts, commission, commissions, holdings, parseOrder, securities, trades } from "./tables.js";
 
 /**
- * What there must be after a number of transactions, by row; what the market's prices decide comes
- * from the trades.
+ * The expected contents after a number of transactions, by row. Values that depend on market prices
+ * are computed from the trades.
  */
 interface Books {
-  /** Of each trade, by account and number. */
+  /** The order of each trade, by account and number. */
   readonly orders: Map<string, string>;
   readonly cash: Map<string, number>;
   readonly held: Map<string, number>;
   readonly paid: Map<string, number>;
-  /** Undefined: any. */
+  /** Undefined: any price is accepted. */
   readonly prices: ReadonlyMap<string, number | undefined>;
 }
 
 /**
- * What does not add up, of all accounts, after all transactions with numbers below `acted`; none if
- * all is well. Which orders there must be is computed again from the numbers, so that a lost one
- * does not go unnoticed.
+ * Returns the errors in all accounts after all transactions with numbers below `acted`, or an empty
+ * list. The expected orders are computed again from the numbers, so that a lost order is detected.
  */
 export async function audit(db: Database, acted: number): Promise<readonly string[]> {
   const books = open(acted);
@@ -34,7 +33,7 @@ export async function audit(db: Database, acted: number): Promise<readonly strin
   return wrong;
 }
 
-/** The books before anything is settled. */
+/** The books before any settlement. */
 function open(acted: number): Books {
   const orders = new Map<string, string>();
   const feeds: (readonly (readonly [security: string, by: number])[])[] = [];
@@ -50,9 +49,9 @@ function open(acted: number): Books {
 }
 
 /**
- * The prices, which do not depend on the order of the feeds, unless one may have reached the
- * minimum: that takes far more feeds than are measured, and then it may be any. A feed that names a
- * security twice changes it by the last.
+ * Returns the expected prices. If a feed names a security twice, the last change counts. A price
+ * depends on the order of the feeds only if it may have reached the minimum. Any price of such a
+ * security is accepted, but no measurement has enough feeds to reach the minimum.
  */
 function pricesAfter(
   feeds: readonly (readonly (readonly [security: string, by: number])[])[],
@@ -73,7 +72,7 @@ function pricesAfter(
   return prices;
 }
 
-/** Enters what is settled into the books. */
+/** Adds the settled trades to the books. */
 async function auditTrades(view: Snapshot, { orders, cash, held, paid }: Books): Promise<string[]> {
   const wrong: string[] = [];
   const missing = new Set(orders.keys());
@@ -96,7 +95,7 @@ async function auditTrades(view: Snapshot, { orders, cash, held, paid }: Books):
   return wrong;
 }
 
-/** Compares each row, and says which are missing. */
+/** Compares each row, and reports missing rows. */
 async function auditTable(
   what: string,
   rows: AsyncIterable<{ readonly row: string | readonly string[]; readonly value: number }>,

@@ -6,9 +6,12 @@ import { mean, percent, range, ratio, right, short, table, whole } from "../harn
 
 /** One round of the brokerage. */
 export interface TradingRound extends Round {
-  /** The part of all commits that were in conflict. */
+  /** The share of commits that conflicted. */
   readonly conflictShare: number;
-  /** For each transaction of a customer, the market or an observer; none on an embedded store. */
+  /**
+   * Requests for each transaction of a customer, the market or an observer. Empty on an embedded
+   * store.
+   */
   readonly requests: Readonly<Record<string, number>>;
 }
 
@@ -63,7 +66,7 @@ function rateTable(found: readonly (readonly [store: string, figures: Figures])[
       whole(rounds.reduce((sum, { wrong }) => sum + wrong.length, 0)),
     ]),
   );
-  const columns = [right("processes"), right("transactions/s"), "quartiles", right("times one process")];
+  const columns = [right("processes"), right("transactions/s"), "quartiles", right("divided by one process")];
   return table(["store", ...columns, right("commits in conflict"), right("wrong in the audit")], rows);
 }
 
@@ -97,7 +100,7 @@ const kindsOf = (figures: Figures) =>
 const requestsOf = (rounds: readonly TradingRound[], kind: string) =>
   mean(rounds.map(({ requests }) => requests[kind] ?? 0));
 
-/** Nothing for an embedded store, which gets no requests. */
+/** Empty for an embedded store, which gets no requests. */
 function requestTable(shown: string, figures: Figures): readonly string[] {
   const kinds = kindsOf(figures);
   if (kinds.length === 0) return [];

@@ -36,10 +36,7 @@ interface Options extends CommonOptions {
 }
 
 const defaultTransactions = { lmdb: 60_000, bigtable: 3_000 };
-/**
- * The part of the transactions that is done before the measurement, until code is compiled and
- * caches are warm.
- */
+/** The share of transactions before the measurement, which compile code and fill caches. */
 const warmUpPart = 0.2;
 const tellMs = 10;
 
@@ -147,7 +144,7 @@ function countsOf(answers: readonly Done[]) {
   };
 }
 
-/** Tells each process how far the others are together. */
+/** Tells each process the joint progress of the others. */
 async function tellAll(children: readonly Child[], progress: readonly Progress[]): Promise<void> {
   if (children.length === 1) return;
   const telling = children.map((child, number) => {

@@ -7,7 +7,7 @@ export const sizes = Object.freeze({ accounts: 5_000, securities: 500, brokers: 
 export const firstCash = 1_000_000_00;
 const atOnce = 500;
 
-/** What one transaction of a customer or the market does. */
+/** One transaction of a customer or of the market. */
 export type Act =
   | { readonly action: "order"; readonly row: TradeRow; readonly order: string }
   | { readonly action: "feed"; readonly changes: readonly PriceChange[] }
@@ -16,13 +16,13 @@ type Action = Act["action"];
 export type TradeRow = readonly [account: string, number: string];
 type PriceChange = readonly [security: string, by: number];
 
-/** Of a hundred transactions of a customer or the market. */
+/** Percentages of all transactions of customers and the market. */
 const mix: Readonly<Record<Action, number>> = { order: 30, feed: 5, position: 35, lookup: 30 };
 const actions = (Object.keys(mix) as Action[]).flatMap((action) => Array<Action>(mix[action]).fill(action));
 
 export const accountOf = (index: number) => `a${String(index).padStart(6, "0")}`;
 export const securityOf = (index: number) => `s${String(index).padStart(4, "0")}`;
-/** Each tenth account is with the first broker. */
+/** Every tenth account belongs to the first broker. */
 export const brokerOf = (account: number) => `b${account % 10 === 0 ? 0 : account % sizes.brokers}`;
 
 type Random = (below: number) => number;
@@ -30,7 +30,7 @@ const anAccount = (random: Random) => accountOf(random(sizes.accounts));
 const aSecurity = (random: Random) => securityOf(random(sizes.securities));
 export const firstPrice = (security: number) => 1_000 + security;
 
-/** What the transaction with a number does: all of it follows from the number. */
+/** Returns the transaction with this number. The same number always gives the same transaction. */
 export function actOf(number: number): Act {
   const random = randomNumbers(number + 1);
   const action = actions[random(actions.length)]!;
@@ -60,7 +60,7 @@ export async function seed(db: Database): Promise<void> {
   });
 }
 
-/** What customers and the market do in one process. */
+/** The transactions of customers and of the market in one process. */
 export class Market {
   readonly #db: Database;
   readonly #pace: Pace;
@@ -94,7 +94,7 @@ export class Market {
     });
   }
 
-  /** What an account is worth. */
+  /** Computes the value of an account. */
   async #position(account: string): Promise<void> {
     await using view = await this.#db.snapshot();
     const held: [string, number][] = [];
@@ -108,11 +108,11 @@ export class Market {
     if (Number.isNaN(worth + ((await view.get(accounts.cash, account)) ?? 0))) throw new Error("No number.");
   }
 
-  /** The newest trades of an account. */
+  /** Reads the newest trades of an account. */
   async #lookup(account: string): Promise<void> {
     await using view = await this.#db.snapshot();
     for await (const _ of view.scan(trades, { prefix: [account], reverse: true, limit: 10 })) {
-      // Looked at.
+      // Only read.
     }
   }
 }

@@ -3,7 +3,7 @@ import { Pace } from "./pace.js";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("an order waits while too many are not settled, here and elsewhere", async () => {
+test("an order waits while too many are not settled, in this process and others", async () => {
   const pace = new Pace(3);
   await pace.place();
   pace.learn({ orders: 2, settled: 0 });
@@ -19,7 +19,7 @@ test("an order waits while too many are not settled, here and elsewhere", async 
   expect(pace.progress).toEqual({ orders: 3, settled: 1 });
 });
 
-test("what a process settles of another's orders counts", async () => {
+test("an order of another process that this one settles counts", async () => {
   const pace = new Pace(1);
   pace.learn({ orders: 1, settled: 0 });
   pace.settled();

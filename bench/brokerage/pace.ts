@@ -1,10 +1,10 @@
-/** Orders that were placed, and those of them that observers have settled. */
+/** Orders that were placed, and how many of them observers have settled. */
 export interface Progress {
   readonly orders: number;
   readonly settled: number;
 }
 
-/** Lets no order begin while `maxAhead` of all processes' orders wait to be settled. */
+/** Delays an order while `maxAhead` orders of all processes wait to be settled. */
 export class Pace {
   readonly #maxAhead: number;
   #own: Progress = { orders: 0, settled: 0 };
@@ -19,7 +19,7 @@ export class Pace {
     return this.#own;
   }
 
-  /** Resolves when an order may be placed, which then counts. */
+  /** Resolves when an order may be placed, and counts it. */
   async place(): Promise<void> {
     while (this.#ahead >= this.#maxAhead) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#own = { ...this.#own, orders: this.#own.orders + 1 };
@@ -30,7 +30,7 @@ export class Pace {
     this.#wake();
   }
 
-  /** What the other processes have done. */
+  /** Updates the progress of the other processes. */
   learn(others: Progress): void {
     this.#others = others;
     this.#wake();

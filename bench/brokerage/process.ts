@@ -1,4 +1,4 @@
-/** One process of the brokerage: customers, and a worker that settles their orders. */
+/** One process of the brokerage: its customers, and a worker that settles orders. */
 import { type Database, open, type Worker } from "percolatordb";
 import { serve } from "../harness/child.js";
 import { committedRuns, type Requests, requestsOf, since } from "../harness/requests.js";
@@ -9,7 +9,7 @@ import { observers, settle, tables } from "./tables.js";
 
 export interface Opening {
   readonly location: string;
-  /** Which of the processes it is, from 0. */
+  /** The index of this process, from 0. */
   readonly number: number;
   readonly processes: number;
   readonly clients: number;
@@ -17,7 +17,7 @@ export interface Opening {
   readonly maxAhead: number;
 }
 
-/** What one process did in one run. */
+/** The work of one process in one run. */
 export interface Done {
   /** Transactions of customers and the market. */
   readonly customers: number;
@@ -61,7 +61,7 @@ const tell = serve({
     [endUse, before] = [await measureUse(db), countAll()];
     customers = await trade(first, count);
   },
-  /** Works until nothing is due. To be asked when no process trades any more. */
+  /** Works until nothing is due. Call it when no process trades any more. */
   async finish(): Promise<Done> {
     await worker.idle();
     const now = countAll();
@@ -82,8 +82,8 @@ const tell = serve({
 });
 
 /**
- * Which transactions are this process's follows from their numbers alone, so the work is the same
- * for any number of processes.
+ * The number of a transaction alone determines its process, so the total work is the same for any
+ * number of processes.
  */
 async function trade(first: number, count: number): Promise<number> {
   const market = new Market(db, pace);

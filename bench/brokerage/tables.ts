@@ -2,8 +2,8 @@ import { int, observer, table, text, tuple } from "percolatordb";
 import { combineQueue } from "percolatordb/recipes";
 
 /**
- * In the spirit of TPC-E: customers' accounts, what they hold, and their trades, by way of brokers,
- * at the market's prices. All money in cents.
+ * Modelled on TPC-E: customers' accounts, their holdings, and their trades through brokers at
+ * market prices. All amounts are in cents.
  */
 export const accounts = table("accounts", { broker: text(), cash: int() });
 export const holdings = table("holdings", { quantity: int() }, { key: tuple(text(), text()) });
@@ -11,17 +11,17 @@ export const securities = table("securities", { price: int(), volume: int() });
 export const trades = table(
   "trades",
   {
-    /** What was asked for: the security, and how many; fewer than none to sell. */
+    /** The request: the security and the quantity, which is negative to sell. */
     order: text(),
-    /** What became of it: the price of one. */
+    /** The result: the price of one security. */
     settled: int(),
   },
   { key: tuple(text(), text()) },
 );
 
 /**
- * Of each trade, for its broker. One broker has a tenth of all accounts: the hot row, through a
- * combine queue.
+ * The commission of each trade, for its broker. One broker has a tenth of all accounts, so its row
+ * is hot. That is why a combine queue adds the commissions.
  */
 export const commission = 100;
 export const commissions = combineQueue("commissions", {
@@ -36,7 +36,7 @@ export function parseOrder(order: string): readonly [security: string, quantity:
   return [security, Number(quantity)];
 }
 
-/** Carries an order out: the account's cash, what it holds, the broker's commission. */
+/** Settles an order: changes the account's cash and holdings, and the broker's commission. */
 export const settle = observer("settle", trades.order, async (tx, { row, value }) => {
   if (value === undefined) return;
   const [account] = row;

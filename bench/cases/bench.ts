@@ -7,22 +7,22 @@ import { RawDatabase } from "../harness/raw.js";
 import { type Summary, summarize } from "../harness/statistics.js";
 
 export interface BenchOptions extends CommonOptions {
-  /** Cases to run; empty for all. */
+  /** The cases to run. If empty, all. */
   readonly only: readonly string[];
   readonly quick: boolean;
   readonly cells: number;
   readonly rounds: number;
-  /** What the case `wire` loads; undefined: crawls of a made-up site. */
+  /** The source that the case `wire` loads. Undefined: crawls of a generated site. */
   readonly source?: string | undefined;
 }
 
-/** A figure that is no comparison of rates. */
+/** A figure other than a comparison of rates. */
 export interface CaseFigure {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
   readonly spread?: Summary | undefined;
-  /** The highest value that is wanted; undefined if none was set. */
+  /** The upper limit for the value. Undefined if there is none. */
   readonly ceiling?: number | undefined;
 }
 
@@ -31,19 +31,19 @@ export interface CaseResult {
   readonly figures: readonly CaseFigure[];
 }
 
-/** What `npm run bench` writes. */
+/** The output of `npm run bench`. */
 export interface BenchResult {
   readonly cases: Readonly<Record<string, CaseResult | { readonly error: string }>>;
 }
 
-/** One measurement that can be asked for by name. */
+/** One measurement. It can be selected by name. */
 export interface BenchCase {
   readonly name: string;
   readonly about: string;
   run(bench: Bench): Promise<CaseResult>;
 }
 
-/** A median with its quartiles. */
+/** The median, with quartiles. */
 export function figureOf(
   name: string,
   unit: string,
@@ -56,7 +56,7 @@ export function figureOf(
 
 const warmUpMs = 1_500;
 
-/** What the cases share: options, folders, and the two databases side by side. */
+/** Shared by the cases: options, folders, and the two databases to compare. */
 export class Bench {
   readonly options: BenchOptions;
   readonly #folder: string;
@@ -93,7 +93,7 @@ export class Bench {
     return compare(spec, this.options.rounds, warmUpMs);
   }
 
-  /** Says what is being done. */
+  /** Shows the current activity. */
   say(line: string): void {
     sayProgress(line);
   }

@@ -1,4 +1,4 @@
-// The raw side has to be the same transport, so it is taken from where it is.
+// The raw side imports the store's transport, because both sides must use the same one.
 import { randomUUID } from "node:crypto";
 import { credentials } from "@grpc/grpc-js";
 import { systemEnvironment } from "../../src/environment/index.js";
@@ -13,7 +13,7 @@ import { Transport } from "../../src/store/bigtable/wire/transport.js";
 const deadlineMs = 10_000;
 
 /**
- * A table used directly: the transport, layout and filters of the store, and nothing of the
+ * A table used directly: with the transport, layout and filters of the store, but without the
  * protocol.
  */
 export class RawBigtable {
@@ -25,7 +25,7 @@ export class RawBigtable {
     this.#table = table;
   }
 
-  /** A new table of a database, or one that is there. */
+  /** Creates a new table of a database, or opens an existing one. */
   static async open(host: string, place: string, table: string = randomUUID()): Promise<RawBigtable> {
     const transport = new Transport({
       address: host,
@@ -38,14 +38,14 @@ export class RawBigtable {
     return new RawBigtable(transport, await tables.need(table));
   }
 
-  /** The table's name, as requests have it. */
+  /** The table's name in requests. */
   get path(): string {
     return this.#table.path;
   }
 
   /**
-   * Puts `value` into the cell at a timestamp if no lock and no later write stands, and no status:
-   * a prewrite's condition.
+   * Puts `value` into the cell at a timestamp if the cell has no lock, no later write and no status
+   * record. This is the condition of a prewrite.
    */
   async mutate(row: Buffer, column: Buffer, timestamp: number, value: Buffer): Promise<boolean> {
     const request = mutationRequest(this.path, row, column, timestamp, value);
@@ -54,9 +54,7 @@ export class RawBigtable {
     return predicateMatched !== true;
   }
 
-  /**
-   * The cell's value in the newest write record at a timestamp, by a read with the store's filter.
-   */
+  /** Reads the value of the cell's newest write record at or below `at`, by the store's filter. */
   async read(row: Buffer, column: Buffer, at: number): Promise<Uint8Array | undefined> {
     let value: Uint8Array | undefined;
     const filter = encodeFilter(readFilter(column, at));
@@ -92,7 +90,7 @@ export function mutationRequest(
   };
 }
 
-/** A read of one row; the filter is beside it. */
+/** A read of one row. The caller adds the filter. */
 export function readRequest(tableName: string, row: Buffer) {
   return { tableName, appProfileId: "default", rows: { rowKeys: [row] } };
 }

@@ -6,7 +6,7 @@ import { documents, fill, type Measured, readSpec, transactionSpec } from "./big
 
 const rows = Array.from({ length: 20 }, (_, cell) => rowOf(cell));
 
-/** A table of its own, in which mutations put values. */
+/** A separate table whose mutations put values. */
 class RawTable {
   readonly values = new Map<string, Buffer>();
 
@@ -31,10 +31,10 @@ beforeEach(async () => {
 
 const measured = (gathered = false): Measured => ({ db, raw, rows, operations: 15, gathered });
 
-/** Writes behind the measurement's back. */
+/** Overwrites a row without the measurement's knowledge. */
 const overwrite = (row: string, value: string) => db.transact((tx) => tx.set(documents.contents, row, value));
 
-test("what the store gathers has names of its own, and no floor", () => {
+test("figures with batched requests have their own names, and no floor", () => {
   expect([transactionSpec, readSpec].map((specOf) => specOf(measured()).name)).toEqual([
     "transactions of one cell, 64 in flight",
     "reads of one cell, 64 in flight",
@@ -51,7 +51,7 @@ describe("transactions", () => {
     expect((await compare(transactionSpec(measured()), 3)).samples.ours).toHaveLength(3);
   });
 
-  test.each([0, 19])("fail if row %i holds another value, of any round", async (cell) => {
+  test.each([0, 19])("fail if row %i has a wrong value in any round", async (cell) => {
     const { ours } = transactionSpec(measured());
     for (const round of [0, 1]) {
       await ours.run(round);
@@ -69,14 +69,14 @@ describe("transactions", () => {
     await expect(async () => ours.verify!(0)).rejects.toThrow("holds nothing");
   });
 
-  test("fail if a row is there that was never written", async () => {
+  test("fail if an unexpected row exists", async () => {
     const { ours } = transactionSpec(measured());
     await ours.run(0);
     await overwrite("zzz", "value");
     await expect(async () => ours.verify!(0)).rejects.toThrow("must hold nothing");
   });
 
-  test("fail if the raw table holds another value", async () => {
+  test("fail if the raw table has a wrong value", async () => {
     const spec = transactionSpec(measured());
     await spec.raw.run(0);
     await spec.raw.verify!(0);
@@ -93,7 +93,7 @@ describe("transactions", () => {
 });
 
 describe("reads", () => {
-  /** The write records of the database, as a read of a row finds them. */
+  /** Stands in for the raw table. It reads from the database of the test, and refuses to write. */
   const records = {
     mutate: () => Promise.reject(new Error("not here")),
     async read(row: Buffer, _column: Buffer, at: number) {

@@ -7,25 +7,25 @@ const valueBytes = 100;
 export const width = 64;
 const column = Buffer.from("contents");
 const floors = { transactions: 0.45, reads: 0.94 };
-/** What stands before the value in a write record of ours. */
+/** The length of the header before the value in our write record. */
 const headerBytes = 9;
 
 export const documents = table("documents", { contents: text() });
 
-/** What is measured: a database, and the requests beside it. */
+/** What is measured: a database, and the raw requests to compare with it. */
 export interface Measured {
   readonly db: Database;
   readonly raw: Pick<RawBigtable, "mutate" | "read">;
   readonly rows: readonly string[];
-  /** Of one round. */
+  /** The number of operations in one round. */
   readonly operations: number;
-  /** Whether the database's store gathers. The raw requests go by themselves in any case. */
+  /** Whether the database's store batches requests. The raw requests are never batched. */
   readonly gathered: boolean;
 }
 
 /**
- * Transactions of one cell beside conditional mutations. The table must be empty, and the raw side
- * has a table of its own.
+ * Compares transactions of one cell with conditional mutations. The table must be empty. The raw
+ * side uses its own table.
  */
 export function transactionSpec(measured: Measured): ComparisonSpec {
   const { operations, gathered } = measured;
@@ -39,7 +39,7 @@ export function transactionSpec(measured: Measured): ComparisonSpec {
   };
 }
 
-/** Reads of one cell beside reads of one row, of the same table, which {@link fill} has filled. */
+/** Compares reads of one cell with reads of one row in the same table, filled by {@link fill}. */
 export function readSpec(measured: Measured): ComparisonSpec {
   const { raw, operations, gathered } = measured;
   return {
@@ -55,7 +55,7 @@ export function readSpec(measured: Measured): ComparisonSpec {
   };
 }
 
-/** Gives every row the value that reads must find. */
+/** Writes into every row the value that reads must find. */
 export function fill({ db, rows }: Measured): Promise<void> {
   return inFlight(rows.length, width, (cell) =>
     db.transact((tx) => tx.set(documents.contents, rows[cell]!, textOf(cell, valueBytes))),
@@ -98,7 +98,7 @@ function mutations(measured: Measured): Side {
 function ourTransactions(measured: Measured): Side {
   const { db, rows, operations } = measured;
   const cellOf = cellsOf(measured, 5);
-  /** What the rounds so far have written. */
+  /** The values that all rounds so far have written. */
   const written = new Map<string, string>();
   return {
     async run(round) {
@@ -119,7 +119,7 @@ function ourTransactions(measured: Measured): Side {
   };
 }
 
-/** Looks at the whole table: a scan is one request, reads would be one for each row. */
+/** Checks the whole table by a scan, because a scan is one request. */
 async function expectTable(db: Database, written: ReadonlyMap<string, string>): Promise<void> {
   const missing = new Set(written.keys());
   await using snapshot = await db.snapshot();
@@ -130,9 +130,7 @@ async function expectTable(db: Database, written: ReadonlyMap<string, string>): 
   for (const row of missing) expectValue(row, undefined, written.get(row));
 }
 
-/**
- * Keeps what it reads: it is compared with what was written outside of the time that is measured.
- */
+/** Keeps the results. They are checked outside of the measured time. */
 function readSide(
   measured: Measured,
   reader: (snapshot: Snapshot) => (row: string) => Promise<string | undefined>,

@@ -11,12 +11,14 @@ import { sharedOracle } from "./shared-oracle.js";
 const maxCells = 5_000;
 
 /**
- * On the emulator of Cloud Bigtable, in this process: transactions that write one cell beside
- * conditional mutations, and reads beside row reads, with the same transport, table layout and
- * filters, as many at a time. First nothing is gathered on either side, then by our store: reads of
- * one turn of the event loop at the same timestamp, into one request for a set of rows. A
- * transaction of one cell gains nothing by it: it is two conditional mutations, and of these
- * Bigtable takes one a request.
+ * Runs on the emulator of Cloud Bigtable. Compares transactions that write one cell with
+ * conditional mutations, and reads with row reads. Both sides run in this process and use the same
+ * transport, table layout, filters and concurrency.
+ *
+ * The first measurement batches nothing on either side. In the second one our store batches: reads
+ * of one turn of the event loop at the same timestamp become one request for a set of rows.
+ * Batching does not help transactions of one cell. Each is two conditional mutations, and Bigtable
+ * accepts only one conditional mutation in a request.
  */
 export const bigtable: BenchCase = {
   name: "bigtable",
@@ -37,7 +39,7 @@ export const bigtable: BenchCase = {
   },
 };
 
-/** With a database of its own, and tables of their own beside it. */
+/** Measures with a new database, and separate tables for the raw side. */
 async function measure(bench: Bench, { host }: Emulator, gathered: boolean): Promise<readonly Comparison[]> {
   const place = `bigtable://project/instance?prefix=${gathered ? "gathered" : "bench"}`;
   const store = await openBigtableStore(place, { emulatorHost: host, gather: gathered });

@@ -11,7 +11,7 @@ const value = Buffer.alloc(100, "x");
 const column = Buffer.from("contents");
 const place = "bigtable://project/instance?prefix=client";
 
-/** The same two requests, sent by one client or the other. */
+/** A client that is measured. All clients send the same two requests. */
 interface Client {
   mutate(row: Buffer, column: Buffer, timestamp: number, value: Buffer): Promise<boolean>;
   read(row: Buffer, column: Buffer, at: number): Promise<Uint8Array | undefined>;
@@ -19,8 +19,9 @@ interface Client {
 }
 
 /**
- * What a request to Bigtable costs this process: the store's transport beside the client that
- * Google's package generates, with the same messages. Google's only if it is installed.
+ * The cost of a Bigtable request in this process: the store's transport compared with the client
+ * that Google's package generates, for the same messages. Google's client is measured only if it is
+ * installed.
  */
 export const client: BenchCase = {
   name: "client",
@@ -49,8 +50,8 @@ async function measure(bench: Bench, { host }: Emulator): Promise<readonly CaseF
 }
 
 /**
- * Microseconds of each measurement: all clients in turns, the first ones, in which code is
- * compiled, left out.
+ * Returns the microseconds of each measurement. The clients take turns. The first measurements are
+ * left out, because code is compiled then.
  */
 async function sample(bench: Bench, clients: readonly [string, Client][]): Promise<Map<string, number[]>> {
   const count = bench.options.quick ? 3_000 : 10_000;
@@ -74,7 +75,9 @@ async function sample(bench: Bench, clients: readonly [string, Client][]): Promi
   return samples;
 }
 
-/** Next to a request the check costs nothing, and it is the same for all clients. */
+/**
+ * Mutates, and checks the answer. The check costs little, and it costs the same for all clients.
+ */
 async function expectApplied(client: Client, row: Buffer, at: number): Promise<void> {
   if (await client.mutate(row, column, at, value)) return;
   throw new WrongResultError(`The mutation of row ${row.toString()} at ${at} was refused.`);
@@ -86,7 +89,7 @@ async function expectRead(client: Client, row: Buffer, at: number): Promise<void
   throw new WrongResultError(`Row ${row.toString()} at ${at} is not read as it was put.`);
 }
 
-/** Microseconds of processor time of all threads of this process, for each. */
+/** Measures the processor time of all threads of this process, in microseconds for each run. */
 async function processorTime(count: number, run: (index: number) => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   await inFlight(count, width, run);

@@ -8,7 +8,7 @@ const quickSizes = [2_000, 20_000] as const;
 
 const counters = table("counters", { value: text() });
 
-/** One cell is written again and again; then its versions are collected, all but the newest. */
+/** One cell is written repeatedly. Then all its versions except the newest are collected. */
 export const collection: BenchCase = {
   name: "collection",
   about:

@@ -4,14 +4,14 @@ import { rowOf, textOf } from "../harness/data.js";
 import { cellKey, type RawDatabase, type RawPut, type RawTable, versionKey } from "../harness/raw.js";
 import type { Bench } from "./bench.js";
 
-/** Cells that a transaction loads at once. */
+/** Cells that one transaction loads. */
 const loadedAtOnce = 1_000;
 
 export interface DatasetSpec {
   readonly name: string;
   readonly cells: number;
   readonly valueBytes: number;
-  /** Older versions beneath each cell. */
+  /** The number of older versions of each cell. */
   readonly olderVersions: number;
 }
 
@@ -45,22 +45,22 @@ export class Dataset {
     return this.name.length + 1;
   }
 
-  /** The bytes after it. */
+  /** The bytes after the row in a raw key. */
   get keySuffixBytes(): number {
     return "\0\u0001contents".length;
   }
 
-  /** The value that a read of the newest version shows. */
+  /** The value that a read of the newest version must return. */
   newest(index: number): string {
     return textOf(index, this.valueBytes, this.olderVersions);
   }
 
-  /** Throws a `WrongResultError` if `value` is not what a read of the newest version must show. */
+  /** Throws a `WrongResultError` if `value` is not the newest version's value. */
   expectNewest(index: number, value: string | undefined): void {
     expectValue(this.rows[index]!, value, this.newest(index));
   }
 
-  /** Fills both databases; LMDB's history too, if older versions are wanted. */
+  /** Fills both databases with each cell's older versions and its newest one. */
   async load(bench: Bench, db: Database, raw: RawDatabase): Promise<this> {
     const { name, cells, olderVersions } = this;
     bench.say(`loading ${cells} cells of ${this.valueBytes} bytes into ${name}`);

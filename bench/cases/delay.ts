@@ -6,14 +6,14 @@ import type { RawDatabase } from "../harness/raw.js";
 import { type BenchCase, figureOf } from "./bench.js";
 
 const valueBytes = 100;
-/** Milliseconds between two samples: the database is idle again. */
+/** The pause between two samples in milliseconds. After it the database is idle again. */
 const pauseMs = 5;
 const maxMs = 2;
 
 const inputs = table("inputs", { contents: text() });
 const outputs = table("outputs", { contents: text() });
 
-/** When an observer's commit was answered, by the row that it wrote. */
+/** Resolvers for the time of an observer's commit, by the row that it wrote. */
 const committed = new Map<string, (at: number) => void>();
 
 const copy = observer("copy", inputs.contents, (tx, { row, value }) => {
@@ -23,9 +23,9 @@ const copy = observer("copy", inputs.contents, (tx, { row, value }) => {
 });
 
 /**
- * From the call that commits a change to the answer of its observer's commit, on an idle database;
- * beside two raw puts, each flushed before the next step, which is the least that two commits in a
- * row can take.
+ * The time from the call that commits a change to the answer of its observer's commit, on an idle
+ * database. It is compared with two raw puts, the second after the flush of the first. Two
+ * successive commits cannot be faster than these puts.
  */
 export const delay: BenchCase = {
   name: "delay",
@@ -57,8 +57,8 @@ export const delay: BenchCase = {
 };
 
 function figures(ours: readonly number[], flushes: readonly number[]) {
-  // Each is compared with the puts measured beside it, so that other users of the disk disturb
-  // both.
+  // Each sample is compared with the puts measured next to it, so that other users of the disk
+  // disturb both alike.
   const beyond = ours.map((ms, index) => ms - flushes[index]!);
   return [
     figureOf("two flushed puts, one after the other", "ms", flushes),

@@ -5,9 +5,9 @@ import type { Comparison } from "../harness/compare.js";
 import { range, ratio, right, type Spread, short, table, verdict, whole } from "../harness/words.js";
 import type { BenchResult, CaseFigure } from "./bench.js";
 
-/** The figures that are drawn from cases of `npm run bench`. */
+/** The figures drawn from cases of `npm run bench`. */
 
-type Compared = Pick<Comparison, "name" | "raw" | "ours" | "ratio" | "floor">;
+type Compared = Pick<Comparison, "name" | "raw" | "ours" | "ratio" | "processorRatio" | "floor">;
 
 function comparisonsOf(results: FigureResults, measurement: string): readonly Compared[] {
   const { cases = {} } = results.get<BenchResult>(measurement) ?? {};
@@ -19,7 +19,7 @@ function figuresOf(results: FigureResults, measurement: string): readonly CaseFi
   return Object.values(cases).flatMap((each) => ("error" in each ? [] : each.figures));
 }
 
-/** Cases of `npm run bench`, `--quick` at small size. */
+/** Cases of `npm run bench`, with `--quick` at small size. */
 function benchCases(name: string, cases: readonly string[], minutes: Measurement["minutes"]): Measurement {
   const only = cases.flatMap((each) => ["--only", each]);
   return { name, script: "bench", args: { small: ["--quick", ...only], full: only }, minutes };
@@ -27,14 +27,23 @@ function benchCases(name: string, cases: readonly string[], minutes: Measurement
 
 export function comparisonTable(comparisons: readonly Compared[]): string {
   return table(
-    ["", right("raw, a second"), right("percolatordb, a second"), right("ratio"), "quartiles", "floor"],
-    comparisons.map(({ name, raw, ours, ratio: of, floor }) => [
+    [
+      "",
+      right("raw, a second"),
+      right("percolatordb, a second"),
+      right("ratio"),
+      "quartiles",
+      "floor",
+      right("ratio by processor time"),
+    ],
+    comparisons.map(({ name, raw, ours, ratio: of, processorRatio, floor }) => [
       name,
       whole(raw.median),
       whole(ours.median),
       ratio(of.median),
       range(of, ratio),
       floor === undefined ? "" : verdict(of.median >= floor, ratio(floor)),
+      ratio(processorRatio.median),
     ]),
   );
 }
@@ -59,7 +68,7 @@ const barOf = (value: number, spread: Spread | undefined, text: string) => ({
   text,
 });
 
-/** What the paper's table of figure 8 has: Percolator beside Bigtable used directly. */
+/** The paper's table in figure 8: Percolator compared with Bigtable used directly. */
 const paper = [
   { name: "reads of one cell, the paper", value: 0.94 },
   { name: "writes of one cell, the paper", value: 0.23 },
@@ -88,13 +97,13 @@ function ratioPlot(lmdb: readonly Compared[], bigtable: readonly Compared[]) {
     bars: [barOf(of.median, of, ratio(of.median))],
     bound: floor,
   });
-  // No program has ready keys, and old versions are in the table.
+  // Leaves out ready keys, which no real program has, and old versions, which the table shows.
   const main = lmdb.filter(({ name }) => !/ready keys|older versions/.test(name));
-  const alt = "Speed as a part of the raw store's";
+  const alt = "Speed as a share of the raw store's";
   const svg = barChart({
     title: alt,
     description:
-      "Reads, scans and transactions through percolatordb, each as a ratio of the same work done on the store directly, in the same run; 1 is no overhead at all.",
+      "Reads, scans and transactions through percolatordb, each divided by the rate of the same work done on the store directly, in the same run. 1 means no overhead.",
     axis: "of the raw store's rate",
     series: ["percolatordb", "the paper"],
     groups: [
@@ -109,7 +118,10 @@ function ratioPlot(lmdb: readonly Compared[], bigtable: readonly Compared[]) {
   return { name: "overhead", alt, svg };
 }
 
-/** One transaction alone is a group with a flush of its own. */
+/**
+ * Draws the rates of single transactions, each with its own flush, and of 1,000 concurrent
+ * transactions, which share flushes.
+ */
 function batchingPlot(lmdb: readonly Compared[]) {
   const transactions = lmdb.filter(({ name }) => name.startsWith("transactions"));
   if (transactions.length === 0) return [];
@@ -117,7 +129,7 @@ function batchingPlot(lmdb: readonly Compared[]) {
   const svg = barChart({
     title: alt,
     description:
-      "Transactions a second on LMDB beside puts of the new entries alone, with one in flight, which cannot be batched, and with 1,000, which share flushes. The axis is logarithmic.",
+      "Transactions a second on LMDB, compared with puts of the new entries alone. One transaction in flight has a flush of its own; 1,000 in flight share flushes. The axis is logarithmic.",
     axis: "a second",
     kind: "log",
     series: ["percolatordb", "LMDB, puts of the new entries alone"],
@@ -143,7 +155,7 @@ export const delay: Figure = {
     const svg = barChart({
       title: alt,
       description:
-        "Milliseconds on an idle database, beside two flushed puts to LMDB one after the other: the least that two commits can take.",
+        "Milliseconds on an idle database, compared with two flushed puts to LMDB, one after the other: the least that two commits can take.",
       axis: "ms",
       series: ["median"],
       groups: figures.map(({ name, value, spread, ceiling }) => ({
@@ -151,7 +163,7 @@ export const delay: Figure = {
         bars: [barOf(value, spread, `${value.toFixed(2)} ms`)],
         bound: ceiling,
       })),
-      boundName: "the most that is wanted",
+      boundName: "the largest wanted",
     });
     return { tables: [figureTable(figures)], plots: [{ name: "delay", alt, svg }] };
   },
@@ -163,7 +175,7 @@ export const notifications: Figure = {
   measurements: [
     {
       ...benchCases("lmdb", ["notifications"], { small: 6, full: 60 }),
-      // Small is not `--quick`: the number of cells is the point.
+      // Small does not mean `--quick` here, because the figure is about the number of cells.
       args: { small: ["--only", "notifications"], full: ["--only", "notifications", "--cells", "10000000"] },
     },
   ],
@@ -175,16 +187,16 @@ export const notifications: Figure = {
         if (!name.includes(what) || among === undefined) return [];
         return [{ x: Number(among.replaceAll(",", "")), y: value, low: spread?.low, high: spread?.high }];
       });
-    const alt = "Ten dirty cells found and handled, by the cells there are";
+    const alt = "Time to find and handle ten dirty cells, by the number of cells";
     const svg = lineChart({
       title: alt,
       description:
-        "Milliseconds that a worker takes to find ten changed cells and to handle them, against the number of cells that are observed; beside it the time to look at every cell. Both axes are logarithmic.",
+        "Milliseconds that a worker takes to find ten changed cells and to handle them, against the number of cells that are observed, compared with the time to scan every cell. Both axes are logarithmic.",
       across: { name: "observed cells", kind: "log" },
       up: { name: "time", kind: "log", show: timeText },
       lines: [
         { name: "found and handled", points: points("found and handled") },
-        { name: "every cell looked at", points: points("looked at") },
+        { name: "every cell scanned", points: points("every cell scanned") },
       ],
     });
     return { tables: [figureTable(figures)], plots: [{ name: "notifications", alt, svg }] };
@@ -202,7 +214,7 @@ export const oracle: Figure = {
     const svg = barChart({
       title: alt,
       description:
-        "Timestamps delivered each second over loopback to callers in one, two and four client processes, and to one process by how many a request asks for at the most. The axis is logarithmic.",
+        "Timestamps delivered each second over loopback to callers in one, two and four client processes, and to one process whose requests ask for at most 1, 10, 100 or 1,000 timestamps. The axis is logarithmic.",
       axis: "timestamps a second",
       kind: "log",
       series: ["rate"],
@@ -217,9 +229,9 @@ export const oracle: Figure = {
 
 /** The ways of counting in `wire.ts`, and their names on the page. */
 const ways = {
-  "all, before": "each by itself",
-  "all, fetched ahead and joined": "fetched ahead and joined",
-  "all, gathered by the store too": "gathered by the store too",
+  "all, before": "one request for each step",
+  "all, fetched ahead and joined": "prefetched and joined",
+  "all, gathered by the store too": "also gathered by the store",
 };
 
 export const documents: Figure = {
@@ -235,7 +247,7 @@ export const documents: Figure = {
     const svg = barChart({
       title: alt,
       description:
-        "Requests that the web index sends for each document that was loaded: each thing of the protocol as a request of its own, with columns fetched ahead and mutations of a row joined, and with what comes at a time gathered by the store.",
+        "Requests that the web index sends for each document that was loaded: with one request for each step of the protocol, with columns prefetched and mutations of one row joined, and with concurrent requests also gathered by the store.",
       axis: "requests a document",
       series: Object.values(ways),
       groups: crawls.map((crawl) => ({
@@ -266,13 +278,13 @@ export const documents: Figure = {
       "",
       right("documents"),
       ...Object.values(ways).map(right),
-      right("share sent"),
+      right("last, divided by first"),
       "at most",
     ];
     return {
       tables: [
         table(columns, sums),
-        `Requests a document by kind, before and as sent:\n\n${table(["", ...kinds.map(right)], byKind)}`,
+        `Requests per document by kind: one for each step → as sent:\n\n${table(["", ...kinds.map(right)], byKind)}`,
       ],
       plots: [{ name: "documents", alt, svg }],
     };

@@ -1,6 +1,9 @@
 import { mutationRequest, readFilter, readRequest } from "./bigtable-raw.js";
 
-/** What is used of `v2.BigtableClient` of the package, which is no dependency of this project. */
+/**
+ * The part of `v2.BigtableClient` that is used here. The package is not a dependency of this
+ * project.
+ */
 interface GeneratedClient {
   checkAndMutateRow(request: object, options: object): Promise<[{ readonly predicateMatched?: boolean }]>;
   readRows(request: object, options: object): AsyncIterable<{ readonly chunks: readonly Chunk[] }>;
@@ -20,14 +23,14 @@ interface GooglePlumbing {
   readonly grpc: { readonly credentials: { createInsecure(): unknown } };
 }
 
-/** Google's retries restart a stream by themselves. */
+/** Turns off retries. By default Google's client restarts a stream automatically. */
 const noRetries = {
   timeout: 10_000,
   retry: null,
   retryRequestOptions: { noResponseRetries: 0, retries: 0, shouldRetryFn: () => false },
 };
 
-/** The requests of `RawBigtable`, by the client that Google generates from the same protos. */
+/** The requests of `RawBigtable`, sent by the client that Google generates from the same protos. */
 export class GoogleBigtable {
   readonly #client: GeneratedClient;
   readonly #path: string;
@@ -40,7 +43,7 @@ export class GoogleBigtable {
   /** Undefined if `@google-cloud/bigtable` is not installed. */
   static async open(host: string, path: string): Promise<GoogleBigtable | undefined> {
     const found = (await load("@google-cloud/bigtable")) as GooglePackage | undefined;
-    // Its own copy of gRPC takes no credentials of another.
+    // Google's package has its own copy of gRPC, which accepts no credentials of another copy.
     const gax = (await load("google-gax")) as GooglePlumbing | undefined;
     if (found === undefined || gax === undefined) return undefined;
     process.env.METADATA_SERVER_DETECTION ??= "none";
@@ -71,7 +74,7 @@ export class GoogleBigtable {
   }
 }
 
-/** A package that may not be there. */
+/** Loads a package that may be missing. */
 async function load(name: string): Promise<unknown> {
   try {
     const found = (await import(name)) as { readonly default?: unknown };

@@ -11,15 +11,15 @@ const widths = [64, 4];
 const events = table("events", { amount: int() });
 const counters = table("counters", { value: int() });
 
-/** Counts every event into the same row, which it does not watch. */
+/** Counts all events in one row. The observer does not observe that row. */
 const counting = observer("counting", events.amount, async (tx) => {
   tx.set(counters.value, "all", ((await tx.get(counters.value, "all")) ?? 0) + 1);
 });
 
 /**
- * One row of Bigtable's emulator that everybody increments: callers of `db.transact`, and an
- * observer that counts changes of many rows. Each figure has the time, and the conflicts for each
- * commit.
+ * One row of Bigtable's emulator that all callers increment: callers of `db.transact`, and an
+ * observer that counts changes of many rows. Each figure shows the time, and the number of
+ * conflicts for each commit.
  */
 export const hot: BenchCase = {
   name: "hot",
@@ -74,7 +74,10 @@ async function callers(db: Database, width = increments): Promise<number> {
   return (performance.now() - begun) / 1_000;
 }
 
-/** The changes stand before a worker begins. */
+/**
+ * Commits all changes, and then starts a worker. Returns the seconds in which the worker handles
+ * them.
+ */
 async function observers(db: Database, concurrency: number | undefined): Promise<number> {
   await inFlight(increments, 16, (event) => db.transact((tx) => tx.set(events.amount, `event ${event}`, 1)));
   const begun = performance.now();

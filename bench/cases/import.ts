@@ -8,7 +8,7 @@ import { type BenchCase, type CaseFigure, figureOf } from "./bench.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The arguments of a Node process, and what it must print. */
+/** The arguments of a Node process, and its expected output. */
 interface Started {
   readonly name: string;
   readonly args: readonly string[];
@@ -16,7 +16,7 @@ interface Started {
 }
 
 /**
- * How long it takes until the package is there: fresh processes, in turns with one that does
+ * The time to import the package, in fresh processes. They alternate with processes that import
  * nothing.
  */
 export const importing: BenchCase = {
@@ -28,7 +28,8 @@ export const importing: BenchCase = {
     const bare: Started = { name: "node -e 0", args: ["-e", "0"], prints: /^$/ };
     const started = startedProcesses(built);
     const times = new Map<Started, number[]>([bare, ...started].map((each) => [each, []]));
-    // One more than are counted: the first finds its files on the disk.
+    // The first round does not count, because it may read its files from the disk instead of from
+    // the system's cache.
     for (let round = 0; round <= bench.options.rounds; round++) {
       bench.say(`round ${round} of ${bench.options.rounds}`);
       for (const [each, ms] of times) {
@@ -62,7 +63,7 @@ function startedProcesses(built: string): readonly Started[] {
   ];
 }
 
-/** Compiles the package into a folder, as it is packed. */
+/** Compiles the package into a folder, as in the published package. */
 async function build(folder: string): Promise<string> {
   const compiler = join(root, "node_modules/typescript/bin/tsc");
   const args = [compiler, "-p", join(root, "tsconfig.build.json"), "--outDir", join(folder, "dist")];

@@ -1,4 +1,4 @@
-/** Measures percolatordb beside the stores beneath it, case by case: `npm run bench -- --help`. */
+/** Measures percolatordb and the stores beneath it, case by case: `npm run bench -- --help`. */
 import {
   atLeast,
   oneOf,
@@ -39,7 +39,7 @@ const cases: readonly BenchCase[] = [
   importing,
 ];
 
-/** Defaults of a whole run, and of `--quick`. */
+/** The defaults of a full run, and of `--quick`. */
 const sizes = { full: { cells: 100_000, rounds: 15 }, quick: { cells: 20_000, rounds: 5 } };
 
 await runProgram<BenchOptions, BenchResult>({

@@ -17,8 +17,8 @@ const copy = observer("copy", inputs.contents, (tx, { row, value }) => {
 });
 
 /**
- * Ten cells among many are changed by a process that runs no observer; then a worker begins, and
- * has to find them. Beside it what it would take to look at every cell.
+ * A process without observers changes ten cells among many. Then a worker starts and must find
+ * them. The time is compared with a scan of every cell.
  */
 export const notifications: BenchCase = {
   name: "notifications",
@@ -36,12 +36,12 @@ export const notifications: BenchCase = {
       figures.push(
         found,
         figureOf(`CPU time of that, ${among}`, "ms", processor),
-        figureOf(`every cell looked at, ${among}`, "ms", looking),
+        figureOf(`every cell scanned, ${among}`, "ms", looking),
       );
     }
     const factor = medians.at(-1)! / medians[0]!;
     figures.push({
-      name: "among the most, by the time among the fewest",
+      name: "time among the most cells, divided by that among the fewest",
       unit: "times",
       value: factor,
       ceiling: 2,
@@ -53,7 +53,7 @@ export const notifications: BenchCase = {
 async function measure(bench: Bench, size: number, rounds: number) {
   const folder = bench.newFolder(`notifications-${size}`);
   await fill(bench, folder, size);
-  // It registers the observer, and runs it only when it is told to.
+  // Registers the observer, but runs it only on request.
   await using db = await open(folder, { tables: [inputs, outputs], observers: [copy], collectEveryMs: 0 });
   const finding: number[] = [];
   const processor: number[] = [];
@@ -78,7 +78,7 @@ async function measure(bench: Bench, size: number, rounds: number) {
   return { finding, processor, looking };
 }
 
-/** What stood before anybody observed it. */
+/** Fills the table before the observer is registered. */
 async function fill(bench: Bench, folder: string, size: number): Promise<void> {
   await using db = await open(folder, { tables: [inputs, outputs], collectEveryMs: 0 });
   for (let first = 0; first < size; first += cellsOfTransaction) {
@@ -90,7 +90,10 @@ async function fill(bench: Bench, folder: string, size: number): Promise<void> {
   }
 }
 
-/** Rows far from each other, others in each round. */
+/**
+ * Returns the number of a row to change. The rows of one round are far apart, and successive rounds
+ * change different rows.
+ */
 function spread(index: number, round: number, size: number): number {
   return Math.floor(((index + (round % 97) / 100) / dirty) * size);
 }

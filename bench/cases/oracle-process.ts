@@ -1,5 +1,5 @@
 /**
- * A process of the case `oracle`: a coordinator on a store in its memory, or a client whose callers
+ * A process of the case `oracle`: a coordinator on a store in memory, or a client whose callers
  * take timestamps.
  */
 import { EventEmitter, once } from "node:events";
@@ -12,28 +12,31 @@ import { cpuSeconds } from "../harness/usage.js";
 
 export interface OracleTask {
   readonly address: string;
-  /** How many wait for a timestamp of their own at any time. */
+  /** How many callers wait for a timestamp at any time. */
   readonly callers: number;
-  /** How many timestamps a request asks for at most. */
+  /** The most timestamps in one request. */
   readonly batch: number;
   readonly warmUpMs: number;
   readonly ms: number;
 }
 
 export interface OracleReport {
-  /** Timestamps that were delivered in the measured time, each to a caller that waited for it. */
+  /** Timestamps delivered in the measured time. Each went to a caller that waited for it. */
   readonly delivered: number;
   readonly ms: number;
   /** Processor time in the measured time. */
   readonly cpuMs: number;
-  /** The timestamps of the whole run, as pairs of the first and the last of consecutive ones. */
+  /**
+   * All timestamps of the run, as ranges of consecutive timestamps. Each range is a pair of
+   * numbers: its first and its last timestamp.
+   */
   readonly ranges: readonly number[];
 }
 
 let close: () => unknown = () => undefined;
 
 serve({
-  /** Resolves to the address once the coordinator leads. */
+  /** Resolves to the address when the coordinator is the leader. */
   async lead(): Promise<string> {
     const changes = new EventEmitter();
     const leading = once(changes, "leading");
@@ -60,7 +63,7 @@ serve({
       while (!isOver) {
         const timestamp = await client.oracle.next();
         if (timestamp <= last) throw new Error(`${timestamp} was delivered after ${last}.`);
-        // Callers go on in the order of their timestamps.
+        // Callers continue in the order of their timestamps.
         if (timestamp > last + 1) ranges.push(last, timestamp);
         last = timestamp;
         delivered++;
@@ -78,7 +81,7 @@ serve({
     isOver = true;
     await all;
     await client.close();
-    // The first entry is what was there before the first timestamp.
+    // Drops the first entry, which is the initial value of `last`, not a timestamp.
     return { ...measured, ranges: [...ranges, last].slice(1) };
   },
   close: () => close(),

@@ -3,12 +3,12 @@ import { WrongResultError } from "../harness/compare.js";
 import { type BenchCase, type CaseFigure, figureOf } from "./bench.js";
 import type { OracleReport, OracleTask } from "./oracle-process.js";
 
-/** As many as are asked for at a time go in one request. */
+/** All concurrent calls go in one request. */
 const unlimited = 100_000;
 
 /**
- * Client processes, how many of each wait at any time, and how many timestamps a request asks for
- * at the most.
+ * The number of client processes, the number of waiting callers in each, and the most timestamps in
+ * one request.
  */
 const shapes = [
   { clients: 1, callers: 1, batch: unlimited },
@@ -24,9 +24,9 @@ const shapes = [
 const warmUpMs = 1_000;
 
 /**
- * Timestamps that one coordinator delivers to callers of other processes over loopback. Each is a
- * promise of its own, which a caller waits for before it asks again. All that are delivered are
- * checked: increasing in each process, and no two alike.
+ * Timestamps that one coordinator delivers to callers in other processes over loopback. Each caller
+ * awaits its timestamp before it asks for the next one. All delivered timestamps are checked: they
+ * increase in each process, and none was delivered twice.
  */
 export const oracle: BenchCase = {
   name: "oracle",
@@ -53,7 +53,7 @@ export const oracle: BenchCase = {
           "timestamps/s",
           measured.map(({ perSecond }) => perSecond),
         ),
-        // Other programs on the machine disturb this figure least.
+        // This figure is disturbed least by other programs on the machine.
         figureOf(
           `${name}: per second of the clients' CPU`,
           "timestamps",
@@ -68,9 +68,9 @@ export const oracle: BenchCase = {
 
 interface Measured {
   readonly perSecond: number;
-  /** Timestamps for each second of processor time that the clients took together. */
+  /** Timestamps for each second of processor time of all clients together. */
   readonly perClientSecond: number;
-  /** Processor time of the coordinator over the whole run, as a share of the time. */
+  /** The coordinator's processor time as a share of the whole run. */
   readonly serverShare: number;
 }
 
@@ -96,7 +96,7 @@ function measure(clients: number, task: Omit<OracleTask, "address">): Promise<Me
   });
 }
 
-/** No timestamp was delivered twice, over all processes. */
+/** Checks that no timestamp was delivered twice, in all processes. */
 function check(reports: readonly OracleReport[]): void {
   const ranges = reports.flatMap((report) => pairs(report.ranges)).sort(([a], [b]) => a - b);
   let last = 0;

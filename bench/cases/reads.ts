@@ -9,8 +9,8 @@ const floor = 0.7;
 const rowsAtOnce = 100;
 
 /**
- * Point reads in random order, from a row as a string to a value as a string. LMDB is also measured
- * with its keys made beforehand: what no program has, and the most that it can do.
+ * Point reads in random order. Each takes a row as a string and returns a value as a string. LMDB
+ * is also measured with prepared keys. No real program has these, but they show LMDB's maximum.
  */
 export const reads: BenchCase = {
   name: "reads",
@@ -34,18 +34,23 @@ export const reads: BenchCase = {
 
 function specs(of: Reads): readonly ComparisonSpec[] {
   const { valueBytes, olderVersions } = of.data;
-  const what = `${valueBytes} bytes${olderVersions === 0 ? "" : `, ${olderVersions} older versions beneath`}`;
+  const what = `${valueBytes} bytes${olderVersions === 0 ? "" : `, with ${olderVersions} older versions`}`;
   const { unit, operations } = of;
   const single = { unit, operations, floor, raw: of.gets(), ours: of.singleReads() };
   if (olderVersions > 0) return [{ ...single, name: `reads, ${what}` }];
   return [
     { ...single, name: `reads, ${what}` },
-    { ...single, name: `reads, ${what}, beside ready keys`, floor: undefined, raw: of.getsOfReadyKeys() },
+    {
+      ...single,
+      name: `reads, ${what}, raw side with ready keys`,
+      floor: undefined,
+      raw: of.getsOfReadyKeys(),
+    },
     { ...single, name: `getMany of ${rowsAtOnce}, ${what}`, ours: of.manyReads() },
   ];
 }
 
-/** The same reads in several ways. */
+/** The same reads, done in several ways. */
 export class Reads {
   readonly unit = "reads";
   readonly operations: number;
@@ -127,10 +132,7 @@ export class Reads {
     };
   }
 
-  /**
-   * Every cell of the table, by the same reads: a round reads some of them, and the next one
-   * others.
-   */
+  /** Checks every cell of the table by the same reads. A single round reads only some cells. */
   async #verifySingle(): Promise<void> {
     const { data } = this;
     await using snapshot = await this.#db.snapshot();
@@ -151,7 +153,8 @@ export class Reads {
 }
 
 /**
- * Of a value: its length and a character of it. All of it is compared outside of the measured time.
+ * A checksum of a value: its length and one character. The whole value is compared outside of the
+ * measured time.
  */
 function checkOf(value: string | undefined): number {
   return value === undefined ? Number.NaN : value.length + value.charCodeAt(0);

@@ -9,7 +9,7 @@ const rangeLength = 100;
 interface Measured {
   readonly valueBytes: number;
   readonly olderVersions: number;
-  /** Of the cells that are asked for: with many versions beneath each, loading takes long. */
+  /** The share of all cells to load. Loading many versions of each takes long. */
   readonly share: number;
   readonly floor: number;
 }
@@ -22,7 +22,7 @@ const measured: readonly Measured[] = [
 ];
 
 /**
- * Ranges of 100 cells from random rows on, and whole tables; rows and values decoded to strings.
+ * Scans of 100 cells from random rows, and of whole tables. Rows and values are decoded to strings.
  */
 export const scans: BenchCase = {
   name: "scans",
@@ -34,7 +34,7 @@ export const scans: BenchCase = {
         const name = `scans${valueBytes}v${olderVersions}`;
         const cells = Math.max(2_000, Math.floor(bench.options.cells * share));
         const data = await new Dataset({ name, cells, valueBytes, olderVersions }, raw).load(bench, db, raw);
-        const what = `${valueBytes} bytes${olderVersions === 0 ? "" : `, ${olderVersions} older versions beneath`}`;
+        const what = `${valueBytes} bytes${olderVersions === 0 ? "" : `, with ${olderVersions} older versions`}`;
         comparisons.push(await bench.compare({ ...ranges(bench, db, data, what), floor }));
         comparisons.push(await bench.compare({ ...wholeTable(db, data, what), floor }));
       }
@@ -76,8 +76,8 @@ export function ranges(
         }
         return sum;
       },
-      // The first round's ranges: other rounds begin elsewhere, and all of them together would be
-      // each row a hundred times.
+      // Checks only the ranges of the first round. Checking all rounds would compare each row a
+      // hundred times.
       verify: onceVerified(async () => {
         for (let range = 0; range < count; range++)
           await expectRows(db, data, { first: from(0, range), limit: rangeLength });
@@ -107,8 +107,8 @@ export function wholeTable(db: Database, data: Dataset, what: string): Compariso
 }
 
 /**
- * Scans from a row on, and compares every row and value; throws a `WrongResultError` if one is
- * wrong, missing or too many.
+ * Scans from a row and compares every row and value. Throws a `WrongResultError` if one is wrong,
+ * missing or superfluous.
  */
 async function expectRows(
   db: Database,

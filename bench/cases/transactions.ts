@@ -13,8 +13,8 @@ import { Dataset } from "./dataset.js";
 
 const valueBytes = 100;
 /**
- * What stands before a value: in the store's entry a byte of flags and a timestamp, in the write
- * record as much.
+ * The bytes before a value: the header of the store's entry, and the header of the write record.
+ * Each header is a byte of flags and a timestamp.
  */
 const entryBytes = 9;
 const recordBytes = 9;
@@ -26,16 +26,20 @@ interface Shape {
   readonly durability: "full" | "none";
 }
 
-/** Which cells the transactions of a round write: no two of a round the same. */
+/**
+ * The cells that the transactions of a round write. No two transactions of a round write the same
+ * cell.
+ */
 interface Plan extends Shape {
   readonly count: number;
   cellsOf(round: number, transaction: number): readonly number[];
 }
 
 /**
- * Transactions that overwrite cells, beside puts of the new entries alone, and the counter once a
- * group, in asynchronous transactions of all that waits. The puts are made ready before the time is
- * taken; nothing is read or checked, and no older version is kept.
+ * Transactions that overwrite cells, compared with raw puts into LMDB. The puts write only the new
+ * entries and, once in each group, a counter, as the store does. All waiting puts go into the next
+ * asynchronous LMDB transaction. They are prepared before the measured time. They read and check
+ * nothing, and keep no older version.
  */
 export const transactions: BenchCase = {
   name: "transactions",
@@ -61,7 +65,7 @@ export const transactions: BenchCase = {
 
 function makePlan(bench: Bench, data: Dataset, shape: Shape): Plan {
   const { cells, width, durability } = shape;
-  // Long enough that neither the first group nor the last one counts for much.
+  // A round has so many transactions that its first and last group commits hardly affect the rate.
   const wanted = width > 1 ? (cells > 1 ? 4_000 : 40_000) : durability === "full" ? 200 : 1_000;
   const count = Math.min(bench.options.quick ? wanted / 2 : wanted, Math.floor(data.cells / cells));
   const order = shuffled(data.cells, 4 + cells + width);
@@ -135,7 +139,7 @@ function rawSide(raw: RawDatabase, data: Dataset, { width, durability, count, ce
       return count;
     },
     async verify() {
-      // Only then do reads show what was answered before its flush.
+      // Reads show a commit that was answered before its flush only after the flush.
       await raw.root.flushed;
       for (const { table, key, value } of units.flat()) {
         if (table.bytes.get(key)?.equals(value)) continue;
@@ -147,7 +151,7 @@ function rawSide(raw: RawDatabase, data: Dataset, { width, durability, count, ce
   };
 }
 
-/** What the overwriting of one cell puts: its entry, and nothing of the version before. */
+/** The puts that overwrite one cell: its new entry, without the previous version. */
 function putsOf(data: Dataset, cell: number, round: number): readonly RawPut[] {
   const value = Buffer.from(textOf(cell, entryBytes + recordBytes + valueBytes, round + 1));
   return [{ table: data.raw, key: data.keys[cell]!, value }];

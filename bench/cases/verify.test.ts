@@ -44,13 +44,13 @@ const sides: readonly (readonly [name: string, side: () => { readonly raw: Side;
 const reads = () => new Reads(bench, db, data);
 const put = (row: string, value: string) => db.transact((tx) => tx.set(data.table.contents, row, value));
 
-test.each(sides)("%s that are right pass", async (name, side) => {
+test.each(sides)("%s with correct results pass", async (name, side) => {
   const found = await compare({ name, unit: "cells", operations: 1, ...side() }, 1);
   expect(found.ratio.count).toBe(1);
 });
 
 test.each(sides)(
-  "%s fail for a value that differs in one character, which sums do not show",
+  "%s fail for a value that differs in one character, which checksums do not show",
   async (_, side) => {
     const { ours } = side();
     const before = await ours.run(0);
@@ -65,7 +65,7 @@ test.each(sides)("%s fail for a row that is missing", async (_, side) => {
   await expect(async () => side().ours.verify!(0)).rejects.toThrow(WrongResultError);
 });
 
-test("a whole table fails for a row too many", async () => {
+test("a whole table fails for a superfluous row", async () => {
   await put("zzz", "value");
   await expect(async () => wholeTable(db, data, "").ours.verify!(0)).rejects.toThrow("it was zzz");
 });

@@ -3,18 +3,18 @@ import { randomNumbers } from "../harness/data.js";
 
 export interface SiteShape {
   readonly pages: number;
-  /** Words of a page, and links on it. */
+  /** The number of words and links on a page. */
   readonly words: number;
   readonly links: number;
 }
 
 const vocabulary = 6_000;
-/** Half of all links lead to this many pages, those in the head of every page. */
+/** Half of all links lead to this many pages, as links in the headers of a real site do. */
 const popularPages = 25;
 
 /**
- * A crawl of a made-up site, the same every time. Pages that `changed` names have another text and
- * other links.
+ * A crawl of a generated site, the same every time. The pages that `changed` selects have another
+ * text and other links.
  */
 export function siteCrawl(shape: SiteShape, changed: (page: number) => boolean = () => false): Source {
   return {
@@ -45,7 +45,7 @@ function urlOf(page: number): string {
 
 function pageOf({ pages, words, links }: SiteShape, page: number, salt: number): string {
   const random = randomNumbers(page * 2 + salt + 1);
-  // Squared, so that some words are common and most are rare.
+  // Squared, so that some words are frequent and most are rare.
   const word = () => `w${Math.floor((random(10_000) / 10_000) ** 2 * vocabulary)}`;
   const target = (link: number) => random(link % 2 === 0 ? Math.min(popularPages, pages) : pages);
   const text = Array.from({ length: words }, word).join(" ");

@@ -15,26 +15,26 @@ const shapes = {
   full: { pages: 800, words: 150, links: 26 },
 } as const;
 /**
- * One of this many pages is unchanged in the second crawl, and one of this many in the third
- * changes.
+ * The second crawl changes all pages except one in this many. The third crawl changes only the
+ * pages that the second one left unchanged.
  */
 const oneIn = 10;
-/** The share of the requests before that may be sent while many documents are processed. */
+/** If a crawl has many documents, at most this share of its `before` requests may be sent. */
 const maxShare = 0.5;
-/** Requests of a stretch of work, in three ways of counting. */
+/** The requests of a phase, counted in three ways. */
 interface Counted {
-  /** Without fetching ahead, joining and gathering: each of what the protocol does is a request. */
+  /** As without prefetching, joining and batching: one request for each step of the protocol. */
   readonly before: Requests;
-  /** As the store and the oracle are asked. */
+  /** As the store and the oracle are called. */
   readonly asked: Requests;
-  /** As they are sent by a store that gathers what is asked in one tick. */
+  /** As sent by a store that batches the calls of one tick. */
   readonly sent: Requests;
 }
 
 /**
- * The web index over a store behind a wire, one request after the other counted: as the paper's
- * section 2.5 counts them. A share of time is not measured, since nothing here has the costs of a
- * network but its latency.
+ * The web index over a store with a simulated network. Requests are counted as in section 2.5 of
+ * the paper. Time is not compared, because the simulation has only one cost of a network, its
+ * latency.
  */
 export const wire: BenchCase = {
   name: "wire",

@@ -12,9 +12,10 @@ const wasMember = Buffer.from([0]);
 const memberKey = (cluster: string, url: string) => Buffer.from(`${cluster}\0${url}`);
 
 /**
- * What LMDB itself allows, in documents a second: documents are crawled again, and move between
- * clusters by one get and puts alone, an entry for each member. No transactions, versions or
- * notifications; each document is answered after its flush.
+ * Measures the limit that LMDB itself sets, in documents a second. Each document is crawled again,
+ * and one get and some puts move it between clusters. A cluster has an entry for each member. There
+ * are no transactions of Percolator, no versions and no notifications. A document counts as done
+ * after its flush.
  */
 export async function measureBare(repository: Repository, folder: string): Promise<number> {
   const raw = new RawDatabase(join(folder, "bare"));
@@ -46,7 +47,7 @@ export async function measureBare(repository: Repository, folder: string): Promi
   const began = performance.now();
   await inFlight(count, atOnce, (index) => groups.commit(putsOf(index)));
   const perSecond = (count / (performance.now() - began)) * 1_000;
-  // LMDB shows a new commit to reads of the next turn.
+  // LMDB shows a new commit to reads of the next turn of the event loop.
   await nextTurn();
   const crawled = all.map(
     ([url, keys], index) => [url, index < count ? joined(repository.keys(index, 1)) : keys] as const,
@@ -58,8 +59,8 @@ export async function measureBare(repository: Repository, folder: string): Promi
 }
 
 /**
- * Documents and clusters that are not as they must be. A cluster has the members that were not
- * taken out of it.
+ * Returns the number of wrong documents and clusters. A cluster should have all members that were
+ * not removed from it.
  */
 export function countWrongMembers(
   raw: RawDatabase,

@@ -1,6 +1,6 @@
 /**
- * The batch twin, in a process of its own: reads every document and writes every cluster, as fast
- * as possible.
+ * The batch twin, in its own process: reads every document and writes every cluster, as fast as
+ * possible.
  */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { countWrongOfBare, countWrongOfBatch, pairsOf } from "./verify.js";
 
 export interface BatchTask {
   readonly place: BatchPlace;
-  /** The folder of the database, or the one that has an LMDB with the documents. */
+  /** The folder of the database, or of an LMDB with the documents. */
   readonly folder: string;
   readonly runs: number;
 }
@@ -24,7 +24,10 @@ const transactionRows = 1_000;
 const transactionsAtOnce = 4;
 
 serve({
-  /** The milliseconds of each batch, ascending. What they wrote is checked once all are timed. */
+  /**
+   * Returns the milliseconds of each batch, ascending. The results are checked after all batches
+   * were timed.
+   */
   async run({ place, folder, runs }: BatchTask): Promise<readonly number[]> {
     const times = await (place === "bare LMDB" ? measureBare(folder, runs) : measureSame(folder, runs));
     return times.sort((a, b) => a - b);
@@ -33,7 +36,7 @@ serve({
 
 async function measureSame(folder: string, runs: number): Promise<number[]> {
   await using db = await open(folder, { tables: [documents, batchClusters] });
-  // The first run writes new rows, which none after it does.
+  // The first run writes new rows. All later ones overwrite them.
   await runSame(db);
   const times: number[] = [];
   while (times.length < runs) times.push(await runSame(db));
@@ -42,8 +45,8 @@ async function measureSame(folder: string, runs: number): Promise<number[]> {
 }
 
 /**
- * Overwrites the clusters of the batch before, in transactions, so that readers of the database see
- * them.
+ * Overwrites the clusters of the previous batch, in transactions, so that readers of the database
+ * see them.
  */
 async function runSame(db: Database): Promise<number> {
   const began = performance.now();

@@ -7,10 +7,10 @@ import { clusters, clusterTelling, documents } from "./tables.js";
 import { countWrong } from "./verify.js";
 
 const repository = new Repository(20);
-/** So many at once that each is due a millisecond after the one before. */
+/** At this rate each document is due a millisecond after the previous one. */
 const perSecond = 1_000;
 
-/** A clock that moves by what is waited, without anybody waiting. */
+/** A clock that advances by the requested waits, without real waiting. */
 class Clock {
   ms = 0;
 
@@ -30,7 +30,7 @@ class Clock {
 let clock: Clock;
 let db: Database;
 let crawl: Crawl;
-/** Whose clustering the crawl is not told of. */
+/** The document whose clustering is not reported to the crawl. */
 let untold: string | undefined;
 
 beforeEach(async () => {
@@ -59,8 +59,9 @@ describe("a crawl", () => {
     expect(await countWrong(db, crawl.documents())).toBe(0);
   });
 
-  test("counts those that are clustered late, with all of their delay", async () => {
-    // No worker runs before all are loaded, and a long time has passed.
+  test("counts documents that are clustered late, with their whole delay", async () => {
+    // No worker runs during the load. Afterwards the clock jumps ahead, and only then do observers
+    // run.
     const idle = async () => {
       clock.ms = 5_000;
       await db.drain();
@@ -92,12 +93,12 @@ describe("a crawl", () => {
     await expect(crawl.run(perSecond, 0.01)).rejects.toThrow("no disk");
   });
 
-  test("does not bring a document twice, whose delays could not be told apart", async () => {
+  test("does not crawl a document twice, because its delays could not be told apart", async () => {
     await expect(crawl.run(perSecond, 0.021)).rejects.toThrow(RangeError);
   });
 });
 
-describe("what is wrong in the end", () => {
+describe("the final check", () => {
   beforeEach(async () => {
     await using _ = db.work();
     await crawl.run(perSecond, 0.01);
@@ -105,11 +106,11 @@ describe("what is wrong in the end", () => {
 
   const wrong = () => countWrong(db, crawl.documents());
 
-  test("is nothing if all is well", async () => {
+  test("finds nothing if everything is correct", async () => {
     expect(await wrong()).toBe(0);
   });
 
-  test("is a document that was not kept, with the clusters of its keys", async () => {
+  test("finds a document that was lost, and the clusters of its keys", async () => {
     const [url, before] = [repository.url(2), repository.keys(2, 0)];
     const now = repository.keys(2, 1);
     await db.transact((tx) => tx.set(documents.keys, url, joined(before)));
@@ -121,7 +122,7 @@ describe("what is wrong in the end", () => {
     expect(await wrong()).toBe(1 + changed.length);
   });
 
-  test("is a cluster that lacks a member, and one that has one too many", async () => {
+  test("finds a cluster that lacks a member, and one with a superfluous member", async () => {
     const url = repository.url(4);
     const keys = repository.keys(4, 1);
     await db.transact((tx) => tx.delete(clusters.members.at(url), keys[0]!));

@@ -3,28 +3,25 @@ import { WrongResultError } from "../harness/compare.js";
 import { joined, type Repository } from "./repository.js";
 import { documents } from "./tables.js";
 
-/** What became of the documents that one crawl brought. */
+/** The result for the documents of one crawl. */
 export interface Crawled {
   readonly loaded: number;
-  /**
-   * Milliseconds from when a document was due to be loaded to the commit of its clustering,
-   * ascending.
-   */
+  /** Milliseconds from the due time of each document to the commit of its clustering, ascending. */
   readonly delays: readonly number[];
-  /** How many were not clustered when the last had been loaded. */
+  /** How many documents were not clustered when the last was loaded. */
   readonly late: number;
 }
 
 const tickMs = 2;
 /**
- * Transactions of the loader at a time; beyond it the crawl is behind, and its documents wait,
- * which counts.
+ * The most concurrent transactions of the loader. If more documents are due, they wait, and their
+ * wait counts as delay.
  */
 const maxAtOnce = 2_000;
 
 /**
- * Loads documents at a rate, whether the database keeps up or not, and measures how long each takes
- * to be clustered.
+ * Loads documents at a fixed rate, whether or not the database keeps up. Measures how long each
+ * takes to be clustered.
  */
 export class Crawl {
   readonly #db: Pick<Database, "transact" | "idle">;
@@ -32,7 +29,7 @@ export class Crawl {
   readonly #environment: Pick<Environment, "monotonic" | "setTimer">;
   /** How often each document was crawled. */
   readonly #crawls: Uint32Array;
-  /** When those were due that are loaded and not clustered. */
+  /** The due times of documents that are loaded but not clustered yet. */
   readonly #waiting = new Map<string, number>();
   #delays: number[] = [];
   #next = 0;
@@ -48,7 +45,7 @@ export class Crawl {
     this.#crawls = new Uint32Array(repository.size);
   }
 
-  /** To be told when a document's clustering was committed. */
+  /** Must be called when a document's clustering was committed. */
   clustered(url: string): void {
     const due = this.#waiting.get(url);
     if (due === undefined) return;
@@ -56,13 +53,13 @@ export class Crawl {
     this.#delays.push(this.#environment.monotonic() - due);
   }
 
-  /** Every document with the keys that it was loaded with last, ascending. */
+  /** Yields every document with its latest keys, ascending. */
   *documents(): Generator<readonly [url: string, keys: string]> {
     for (const [index, crawl] of this.#crawls.entries())
       yield [this.#repository.url(index), joined(this.#repository.keys(index, crawl))];
   }
 
-  /** Every document for the first time, many a transaction. */
+  /** Loads every document for the first time, many in each transaction. */
   async fill(): Promise<void> {
     const { size } = this.#repository;
     const atOnce = 200;
@@ -75,9 +72,9 @@ export class Crawl {
   }
 
   /**
-   * Crawls for so long, each document by a transaction of its own, and waits until all are
-   * clustered. What is due and cannot be loaded yet waits, and that counts. No document comes
-   * twice: each has a delay of its own. Throws a `WrongResultError` if one has none.
+   * Crawls for a duration, each document in its own transaction, and waits until all are clustered.
+   * A document that is due but cannot be loaded yet waits, and the wait counts. No document is
+   * crawled twice, so each has one delay. Throws a `WrongResultError` if one has none.
    */
   async run(perSecond: number, seconds: number): Promise<Crawled> {
     const total = Math.max(1, Math.round(perSecond * seconds));

@@ -3,66 +3,64 @@ import type { Figure, Plot } from "../figures/figure.js";
 import { timeText } from "../figures/scale.js";
 import { duration, right, short, table, verdict, whole } from "../harness/words.js";
 
-/** What became of documents that came at a rate. */
+/** The results for documents that arrive at one rate. */
 export interface RateFigure {
-  /** Of the repository, in an hour. */
+  /** Percent of the repository in an hour. */
   readonly percent: number;
   readonly perSecond: number;
   readonly loaded: number;
-  /** Not clustered when the last one had been loaded. */
+  /** Documents not clustered when the last one was loaded. */
   readonly late: number;
-  /** Milliseconds from when a document was due to be loaded to the commit of its clustering. */
+  /** Milliseconds from the time a document was due to the commit of its clustering. */
   readonly p5: number;
   readonly p50: number;
   readonly p95: number;
 }
 
-/** Where the batch reads the documents and writes the clusters. */
+/** The place from which the batch reads documents and to which it writes clusters. */
 export type BatchPlace = "same database" | "bare LMDB";
 
-/** A batch over all documents, and the crawls whose hour is three times as long. */
+/** A batch over all documents, and the crawls compared with it. An "hour" is three batches long. */
 export interface BatchFigure {
   readonly place: BatchPlace;
-  /** Milliseconds of one batch: the median, and each. */
+  /** The milliseconds of one batch: the median, and those of each batch. */
   readonly batchMs: number;
   readonly batchRunsMs: readonly number[];
   readonly hourSeconds: number;
   readonly rates: readonly RateFigure[];
   /**
-   * Percent an hour at which a document waits as long as it would for the batch; undefined if it
-   * never did.
+   * The rate, in percent an hour, at which the median delay equals that of the batch. Undefined if
+   * the median delay is at most that of the batch at every measured rate.
    */
   readonly crossover?: number | undefined;
 }
 
-/** One repository. */
+/** The results of one repository. */
 export interface Clustered {
   readonly documents: number;
   /**
-   * Documents a second when all came at once: loaded 200 a transaction, clustered each by a run of
-   * its own.
+   * Documents a second if all arrive at once. They are loaded 200 in a transaction, and each is
+   * clustered by a separate run.
    */
   readonly fillPerSecond: number;
   /**
-   * What LMDB itself allows: documents a second that are clustered again by its gets and flushed
-   * puts alone.
+   * The limit of LMDB itself: how many documents a second can be clustered again with only LMDB's
+   * gets and flushed puts.
    */
   readonly barePerSecond: number;
   readonly batches: readonly BatchFigure[];
-  /**
-   * Documents that are not as they were loaded last, and clusters that are not what the batch makes
-   * of them.
-   */
+  /** Documents that differ from their last load, and clusters that differ from the batch's. */
   readonly wrong: number;
 }
 
 /**
- * The crossover that is wanted, in percent an hour; and how many times sooner, in the largest
- * repository at one percent an hour.
+ * The floors. The crossover must be above `crossover` percent an hour. If `percent` percent of
+ * `documents` documents are crawled in an hour, the batch's median delay must be at least `sooner`
+ * times the observer's.
  */
 const floors = { crossover: 40, sooner: 1_000, documents: 1_000_000, percent: 1 } as const;
 
-/** The floors count where readers see the batch's clusters as they see those of the observer. */
+/** The floors apply only if readers see the batch's clusters in the same way as the observer's. */
 const comparable: BatchPlace = "same database";
 
 const places: Readonly<Record<BatchPlace, { readonly shown: string; readonly plot: string }>> = {
@@ -112,12 +110,15 @@ export function clusteringTables(all: readonly Clustered[]): readonly string[] {
 }
 
 /**
- * A document comes at any time while a batch runs, and waits for its end and for the whole of the
- * next.
+ * The delay of a document that arrives when `part` of a batch is still to run: the rest of that
+ * batch, and the whole next one.
  */
 export const batchDelay = (batchMs: number, part: number): number => batchMs * (1 + part);
 
-/** Where the medians cross, on a straight line between the two rates around it. */
+/**
+ * Returns the rate at which the observer's median delay reaches the batch's, interpolated linearly
+ * between the two measured rates around it.
+ */
 export function crossoverOf({ rates, batchMs }: Pick<BatchFigure, "rates" | "batchMs">): number | undefined {
   const batch = batchDelay(batchMs, 0.5);
   const above = rates.findIndex(({ p50 }) => p50 > batch);
@@ -136,7 +137,7 @@ function plot(all: readonly Clustered[], place: BatchPlace): Plot {
     some.filter((batch) => batch.place === place).map((batch): Sized => ({ ...batch, documents })),
   );
   const { shown, plot: name } = places[place];
-  const title = `Delay until a document is clustered, beside batches ${shown}`;
+  const title = `Delay until a document is clustered, compared with batches ${shown}`;
   const events = batches.flatMap(({ crossover, documents }) =>
     crossover === undefined
       ? []
@@ -145,7 +146,7 @@ function plot(all: readonly Clustered[], place: BatchPlace): Plot {
   const svg = lineChart({
     title,
     description:
-      "Median delay from when a document is due to be loaded to the commit of its clustering, with a band from the 5th to the 95th percentile, against the percentage of the repository that is crawled in an hour; dashed, what a document waits for where all are clustered in batches. Both axes are logarithmic.",
+      "Median delay from when a document is due to be loaded to the commit of its clustering, with a band from the 5th to the 95th percentile, against the percentage of the repository that is crawled in an hour; dashed, the median delay if all documents are clustered in batches. Both axes are logarithmic.",
     across: { name: "of the repository crawled in an hour", kind: "log", show: (value) => `${value} %` },
     up: { name: "delay", kind: "log", show: timeText },
     lines: batches.flatMap(linesOf),
@@ -174,12 +175,12 @@ function linesOf({ documents, batchMs, rates: all }: Sized, series: number): rea
 }
 
 /**
- * The share of an hour's documents that may be clustered after the hour while the queue does not
- * grow.
+ * The queue counts as not growing if at most this share of an hour's documents is clustered only
+ * after the hour.
  */
 const fewLate = 0.02;
 
-/** The highest rate up to which the queue does not grow, hour after hour. */
+/** Returns the highest rate up to which the queue does not grow from hour to hour. */
 function keepsUpTo(rates: readonly RateFigure[]): string {
   const growing = rates.findIndex(({ late, loaded }) => late > Math.max(1, fewLate * loaded));
   const kept = growing === -1 ? rates.at(-1) : rates[growing - 1];
@@ -200,8 +201,8 @@ function summaryTable(repositories: readonly Clustered[]): string {
       right("crossover"),
       "floor",
       right("keeps up to"),
-      right("all at once, documents/s"),
-      right("again, by LMDB alone"),
+      right("first load, documents/s"),
+      right("clustered again by LMDB alone, documents/s"),
       right("wrong"),
     ],
     repositories.flatMap(({ documents, fillPerSecond, barePerSecond, batches, wrong }) =>
@@ -235,7 +236,12 @@ function rateTable(repositories: readonly Clustered[]): string {
     right("p95"),
   ];
   return table(
-    [...columns, right("sooner than batches"), "floor", right("clustered after the last came")],
+    [
+      ...columns,
+      right("p50 of batches, divided by this p50"),
+      "floor",
+      right("not yet clustered when the last was loaded"),
+    ],
     repositories.flatMap(({ documents, batches }) =>
       batches.flatMap(({ place, batchMs, rates: all }) =>
         all.map(({ percent, perSecond, p5, p50, p95, late, loaded }) => [

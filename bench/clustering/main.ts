@@ -1,5 +1,5 @@
 /**
- * Documents clustered as they come, and in batches, as in figure 7 of the paper: `npm run
+ * Documents clustered as they arrive, and in batches, as in figure 7 of the paper: `npm run
  * clustering -- --help`.
  */
 import { join } from "node:path";
@@ -42,8 +42,9 @@ interface Options extends CommonOptions {
 const batchRuns = 3;
 const batchesPerHour = 3;
 /**
- * Percent an hour from which a rate lasts a whole hour: if it exceeds what can be done, the delay
- * grows with time.
+ * At this rate in percent an hour and above, a measurement lasts a whole hour. If the database
+ * cannot keep up with a rate, the delay grows with time, so a shorter measurement would show too
+ * small a delay.
  */
 const wholeHourFrom = 5;
 const places: Readonly<Record<Options["batch"], readonly BatchPlace[]>> = {
@@ -64,7 +65,8 @@ await runProgram<Options, readonly Clustered[]>({
       .option("--documents <list>", "documents of the repositories", list(whole), [10_000, 100_000])
       .option(
         "--rates <list>",
-        // Above 100, documents would come twice in an hour, which has one delay for each.
+        // The limit is 100 because only one delay of each document is recorded. Above 100, some
+        // documents would be crawled twice in an hour.
         "percent of the repository that is crawled in an hour, up to 100",
         list(between(0, 100)),
         [0.1, 1, 10, 20, 40, 60, 80, 100],
@@ -119,7 +121,7 @@ async function measure(options: Options, repository: Repository, folder: string)
   return { documents: size, fillPerSecond, barePerSecond, batches, wrong };
 }
 
-/** Crawls at each of the rates. */
+/** Runs crawls at each of the rates. */
 async function crawlBeside(
   db: Database,
   crawl: Crawl,
@@ -142,7 +144,7 @@ async function crawlBeside(
   return { batchMs, hourSeconds, rates, crossover: crossoverOf({ rates, batchMs }) };
 }
 
-/** The same documents in an LMDB of their own. */
+/** Writes the same documents into a separate LMDB. */
 async function writeBare(repository: Repository, folder: string): Promise<void> {
   const raw = new RawDatabase(join(folder, "documents"));
   loadRaw(raw, "documents", repository.documents());

@@ -4,7 +4,7 @@ import { clustersOf, joined, keysPerDocument, Repository, split } from "./reposi
 const size = 10_000;
 const documentsOf = (repository: Repository) => repository.documents();
 
-test("a document has the same keys in every repository of a size, and others at each crawl", () => {
+test("a document has the same keys in every repository of a size, and other keys at each crawl", () => {
   const [one, two] = [new Repository(size), new Repository(size)];
   for (const index of [0, 1, 4_321, size - 1]) {
     expect(one.keys(index, 0)).toEqual(two.keys(index, 0));
@@ -28,9 +28,10 @@ test("addresses ascend with their index", () => {
 });
 
 /**
- * Three keys a document out of 0.75 keys a document are four documents a key on average, and four
- * over the 98 % of keys that any document has. The paper draws the same way, and says 3.3 of its
- * clusters, which these numbers do not give.
+ * There are 0.75 keys for each document, and each document has three of them. So a key has 3 / 0.75
+ * = 4 documents on average. About 2% of the keys have no document, so the other keys have 4.08
+ * documents on average. The paper draws keys in the same way, but reports 3.3 for its clusters,
+ * which these numbers do not give.
  */
 test("clusters that are not empty have 4.08 documents on average", () => {
   const clusters = clustersOf(documentsOf(new Repository(size)));

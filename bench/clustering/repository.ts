@@ -1,13 +1,12 @@
 import { randomNumbers } from "../harness/data.js";
 
-/** Clustering keys of a document. */
+/** The number of clustering keys of a document. */
 export const keysPerDocument = 3;
-/** Distinct clustering keys for each document of the repository, as in the paper. */
+/** The number of distinct clustering keys for each document of the repository, as in the paper. */
 const distinctKeys = 0.75;
 
 /**
- * What was crawled: which keys a document has, by how often it was crawled. Decided by the seed
- * alone.
+ * The crawled documents. The seed alone determines which keys a document has at each crawl of it.
  */
 export class Repository {
   readonly size: number;
@@ -24,7 +23,7 @@ export class Repository {
     return `org.example.www/${String(index).padStart(8, "0")}`;
   }
 
-  /** Every document with the keys of its first crawl. */
+  /** Returns every document with the keys of its first crawl. */
   documents(): (readonly [url: string, keys: string])[] {
     return Array.from(
       { length: this.size },
@@ -32,7 +31,10 @@ export class Repository {
     );
   }
 
-  /** The keys of a document at a crawl of it, ascending: each crawl of a document finds others. */
+  /**
+   * Returns the keys of a document at a crawl of it, ascending. Each crawl of a document gives
+   * other keys.
+   */
   keys(index: number, crawl: number): readonly string[] {
     const random = randomNumbers(index * 7_919 + crawl * 104_729 + 1);
     const keys = new Set<string>();
@@ -41,12 +43,15 @@ export class Repository {
   }
 }
 
-/** Lists as they are stored. */
+/** The stored form of a list. */
 export const joined = (items: readonly string[]): string => items.join(" ");
 export const split = (text: string | undefined): readonly string[] =>
   text === undefined || text === "" ? [] : text.split(" ");
 
-/** The members of each cluster, ascending, from all documents: what a batch computes. */
+/**
+ * Returns the members of each cluster, ascending, from all documents: the result that a batch
+ * computes.
+ */
 export function clustersOf(documents: Iterable<readonly [url: string, keys: string]>): Map<string, string[]> {
   const clusters = new Map<string, string[]>();
   for (const [url, keys] of documents) {

@@ -20,7 +20,7 @@ const expected = [
   ["k3", "b"],
 ] as const;
 
-test("rows that are missing, different and too many are counted, each once", () => {
+test("rows that are missing, different or superfluous are counted, each once", () => {
   const map = new Map<string, string>(expected);
   expect(countDifferent(expected, map)).toBe(0);
   expect(countDifferent([], map)).toBe(3);
@@ -68,7 +68,7 @@ describe("with LMDB alone", () => {
 
   const put = loadRaw;
 
-  test("a cluster of the batch that is not that of the documents is found", async () => {
+  test("a cluster of the batch that does not match the documents is found", async () => {
     const [source, result] = ["documents", "batch"].map((name) => new RawDatabase(join(folder, name))) as [
       RawDatabase,
       RawDatabase,
@@ -84,7 +84,7 @@ describe("with LMDB alone", () => {
     await result.close();
   });
 
-  test("a member that was not put, or not taken out, is found", async () => {
+  test("a member that was not added, or not removed, is found", async () => {
     const raw = new RawDatabase(folder);
     put(raw, "documents", all);
     const members = ["k1\0a", "k2\0a", "k2\0b", "k3\0b"].map((key) => [key, "\u0001"] as const);
@@ -103,7 +103,7 @@ describe("with LMDB alone", () => {
     await raw.close();
   });
 
-  test("what is measured comes out right", async () => {
+  test("the measured code gives correct results", async () => {
     expect(await measureBare(new Repository(50), folder)).toBeGreaterThan(0);
   });
 });

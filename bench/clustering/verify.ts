@@ -5,7 +5,7 @@ import { batchClusters, clusters, documents } from "./tables.js";
 
 type Pairs = Iterable<readonly [row: string, value: string]>;
 
-/** How many rows are missing, hold something else, or are there and must not be. */
+/** Counts rows that are missing, differ, or are superfluous. */
 export function countDifferent(found: Pairs, expected: ReadonlyMap<string, string>): number {
   const missing = new Set(expected.keys());
   let wrong = 0;
@@ -16,14 +16,14 @@ export function countDifferent(found: Pairs, expected: ReadonlyMap<string, strin
   return wrong + missing.size;
 }
 
-/** Each cluster's members in one text, as they must be for these documents. */
+/** Returns the expected members of each cluster for these documents, as text. */
 export function expectedClusters(documents: Pairs): Map<string, string> {
   return new Map([...clustersOf(documents)].map(([cluster, members]) => [cluster, joined(members)]));
 }
 
 /**
- * Documents that are not as they were loaded last, and clusters that are not what a batch would
- * make of these.
+ * Counts documents that differ from their last load, and clusters that differ from what a batch
+ * would compute.
  */
 export async function countWrong(db: Database, loaded: Pairs): Promise<number> {
   const expected = new Map(loaded);
@@ -37,7 +37,7 @@ export async function countWrong(db: Database, loaded: Pairs): Promise<number> {
   return wrongDocuments + countDifferent(found, expectedClusters(expected));
 }
 
-/** Clusters of the batch in the same database that are not those of the documents as they stand. */
+/** Counts the batch's clusters in the same database that do not match the current documents. */
 export async function countWrongOfBatch(db: Database): Promise<number> {
   await using snapshot = await db.snapshot();
   const all: (readonly [string, string])[] = [];
@@ -48,13 +48,14 @@ export async function countWrongOfBatch(db: Database): Promise<number> {
 }
 
 /**
- * Clusters in an LMDB, all members in one value, that are not those of the documents in another.
+ * Counts clusters in one LMDB, with all members in one value, that do not match the documents in
+ * another.
  */
 export function countWrongOfBare(source: RawDatabase, result: RawDatabase): number {
   return countDifferent(pairsOf(result, "clusters"), expectedClusters(pairsOf(source, "documents")));
 }
 
-/** What a table of an LMDB holds, as text. */
+/** Yields the contents of a table of an LMDB as text. */
 export function* pairsOf(raw: RawDatabase, table: string): Generator<readonly [row: string, value: string]> {
   for (const { key, value } of raw.table(table).strings.getRange()) yield [key.toString("latin1"), value];
 }

@@ -12,19 +12,24 @@ import {
 } from "../harness/requests.js";
 import { ratio, right, short, table } from "../harness/words.js";
 
-/** Requests of processes since they began. Scans count as reads, as the store sends both alike. */
+/**
+ * The requests of processes since they started. Scans count as reads, because the store sends both
+ * in the same way.
+ */
 export interface Counted {
   /**
-   * Without fetching ahead, joining and gathering: one for each thing that the protocol asks of the
-   * store.
+   * As without prefetching, joining and batching: one request for each step of the protocol.
    */
   readonly before: Requests;
-  /** As they were sent, repetitions included. */
+  /** As sent, including retries. */
   readonly sent: Requests;
   readonly runs: number;
 }
 
-/** What a database of this process has asked its store for, and what the store has sent. */
+/**
+ * Returns what a database of this process has requested from its store, and what the store has
+ * sent.
+ */
 export async function countRequests(db: Database): Promise<Counted> {
   const { requests } = db.metrics;
   const { statistics } = await db.status();
@@ -48,7 +53,7 @@ export async function countRequests(db: Database): Promise<Counted> {
   };
 }
 
-/** What all processes did between two counts of each. */
+/** Returns the work of all processes between two counts of each. */
 export function countedSince(ends: readonly Counted[], starts: readonly Counted[]): Counted {
   const of = (way: "before" | "sent") =>
     sumOf(ends.map((end, index) => since(end[way], starts[index]?.[way] ?? requestsOf(() => 0))));
@@ -56,7 +61,7 @@ export function countedSince(ends: readonly Counted[], starts: readonly Counted[
   return { before: of("before"), sent: of("sent"), runs };
 }
 
-/** Requests for each document, before and as sent. */
+/** The requests for each document, before batching and as sent. */
 export function requestTable(
   rows: readonly { readonly name: string; readonly documents: number; readonly requests: Counted }[],
 ): string {

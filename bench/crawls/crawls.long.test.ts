@@ -12,8 +12,8 @@ const pages = 24;
 const urlOf = (index: number) => `https://example.org/${index}`;
 
 /**
- * The first crawl, with one page of more than a megabyte; and a second in which some have changed
- * and one is gone.
+ * The first crawl, with one page of more than a megabyte. In the second crawl some pages have
+ * changed and one is gone.
  */
 function crawl(number: 1 | 2): Buffer {
   const records = Array.from({ length: pages }, (_, index) => {
@@ -27,7 +27,7 @@ function crawl(number: 1 | 2): Buffer {
   return gzipEach(records);
 }
 
-test("npm run crawls loads archives through two workers, and each equals the twin", async () => {
+test("npm run crawls loads archives through two workers, and each result equals the twin", async () => {
   const folder = await temporaryFolder();
   try {
     const paths = [1, 2].map((number) => join(folder.path, `crawl-${number}.warc.gz`));
@@ -50,8 +50,8 @@ test("npm run crawls loads archives through two workers, and each equals the twi
       expect(runs.length).toBe(2);
       expect(requests.sent.read).toBeGreaterThan(0);
     }
-    // Of the first crawl alone: a small crawl has few reads at a time, and a read may take several
-    // requests.
+    // Only the first crawl is checked. The second one is small, so it has few concurrent reads to
+    // batch, and one read may take several requests.
     const { requests } = crawls[0]!;
     expect(requests.sent.read).toBeLessThan(requests.before.read);
   } finally {

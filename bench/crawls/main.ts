@@ -33,7 +33,7 @@ interface Options extends CommonOptions {
   readonly concurrency: number;
 }
 
-/** What came of one crawl. */
+/** The results of one crawl. */
 export interface Crawl {
   readonly name: string;
   readonly loaded: Pick<LoadReport, "pages" | "added" | "changed" | "unchanged" | "deleted" | "problemCount">;
@@ -42,14 +42,14 @@ export interface Crawl {
   /** From the first page until nothing was due. */
   readonly seconds: number;
   readonly requests: Counted;
-  /** Runs that each worker committed. */
+  /** Committed runs of each worker. */
   readonly runs: readonly number[];
   readonly verdict: Verdict;
 }
 
 export interface CrawlsResult {
   readonly crawls: readonly Crawl[];
-  /** What was left behind in the end. */
+  /** What should not be there at the end. */
   readonly left: readonly string[];
 }
 
@@ -96,7 +96,7 @@ async function measure({ args, workers: count, concurrency }: Options): Promise<
   await store.prepare(["~oracle"]);
   const coordinator = await startCoordinator(location);
   try {
-    // This process registers the observers, so that what it loads is found, and runs none.
+    // This process registers the observers, so that its writes leave hints, but it runs none.
     await using db = await open(store, { tables, observers });
     return await withChildren(async (start) => {
       const workers = Array.from({ length: count }, (_, number) =>
@@ -116,7 +116,7 @@ async function measure({ args, workers: count, concurrency }: Options): Promise<
 
 async function loadCrawl(db: Database, workers: readonly Child[], path: string): Promise<Crawl> {
   sayProgress(basename(path));
-  /** Of this process, which loads, and of each worker. */
+  /** Counts for this process, which loads, and for each worker. */
   const countAll = () =>
     Promise.all([countRequests(db), ...workers.map((worker) => worker.ask<Counted>("count"))]);
   const before = await countAll();
@@ -140,7 +140,7 @@ async function loadCrawl(db: Database, workers: readonly Child[], path: string):
   };
 }
 
-/** Starts `percolator coordinator`; resolves when it leads. */
+/** Starts `percolator coordinator`. Resolves when it is the leader. */
 async function startCoordinator(location: string): Promise<{ stop(): Promise<void> }> {
   const script = fileURLToPath(new URL("../../src/cli/main.ts", import.meta.url));
   const child = spawn(process.execPath, ["--import", "tsx", script, "coordinator", location, "--json"], {

@@ -1,6 +1,6 @@
 /**
- * How smoothly the dashboard's pages are drawn while a pipeline commits, beside an idle page in the
- * same browser: `npm run frames -- --help`.
+ * How smoothly the browser draws the dashboard's pages while a pipeline commits, compared with an
+ * idle page: `npm run frames -- --help`.
  */
 import type { Browser, Page } from "playwright-core";
 import { openPage, startBrowser } from "../../test/browser/support/browser.js";
@@ -33,10 +33,10 @@ interface Frames {
 }
 
 const views = ["overview", "pipeline", "transactions", "workers"] as const;
-/** What happens while a page is loaded says nothing. */
+/** The time for a page to load, which is not measured. */
 const warmUpMs = 3_000;
 
-/** Runs in the page: collects the times between frames, and long tasks. */
+/** Runs in the page. Collects the times between frames, and long tasks. */
 const collect = (ms: number) => `new Promise((resolve) => {
   const intervals = [];
   const tasks = [];

@@ -1,6 +1,4 @@
-/**
- * The pipeline that `npm run frames` looks at: documents under an even load, and their dashboard.
- */
+/** The pipeline that `npm run frames` shows: documents under a steady load, and their dashboard. */
 import { open } from "percolatordb";
 import { serveDashboard } from "percolatordb/dashboard";
 import { serve } from "../harness/child.js";

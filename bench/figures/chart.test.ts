@@ -31,7 +31,7 @@ const bars: BarChart = {
   boundName: "floor",
 };
 
-/** Attributes of all elements of a name, in their order. */
+/** Returns the attributes of all elements with a name, in order. */
 function elements(svg: string, name: string): readonly Readonly<Record<string, string>>[] {
   return [...svg.matchAll(new RegExp(`<${name} ([^>]*?)/?>`, "g"))].map(([, attributes]) =>
     Object.fromEntries(
@@ -53,19 +53,19 @@ describe.each([
     expect(svg).toMatch(/<title id="title">[^<]+<\/title>\n<desc id="desc">[^<]+<\/desc>/);
   });
 
-  test("loads nothing, and brings a ground of its own for light and dark", () => {
+  test("loads nothing, and brings its own background for light and dark", () => {
     expect(svg).not.toMatch(/url\(|@import|href=/);
     expect(svg).toContain('class="ground"');
     expect(svg).toContain("prefers-color-scheme:dark");
   });
 
-  test("has no number that is none", () => {
+  test("contains no invalid number", () => {
     expect(svg).not.toMatch(/NaN|undefined|Infinity/);
   });
 });
 
 describe("a chart of lines", () => {
-  test("has its points where the scales have them", () => {
+  test("has its points at the places of the scales", () => {
     const svg = lineChart(lines);
     const [first] = elements(svg, "polyline");
     const places = first!.points!.split(" ").map((pair) => pair.split(",").map(Number));
@@ -73,18 +73,18 @@ describe("a chart of lines", () => {
     const across = plot.filter(({ x1, x2 }) => x1 === x2).map(({ x1 }) => Number(x1));
     const up = plot.filter(({ y1, y2 }) => y1 === y2).map(({ y1 }) => Number(y1));
     expect(places.map(([x]) => x)).toEqual([Math.min(...across), Math.max(...across)]);
-    // 0 to 10 by twos, from the bottom: 5 is in the middle, 10 at the top.
+    // The ticks are 0 to 10 by twos, from the bottom: 5 is in the middle, 10 at the top.
     expect(places[0]![1]).toBeCloseTo((Math.max(...up) + Math.min(...up)) / 2, 0);
     expect(places[1]![1]).toBe(Math.min(...up));
   });
 
-  test("names of events that are close to each other do not meet", () => {
+  test("names of events that are close to each other do not overlap", () => {
     const events = [10, 11, 12].map((x) => ({ x, name: `as slow as batches at ${x} %` }));
     const names = [...lineChart({ ...lines, events }).matchAll(/<text [^>]*y="([^"]+)"[^>]*>as slow/g)];
     expect(new Set(names.map(([, y]) => y)).size).toBe(3);
   });
 
-  test("has a band for what has one, a mark for each point of a line that is not dashed, and its events", () => {
+  test("has a band for a line with a spread, a mark for each point of a solid line, and its events", () => {
     const svg = lineChart(lines);
     expect(elements(svg, "polygon").filter(({ class: of }) => of === "fill0 band")).toHaveLength(1);
     expect(elements(svg, "circle")).toHaveLength(3);
@@ -110,7 +110,7 @@ describe("a chart of bars", () => {
     );
   });
 
-  test("has marks instead if its axis is logarithmic", () => {
+  test("has marks instead of bars if its axis is logarithmic", () => {
     const svg = barChart({ ...bars, kind: "log" });
     expect(elements(svg, "circle").filter(({ class: of }) => of === "fill0").length).toBeGreaterThan(0);
     expect(elements(svg, "rect").filter(({ height }) => height === "12")).toEqual([]);

@@ -17,18 +17,18 @@ import {
 
 interface Chart {
   readonly title: string;
-  /** What the chart shows, in a sentence or two: read out, not drawn. */
+  /** What the chart shows, in one or two sentences. Screen readers read it. It is not drawn. */
   readonly description: string;
 }
 
 export interface Axis {
   readonly name: string;
   readonly kind?: ScaleKind | undefined;
-  /** How values are written; by default as numbers. */
+  /** Formats values. By default as numbers. */
   readonly show?: ((value: number) => string) | undefined;
 }
 
-/** A value with what most measurements lay between. */
+/** A value, with the range in which most measurements were. */
 interface Spread {
   readonly low?: number | undefined;
   readonly high?: number | undefined;
@@ -42,10 +42,10 @@ export interface Point extends Spread {
 export interface Line {
   readonly name: string;
   readonly points: readonly Point[];
-  /** Decides colour and mark; by default the line's place among the lines. */
+  /** Determines colour and mark. By default the line's index. */
   readonly series?: number | undefined;
   readonly dashed?: boolean | undefined;
-  /** Without marks at its points, for lines of many points. */
+  /** Without marks at its points, for lines with many points. */
   readonly plain?: boolean | undefined;
 }
 
@@ -53,22 +53,22 @@ export interface LineChart extends Chart {
   readonly across: Axis;
   readonly up: Axis;
   readonly lines: readonly Line[];
-  /** What happened at places of the axis across. */
+  /** Events at places of the horizontal axis. */
   readonly events?: readonly { readonly x: number; readonly name: string }[] | undefined;
   readonly height?: number | undefined;
 }
 
 export interface Bar extends Spread {
   readonly value: number;
-  /** Written behind the bar; by default the value. */
+  /** The text after the bar. By default the value. */
   readonly text?: string | undefined;
 }
 
 export interface BarGroup {
   readonly name: string;
-  /** One for each series, in their order; undefined takes no room. */
+  /** One for each series, in order. Undefined takes no space. */
   readonly bars: readonly (Bar | undefined)[];
-  /** A value that is wanted: a dashed line across the group. */
+  /** A target value: a dashed line across the group. */
   readonly bound?: number | undefined;
 }
 
@@ -78,11 +78,11 @@ export interface BarChart extends Chart {
   readonly kind?: ScaleKind | undefined;
   readonly series: readonly string[];
   readonly groups: readonly BarGroup[];
-  /** What the dashed lines are. */
+  /** What the dashed lines mean. */
   readonly boundName?: string | undefined;
 }
 
-/** Where a chart's plot is within its picture. */
+/** The position of a chart's plot within its picture. */
 interface Plot {
   readonly left: number;
   readonly top: number;
@@ -90,15 +90,15 @@ interface Plot {
   readonly height: number;
 }
 
-/** All charts are as wide as the page's text, so that their letters are as large. */
+/** All charts are as wide as the page's text, so that their letters have the same size. */
 const pictureWidth = 760;
 const padding = 16;
 const barHeight = 16;
 const groupGap = 8;
-/** So many names of events stand one below the other. */
+/** The names of up to this many events are placed below each other. */
 const eventRows = 4;
 
-/** Lines over two axes, with bands around those that have any. */
+/** Lines over two axes, with bands for lines that have a spread. */
 export function lineChart(chart: LineChart): string {
   const { across: xAxis, up: yAxis, events = [], height = 420 } = chart;
   const lines = chart.lines.map((each, index) => ({ ...each, series: (each.series ?? index) % maxSeries }));
@@ -144,7 +144,9 @@ export function lineChart(chart: LineChart): string {
   ]);
 }
 
-/** Names near the right edge stand before their line; each stands lower than the one before. */
+/**
+ * A name near the right edge is placed before its line. Each name is lower than the previous one.
+ */
 function eventOf(plot: Plot, place: number, name: string, index: number): string[] {
   const isLate = place + widthOf(name) > plot.left + plot.width;
   const y = plot.top + 16 + (index % eventRows) * 20;
@@ -154,7 +156,7 @@ function eventOf(plot: Plot, place: number, name: string, index: number): string
   ];
 }
 
-/** Groups of horizontal bars, so that long names can be read. */
+/** Groups of bars. The bars are horizontal, so that long names can be read. */
 export function barChart(chart: BarChart): string {
   const { kind = "linear", groups, boundName } = chart;
   const scale = scaleOf(kind, groups.flatMap(valuesOf));

@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from "node:fs";
 const variable = "PERCOLATORDB_FIGURES_RUN";
 
 /**
- * What the processes of a command have in common: a variable of their environment, which each one's
- * children inherit.
+ * A variable in the environment of a command. Its child processes inherit it, so it identifies all
+ * processes of the command.
  */
 export interface Mark {
   readonly value: string;
@@ -18,8 +18,9 @@ export function newMark(): Mark {
 }
 
 /**
- * The processes that have the mark, also those that have left their parent's group, as servers do.
- * None if the system does not tell: there the group is all that is known.
+ * Returns the processes that have the mark, including those that have left their parent's process
+ * group, as servers do. Returns none if the system does not show the variables of processes. Then
+ * only the process group is known.
  */
 export function familyOf({ value }: Mark): readonly number[] {
   if (process.platform !== "linux") return [];
@@ -31,7 +32,7 @@ function environmentOf(id: string): string {
   try {
     return readFileSync(`/proc/${id}/environ`, "latin1");
   } catch {
-    // It has ended, or is another user's.
+    // The process has ended, or belongs to another user.
     return "";
   }
 }

@@ -1,24 +1,26 @@
 export type Size = "small" | "full";
 type BySize<T> = Readonly<Record<Size, T>>;
 
-/** A measurement that can be run alone: a script of package.json that writes its result as JSON. */
+/** A measurement that can run alone: a script of package.json that writes its result as JSON. */
 export interface Measurement {
   /** Its name within the figure. */
   readonly name: string;
   readonly script: string;
   readonly args: BySize<readonly string[]>;
-  /** Minutes after which it is stopped. */
+  /** The time limit in minutes. */
   readonly minutes: BySize<number>;
-  /** How many of the given web archives it takes; undefined: none. */
+  /** How many of the given web archives it uses. Undefined: none. */
   readonly archives?: "one" | "all" | undefined;
-  /** With fewer web archives it is not made, and its last result stays; 0 by default. */
+  /**
+   * With fewer web archives the measurement is skipped, and its last result is kept. Default: 0.
+   */
   readonly minArchives?: number | undefined;
 }
 
 export interface Plot {
-  /** The name of its file, without the ending. */
+  /** The name of its file, without the extension. */
   readonly name: string;
-  /** What stands in place of the picture. */
+  /** The alternative text of the picture. */
   readonly alt: string;
   readonly svg: string;
 }
@@ -29,7 +31,7 @@ export interface Drawing {
   readonly plots: readonly Plot[];
 }
 
-/** One figure of docs/performance.md: its measurements, and what is made of their results. */
+/** One figure of docs/performance.md: its measurements, and how to draw their results. */
 export interface Figure {
   readonly name: string;
   readonly about: string;
@@ -37,7 +39,7 @@ export interface Figure {
   draw(results: FigureResults): Drawing;
 }
 
-/** The results of a figure's measurements, as their programs wrote them; some may be missing. */
+/** The results of a figure's measurements, as their programs wrote them. Some may be missing. */
 export class FigureResults {
   readonly #results: Readonly<Record<string, unknown>>;
 
@@ -46,8 +48,8 @@ export class FigureResults {
   }
 
   /**
-   * The result of a measurement; undefined if it was not made. The caller knows its type, and
-   * drawing fails for another.
+   * Returns the result of a measurement, or undefined if there is none. The caller knows its type.
+   * If the type is wrong, drawing fails.
    */
   get<T>(measurement: string): T | undefined {
     return this.#results[measurement] as T | undefined;

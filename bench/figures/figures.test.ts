@@ -14,14 +14,14 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const folder = join(root, "docs/figures/performance");
 const results = readResults(join(folder, "results.json"));
 
-/** What the measurements of a figure wrote. */
+/** The results that the measurements of a figure wrote. */
 const resultsOf = (name: string): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     Object.entries(results.figures[name]!).map(([measurement, { result }]) => [measurement, result]),
   );
 const draw = (figure: Figure, of: Readonly<Record<string, unknown>>) => figure.draw(new FigureResults(of));
 
-test("every measurement is a script of package.json, and no two plots have a name", () => {
+test("every measurement is a script of package.json, and plot names are unique", () => {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     readonly scripts: Readonly<Record<string, string>>;
   };
@@ -34,7 +34,7 @@ test("every measurement is a script of package.json, and no two plots have a nam
 });
 
 describe.each(figures.map((figure) => ({ name: figure.name, figure })))("the figure $name", ({ figure }) => {
-  test("draws tables and plots from what its measurements wrote", () => {
+  test("draws tables and plots from the results of its measurements", () => {
     expect(Object.keys(resultsOf(figure.name))).toEqual(figure.measurements.map(({ name }) => name));
     const { tables, plots } = draw(figure, resultsOf(figure.name));
     expect(plots.length).toBeGreaterThan(0);
@@ -44,21 +44,21 @@ describe.each(figures.map((figure) => ({ name: figure.name, figure })))("the fig
     for (const { svg } of plots) expect(svg).toMatch(/<title id="title">.+<\/title>/);
   });
 
-  test("draws what is there if a measurement was not made", () => {
+  test("draws what is available if a measurement is missing", () => {
     for (const [name, result] of Object.entries(resultsOf(figure.name)))
       expect(draw(figure, { [name]: result }).tables.join("\n")).not.toMatch(/NaN|undefined|Infinity/);
   });
 
-  test("is nothing if nothing was measured", () => {
+  test("is empty if there are no results", () => {
     expect(drawFigure(figure, noResults)).toEqual({ tables: [], plots: [] });
   });
 });
 
-describe("a floor that is not reached", () => {
+describe("a missed floor", () => {
   const tablesOf = (name: string, of: Readonly<Record<string, unknown>>) =>
     draw(figures.find((figure) => figure.name === name)!, of).tables.join("\n");
 
-  test("is said of two workers", () => {
+  test("is reported for two workers", () => {
     const { options, pipelines } = resultsOf("scaling").lmdb as ScalingResult;
     const pipeline = pipelines.find((each) => each.pipeline === "minhash")!;
     const [one, two] = pipeline.figures;
@@ -72,7 +72,7 @@ describe("a floor that is not reached", () => {
     expect(tablesOf("scaling", withFactor(1.69))).toContain("1.70: **missed**");
   });
 
-  test("is said of the crossover, and of a million documents at one percent an hour", () => {
+  test("is reported for the crossover, and for a million documents at one percent an hour", () => {
     const million = (resultsOf("clustering").lmdb as readonly Clustered[]).find(
       ({ documents }) => documents === 1_000_000,
     )!;
@@ -104,13 +104,13 @@ describe("results", () => {
     expect(dropped).toEqual(["memory", "peer", "no figure"]);
   });
 
-  test("that are newer stand, and what was not measured again stays", () => {
+  test("that are newer replace older ones, and results that were not measured again stay", () => {
     const before = [of("first", "lmdb", "old"), of("first", "bigtable", "kept")].reduce(merged);
     const { figures: found } = merged(before, of("first", "lmdb", "new"));
     expect(found.first).toMatchObject({ lmdb: { result: "new" }, bigtable: { result: "kept" } });
   });
 
-  test("name no folder of the machine that measured them", () => {
+  test("contain no folder of the machine that measured them", () => {
     expect(readFileSync(join(folder, "results.json"), "utf8")).not.toMatch(/"(\/|[A-Za-z]:\\\\)[^"]/);
   });
 });
@@ -119,18 +119,15 @@ describe("docs/performance.md", () => {
   const page = readFileSync(join(root, "docs/performance.md"), "utf8");
   const expected = drawBlocks(figures, results, "figures/performance");
 
-  test("has a place for every figure, and no other, in their order", () => {
+  test("has a place for every figure, in order, and no other places", () => {
     expect([...blocksOf(page).keys()]).toEqual([...expected.keys()]);
   });
 
-  test.each([...expected])(
-    "shows what the results say of %s (`npm run figures -- --from` draws it)",
-    (name, text) => {
-      expect(blocksOf(page).get(name)?.trim()).toBe(text);
-    },
-  );
+  test.each([...expected])("shows the results of %s (`npm run figures -- --from` draws it)", (name, text) => {
+    expect(blocksOf(page).get(name)?.trim()).toBe(text);
+  });
 
-  test("has the plots that the results draw, and no other", () => {
+  test("has exactly the plots that the results draw", () => {
     const plots = figures.flatMap((figure) => drawFigure(figure, results).plots);
     const files = readdirSync(folder).filter((name) => name.endsWith(".svg"));
     expect(files.sort()).toEqual(plots.map(({ name }) => `${name}.svg`).sort());
@@ -147,14 +144,14 @@ describe("a measurement", () => {
   };
   const archives = ["/here/a.warc.gz", "/here/b.warc.gz"];
 
-  test("is made if there are enough web archives", () => {
+  test("runs if there are enough web archives", () => {
     const ofArchives = { ...measurement, name: "archives", archives: "all" as const, minArchives: 2 };
     const made = (count: number) =>
       madeWith([measurement, ofArchives], archives.slice(0, count)).map(({ name }) => name);
     expect([0, 1, 2].map(made)).toEqual([["lmdb"], ["lmdb"], ["lmdb", "archives"]]);
   });
 
-  test("has the command line that a reader would type, with the archives that it takes, without their folders", () => {
+  test("has the command line that a reader would type, with the names of its archives without folders", () => {
     expect(commandLine(measurement, "small", [])).toBe("npm run recrawl -- --changes 1");
     expect(commandLine(measurement, "full", archives)).toBe("npm run recrawl");
     const line = (taken: "one" | "all") => commandLine({ ...measurement, archives: taken }, "full", archives);

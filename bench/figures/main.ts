@@ -98,7 +98,7 @@ async function measureAll(
   const cancelling = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => cancelling.abort());
   const { signal } = cancelling;
-  // The revision is taken before anything is published into the clone.
+  // The revision is read before anything is written into the clone.
   const machine = { ...describeMachine(), flushMs: measureFlushes() };
   const options: MeasureOptions = { size, archives, machine, revision: revisionOf(), signal };
   const read = readableOf(figures, readResultsIfAny(join(place.folder, "results.json")));
@@ -138,7 +138,7 @@ async function measureAll(
   return signal.aborted ? 130 : failures === 0 ? 0 : 1;
 }
 
-/** Shows on a terminal how long the measurement has taken, and its last line. */
+/** Shows on a terminal how long the measurement has run, and its last line of output. */
 async function measureShown(each: Measurement, options: MeasureOptions) {
   const began = performance.now();
   let last = "";

@@ -9,7 +9,9 @@ import { runCommand } from "./run.js";
 
 export interface MeasureOptions {
   readonly size: Size;
-  /** Web archives for measurements that index pages; none: each takes what it takes by default. */
+  /**
+   * Web archives for measurements that index pages. If empty, each measurement uses its default.
+   */
   readonly archives: readonly string[];
   readonly machine: Measured["machine"];
   readonly revision: Measured["revision"];
@@ -17,7 +19,7 @@ export interface MeasureOptions {
   readonly onLine?: ((line: string) => void) | undefined;
 }
 
-/** The measurements that can be made with these web archives. */
+/** Returns the measurements that can run with these web archives. */
 export function madeWith(
   measurements: readonly Measurement[],
   archives: readonly string[],
@@ -25,7 +27,10 @@ export function madeWith(
   return measurements.filter(({ minArchives = 0 }) => archives.length >= minArchives);
 }
 
-/** The command line of a measurement, as a reader would type it; archives without their folders. */
+/**
+ * Returns the command line of a measurement, as a reader would type it, with archives without their
+ * folders.
+ */
 export function commandLine(measurement: Measurement, size: Size, archives: readonly string[]): string {
   const { script, args } = measurement;
   const all = [...args[size], ...archivesOf(measurement, archives).map((path) => basename(path))];
@@ -38,7 +43,8 @@ function archivesOf(measurement: Measurement, archives: readonly string[]): read
 }
 
 /**
- * Makes a measurement, and reads what it wrote. Throws if it fails; undefined if it was cancelled.
+ * Runs a measurement and reads its result. Throws if it fails. Returns undefined if it was
+ * cancelled.
  */
 export function measure(measurement: Measurement, options: MeasureOptions): Promise<Measured | undefined> {
   const { size, archives, machine, revision, signal, onLine } = options;
@@ -76,9 +82,9 @@ export function measure(measurement: Measurement, options: MeasureOptions): Prom
 }
 
 /**
- * The folder takes all temporary files of a measurement, so nothing of a cancelled one is left.
- * Other accounts may pass through it, as a database server's does. The TypeScript loader keeps its
- * cache, since processes that compile are slower.
+ * Prepares the folder for all temporary files of a measurement. Other accounts, such as that of a
+ * database server, may enter it. It links to the TypeScript loader's cache outside, because
+ * processes that must first compile their code are slower.
  */
 function shareWithOthers(folder: string): void {
   chmodSync(folder, 0o711);

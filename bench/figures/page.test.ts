@@ -22,7 +22,7 @@ test("blocks are found by their markers", () => {
   ]);
 });
 
-test("what stands between the markers is replaced, and nothing else", () => {
+test("only the text between the markers is replaced", () => {
   const changed = withBlocks(
     page,
     new Map([

@@ -6,25 +6,25 @@ import type { Figure } from "./figure.js";
 import { drawFigure, type Measured, type Results, writeResults } from "./results.js";
 
 /**
- * docs/performance.md: text between the two markers of a block is generated, all other text is
+ * docs/performance.md: the text between the two markers of a block is generated. All other text is
  * written by hand.
  */
 
 const block = /<!-- figure: ([\w-]+) -->\n([\s\S]*?)<!-- end -->/g;
 
-/** The block that says on what machines the figures were measured. */
+/** The block that describes the machines on which the figures were measured. */
 const configurationName = "configuration";
 const notMeasured = "Not measured yet.";
 
 export interface Place {
   /** The folder of results and plots. */
   readonly folder: string;
-  /** The page whose blocks are replaced; undefined: they are written beside the results. */
+  /** The page whose blocks are replaced. Undefined: the blocks are written next to the results. */
   readonly page: string | undefined;
 }
 
 /**
- * Writes results, plots and tables. Throws if a result cannot be drawn, before anything is written.
+ * Writes results, plots and tables. If a result cannot be drawn, throws before it writes anything.
  */
 export function publish(figures: readonly Figure[], results: Results, { folder, page }: Place): void {
   const plots = figures.flatMap((figure) => drawFigure(figure, results).plots);
@@ -44,13 +44,14 @@ export function publish(figures: readonly Figure[], results: Results, { folder, 
   writeResults(join(folder, "results.json"), results);
 }
 
-/** The blocks that stand in a page, by their names. */
+/** Returns the blocks of a page, by name. */
 export function blocksOf(page: string): ReadonlyMap<string, string> {
   return new Map([...page.matchAll(block)].map(([, name, text]) => [name!, text!]));
 }
 
 /**
- * The page with new blocks. Throws if it has no place for one of them, or a place for none of them.
+ * Returns the page with new blocks. Throws if the page has no place for a block, or a place for
+ * which there is no block.
  */
 export function withBlocks(page: string, blocks: ReadonlyMap<string, string>): string {
   const names = [...blocksOf(page).keys()];
@@ -67,7 +68,9 @@ export function withBlocks(page: string, blocks: ReadonlyMap<string, string>): s
   );
 }
 
-/** Blocks of the page by their names. `plots`: the folder of the plots, seen from the page. */
+/**
+ * Draws the blocks of the page, by name. `plots` is the folder of the plots, relative to the page.
+ */
 export function drawBlocks(
   figures: readonly Figure[],
   results: Results,
@@ -77,7 +80,7 @@ export function drawBlocks(
   return new Map([[configurationName, configurationBlock(figures, results)], ...blocks]);
 }
 
-/** A figure's commands, plots and tables. */
+/** Returns a figure's commands, plots and tables. */
 function blockOf(figure: Figure, results: Results, plots: string): string {
   const { tables, plots: drawn } = drawFigure(figure, results);
   if (tables.length + drawn.length === 0) return notMeasured;
@@ -94,12 +97,12 @@ function commandText(measured: Measured | undefined): string | undefined {
   const others =
     busyBefore === undefined
       ? ""
-      : `; before it, other programs took ${percent(busyBefore)} of the processors`;
-  const at = revision === undefined ? "" : ` at ${revision}`;
-  return `- \`${command}\`: ${size} size, ${date.slice(0, 10)}${at}, ${Math.round(seconds)} s${others}`;
+      : `; just before, other programs used ${percent(busyBefore)} of the processors`;
+  const at = revision === undefined ? "" : ` at commit ${revision}`;
+  return `- \`${command}\`: ${size} size, ${date.slice(0, 10)}${at}, took ${Math.round(seconds)} s${others}`;
 }
 
-/** A column for each machine and version, and what speaks against the figures. */
+/** Draws a table with a column for each machine and version. Adds reasons to doubt the figures. */
 function configurationBlock(figures: readonly Figure[], results: Results): string {
   const all = figures.flatMap(({ name }) =>
     Object.values(results.figures[name] ?? {}).map((each) => ({ figure: name, ...each })),
@@ -140,7 +143,7 @@ function caveats(all: readonly Measured[]): readonly string[] {
   const busy = all.filter(({ busyBefore = 0 }) => busyBefore > maxOthersShare).length;
   if (small + busy === 0) return [];
   return [
-    `**Provisional**: of ${all.length} measurements ${small} were made at small size, and ${busy} on a machine of which other programs took more than ${percent(maxOthersShare)} just before. \`npm run figures -- --full\` on an idle machine makes them again.`,
+    `**Provisional**: of ${all.length} measurements ${small} were made at small size. Before ${busy} of them, other programs used more than ${percent(maxOthersShare)} of the processors. To repeat them at full size, run \`npm run figures -- --full\` on an idle machine.`,
   ];
 }
 

@@ -4,25 +4,25 @@ import type { Machine } from "../harness/machine.js";
 import type { Summary } from "../harness/statistics.js";
 import { type Drawing, type Figure, FigureResults, type Size } from "./figure.js";
 
-/** One measurement as it was made. */
+/** One measurement that was run. */
 export interface Measured {
-  /** The command line that measures it again. */
+  /** The command line that repeats it. */
   readonly command: string;
   readonly size: Size;
   readonly date: string;
   readonly seconds: number;
   /**
-   * What other programs took of the processors just before; undefined if the system does not tell.
+   * The share of the processors that other programs used just before. Undefined if the system does
+   * not report it.
    */
   readonly busyBefore?: number | undefined;
   /**
-   * The commit that was measured, with "-dirty" if files had changed since; undefined outside of a
-   * clone.
+   * The measured commit, with "-dirty" if files had changed since. Undefined outside of a clone.
    */
   readonly revision?: string | undefined;
-  /** With the milliseconds to flush a page of 4 KiB that was appended to a temporary file. */
+  /** Includes the milliseconds to flush a page of 4 KiB appended to a temporary file. */
   readonly machine: Machine & { readonly flushMs: Summary };
-  /** What the program wrote. */
+  /** The program's output. */
   readonly result: unknown;
 }
 
@@ -35,7 +35,7 @@ export interface Results {
 
 export const noResults: Results = { figures: {} };
 
-/** Throws if the file has no results. */
+/** Reads results. Throws if the file has none. */
 export function readResults(path: string): Results {
   const results = JSON.parse(readFileSync(path, "utf8")) as Partial<Results>;
   if (typeof results.figures === "object") return { figures: results.figures };
@@ -51,7 +51,7 @@ export function writeResults(path: string, results: Results): void {
   writeFileSync(path, `${JSON.stringify(results, undefined, 1)}\n`);
 }
 
-/** All of both; the second one's if both have a measurement. */
+/** Merges both. If both have a result of a measurement, the result in `second` counts. */
 export function merged(first: Results, second: Results): Results {
   const figures = { ...first.figures };
   for (const [name, measurements] of Object.entries(second.figures))
@@ -59,7 +59,7 @@ export function merged(first: Results, second: Results): Results {
   return { figures };
 }
 
-/** What is drawn of a figure; nothing if nothing was measured. */
+/** Draws a figure. Returns nothing if it has no results. */
 export function drawFigure(figure: Figure, results: Results): Drawing {
   const measured = Object.entries(results.figures[figure.name] ?? {});
   if (measured.length === 0) return { tables: [], plots: [] };
@@ -69,8 +69,8 @@ export function drawFigure(figure: Figure, results: Results): Drawing {
 }
 
 /**
- * Results without those that cannot be drawn, with the names of these: older ones, of another
- * shape.
+ * Leaves out results that cannot be drawn, such as older ones with another type. Returns their
+ * names too.
  */
 export function readableOf(
   figures: readonly Figure[],

@@ -10,12 +10,12 @@ const never = new AbortController().signal;
 const manyMinutes = 600_000;
 
 const isAlive = (id: number) => {
-  // One that has ended and was not waited for is there, as a zombie.
+  // A process that has ended but was not waited for still exists as a zombie.
   const status = existsSync(`/proc/${id}/status`) ? readFileSync(`/proc/${id}/status`, "utf8") : "";
   return /^State:\s+[^ZX\s]/m.test(status);
 };
 
-test("a command that ends well is done, and what it said is kept", async () => {
+test("a command that succeeds is done, and its output is kept", async () => {
   const lines: string[] = [];
   const script = "console.log('first'); console.error('last')";
   const ended = await runCommand(process.execPath, ["-e", script], {
@@ -37,7 +37,7 @@ test.each([
   expect(outcome).toBe("failed");
 });
 
-test("a command is not begun if it was cancelled before", async () => {
+test("a command that was cancelled before is not started", async () => {
   const { outcome } = await runCommand("/nowhere/at/all", [], {
     limitMs: manyMinutes,
     signal: AbortSignal.abort(),
@@ -45,17 +45,17 @@ test("a command is not begun if it was cancelled before", async () => {
   expect(outcome).toBe("cancelled");
 });
 
-test("a command that does not end in its time is ended", async () => {
+test("a command that exceeds its time limit is ended", async () => {
   const ended = runCommand(process.execPath, ["-e", "setInterval(() => {}, 1000)"], {
     limitMs: 300,
     signal: never,
   });
-  // The clock of a command of hours is not to be collected.
+  // Collects garbage while the command runs, because the timer of its time limit must survive that.
   setTimeout(collectGarbage);
   expect((await ended).outcome).toBe("too late");
 });
 
-/** A process with a child that left its group; it writes both ids and stays. */
+/** A process with a child that left its process group. It writes both ids and does not end. */
 const parent = (path: string) => `
   const { spawn } = require("node:child_process");
   const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { detached: true, stdio: "ignore" });
@@ -63,23 +63,26 @@ const parent = (path: string) => `
   require("node:fs").writeFileSync(${JSON.stringify(path)}, process.pid + " " + child.pid + "\\n");
 `;
 
-test.skipIf(process.platform !== "linux")("processes that have left the group are ended too", async () => {
-  const folder = await temporaryFolder();
-  try {
-    const path = join(folder.path, "ids");
-    const cancelling = new AbortController();
-    const script = `${parent(path)}; setInterval(() => {}, 1000)`;
-    const running = runCommand(process.execPath, ["-e", script], {
-      limitMs: manyMinutes,
-      signal: cancelling.signal,
-    });
-    await until(() => existsSync(path) && readFileSync(path, "utf8").endsWith("\n"));
-    const ids = readFileSync(path, "utf8").split(" ").map(Number);
-    expect(ids.map(isAlive)).toEqual([true, true]);
-    cancelling.abort();
-    expect((await running).outcome).toBe("cancelled");
-    expect(ids.map(isAlive)).toEqual([false, false]);
-  } finally {
-    await folder.remove();
-  }
-});
+test.skipIf(process.platform !== "linux")(
+  "processes that have left the process group are ended too",
+  async () => {
+    const folder = await temporaryFolder();
+    try {
+      const path = join(folder.path, "ids");
+      const cancelling = new AbortController();
+      const script = `${parent(path)}; setInterval(() => {}, 1000)`;
+      const running = runCommand(process.execPath, ["-e", script], {
+        limitMs: manyMinutes,
+        signal: cancelling.signal,
+      });
+      await until(() => existsSync(path) && readFileSync(path, "utf8").endsWith("\n"));
+      const ids = readFileSync(path, "utf8").split(" ").map(Number);
+      expect(ids.map(isAlive)).toEqual([true, true]);
+      cancelling.abort();
+      expect((await running).outcome).toBe("cancelled");
+      expect(ids.map(isAlive)).toEqual([false, false]);
+    } finally {
+      await folder.remove();
+    }
+  },
+);

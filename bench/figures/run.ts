@@ -5,16 +5,16 @@ import { familyOf, type Mark, newMark } from "./family.js";
 /** How a command ended. */
 export interface Ended {
   readonly outcome: "done" | "failed" | "too late" | "cancelled";
-  /** What it said last. */
+  /** Its last output. */
   readonly output: string;
 }
 
 export interface RunOptions {
   readonly limitMs: number;
   readonly signal: AbortSignal;
-  /** Besides those of this process. */
+  /** Variables in addition to those of this process. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
-  /** Told what the command says, line by line. */
+  /** Called with each line of output. */
   readonly onLine?: ((line: string) => void) | undefined;
 }
 
@@ -22,7 +22,8 @@ const graceMs = 10_000;
 const keptCharacters = 4_000;
 
 /**
- * Runs a command until it ends, its time is over or it is cancelled; none of its processes is left.
+ * Runs a command until it ends, its time limit is over or it is cancelled. Afterwards none of its
+ * processes is left.
  */
 export async function runCommand(
   command: string,
@@ -31,8 +32,8 @@ export async function runCommand(
 ): Promise<Ended> {
   if (signal.aborted) return { outcome: "cancelled", output: "" };
   const mark = newMark();
-  // A group of its own: a signal of the terminal is for this process, which passes it on in its own
-  // way.
+  // Its own process group, so that a signal of the terminal reaches only this process. This process
+  // then ends the command.
   const child = spawn(command, args, {
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
@@ -49,7 +50,7 @@ export async function runCommand(
   return { outcome: signal.aborted ? "cancelled" : "too late", output: output() };
 }
 
-/** Asks what still runs of a command to end, and ends what does not. */
+/** Asks the command's remaining processes to end, and kills those that do not. */
 async function endAll(mark: Mark, child: ChildProcess, hasEnded: boolean): Promise<void> {
   if (!hasEnded) signalAll(mark, child, "SIGTERM");
   const until = performance.now() + graceMs;
@@ -69,7 +70,7 @@ function signalAll(mark: Mark, child: ChildProcess, name: NodeJS.Signals): void 
     try {
       process.kill(id, name);
     } catch {
-      // It has ended meanwhile.
+      // It has ended in the meantime.
     }
   }
 }
@@ -92,7 +93,7 @@ function listen(child: ChildProcess, onLine: ((line: string) => void) | undefine
   return () => kept;
 }
 
-/** Resolves with what ends first: the command, its time limit, or the caller's patience. */
+/** Resolves with the first event: the command's end, the time limit, or the cancellation. */
 async function endsOrIsOver(exited: Promise<unknown>, limitMs: number, signal: AbortSignal): Promise<void> {
   let end = () => {};
   const isOver = new Promise<void>((resolve) => {

@@ -18,18 +18,18 @@ describe("a linear scale", () => {
     expect(scale.part(ticks.at(-1)!)).toBe(1);
   });
 
-  test("that is tight ends at the last value, with the ticks below it", () => {
+  test("that is tight ends at the last value, with ticks below it", () => {
     const scale = linearScale([62], true);
     expect(scale.ticks).toEqual([0, 20, 40, 60]);
     expect(scale.part(31)).toBe(0.5);
   });
 
-  test("puts values in proportion, and those beyond it on the edge", () => {
+  test("places values in proportion, and values beyond it on the edge", () => {
     const scale = linearScale([100]);
     expect([-5, 0, 25, 100, 120].map((value) => scale.part(value))).toEqual([0, 0, 0.25, 1, 1]);
   });
 
-  test("takes no notice of what is no number", () => {
+  test("ignores values that are not numbers", () => {
     expect(linearScale([Number.NaN, Number.POSITIVE_INFINITY, 10]).ticks.at(-1)).toBe(10);
   });
 });
@@ -48,7 +48,7 @@ describe("a logarithmic scale", () => {
     expect([scale.part(ticks[0]!), scale.part(ticks.at(-1)!)]).toEqual([0, 1]);
   });
 
-  test("puts values by their logarithms, and what has none at the beginning", () => {
+  test("places values by their logarithms, and values without one at the beginning", () => {
     const scale = logScale([1, 10_000]);
     expect([1, 10, 1_000, 10_000, 0, -1].map((value) => scale.part(value))).toEqual([0, 0.25, 0.75, 1, 0, 0]);
   });

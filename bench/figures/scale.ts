@@ -1,21 +1,22 @@
 export type ScaleKind = "linear" | "log";
 
-/** From values to places along an axis. */
+/** Maps values to positions on an axis. */
 export interface Scale {
   readonly ticks: readonly number[];
-  /** The part of the axis before a value, from 0 to 1; values beyond the ends are on the edge. */
+  /** The share of the axis before a value, from 0 to 1. Values beyond the ends are on the edge. */
   part(value: number): number;
 }
 
 /**
- * An axis for all values. A tight linear axis ends at its last value, every other axis at a tick.
+ * Returns an axis for all values. A tight linear axis ends at the highest value, every other axis
+ * at a tick.
  */
 export function scaleOf(kind: ScaleKind, values: readonly number[], isTight = false): Scale {
   const finite = values.filter(Number.isFinite);
   return kind === "log" ? logScale(finite.filter((value) => value > 0)) : linearScale(finite, isTight);
 }
 
-/** From 0 on, with about five ticks. */
+/** A scale from 0, with about five ticks. */
 function linearScale(values: readonly number[], isTight: boolean): Scale {
   const highest = Math.max(0, ...values) || 1;
   const power = 10 ** Math.floor(Math.log10(highest / 5));
@@ -27,7 +28,10 @@ function linearScale(values: readonly number[], isTight: boolean): Scale {
   return { ticks: ticks.filter((tick) => tick <= max), part: (value) => within(value / max) };
 }
 
-/** From a power of ten to another; on a short axis also from or to 2 and 5 times a power. */
+/**
+ * A scale from one power of ten to another. A short axis may also begin or end at 2 or 5 times a
+ * power.
+ */
 function logScale(values: readonly number[]): Scale {
   const [lowest, highest] = values.length === 0 ? [1, 10] : [Math.min(...values), Math.max(...values)];
   const factors = Math.log10(highest / lowest) < 1.5 ? [1, 2, 5] : [1];
@@ -54,18 +58,18 @@ function within(part: number): number {
   return Math.min(1, Math.max(0, part));
 }
 
-/** Without what binary fractions add. */
+/** Removes the rounding errors of binary fractions. */
 function clean(value: number): number {
   return Number(value.toPrecision(12));
 }
 
-/** A number on an axis, as short as possible. */
+/** Formats a number for an axis, as short as possible. */
 export function tickText(value: number): string {
   const [shown, digits, unit] = Math.abs(value) >= 1e6 ? [value / 1e6, 3, " million"] : [value, 6, ""];
   return `${Number(shown.toPrecision(digits)).toLocaleString("en", { maximumFractionDigits: 6 })}${unit}`;
 }
 
-/** A time on an axis, from milliseconds. */
+/** Formats a time in milliseconds for an axis. */
 export function timeText(ms: number): string {
   return ms >= 1_000 ? `${tickText(ms / 1_000)} s` : `${tickText(ms)} ms`;
 }

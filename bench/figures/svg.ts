@@ -1,8 +1,8 @@
 /**
- * Pieces of SVG as text, with the colours and letters of all charts. Each chart brings its own
- * ground, light or dark as the reader's system prefers, so that it can be read on any page. The
- * colours are those of Okabe and Ito, which colour-blind readers can tell apart, darker or lighter
- * as the ground requires.
+ * Pieces of SVG as text, with the colours and fonts of all charts. Each chart has its own
+ * background, light or dark as the reader's system prefers, so that it is readable on any page. The
+ * colours are by Okabe and Ito, which colour-blind readers can tell apart. They are darker or
+ * lighter to fit the background.
  */
 
 export const fontSize = 14;
@@ -25,7 +25,7 @@ const grounds = {
   },
 };
 
-/** How many series a chart can tell apart. */
+/** The number of series that a chart can show distinctly. */
 export const maxSeries = grounds.light.series.length;
 
 function colours({ ground, words, grid, mark, series }: typeof grounds.light): string {
@@ -47,7 +47,7 @@ export const style = [
   "</style>",
 ].join("");
 
-/** A place as an attribute: a tenth of a unit cannot be seen. */
+/** Formats a coordinate. A tenth of a unit is not visible. */
 function at(place: number): string {
   return String(Math.round(place * 10) / 10);
 }
@@ -63,7 +63,7 @@ export function text(x: number, y: number, words: string, anchor: Anchor, classN
   return `<text x="${at(x)}" y="${at(y)}" text-anchor="${anchor}" class="${className}">${escaped(words)}</text>`;
 }
 
-/** Words from bottom to top, around their middle. */
+/** Text from bottom to top, centred. */
 export function uprightText(x: number, y: number, words: string): string {
   return `<text transform="translate(${at(x)} ${at(y)}) rotate(-90)" text-anchor="middle" class="words">${escaped(words)}</text>`;
 }
@@ -84,7 +84,7 @@ const shape = (name: string, places: readonly Place[], className: string) =>
 export const path = (places: readonly Place[], className: string) => shape("polyline", places, className);
 export const area = (places: readonly Place[], className: string) => shape("polygon", places, className);
 
-/** A mark of one of four shapes, so that colour is never the only difference between two lines. */
+/** A mark in one of four shapes, so that lines never differ by colour alone. */
 export function mark(x: number, y: number, index: number): string {
   const className = `fill${index}`;
   const [top, left, right]: [Place, number, number] = [[x, y - 5], x - 5, x + 5];
@@ -100,7 +100,7 @@ export function mark(x: number, y: number, index: number): string {
   }
 }
 
-/** About how wide words are: no font is at hand when charts are drawn. */
+/** Estimates the width of a text. No font is available when charts are drawn. */
 export function widthOf(words: string, size: number = fontSize): number {
   return words.length * size * 0.56;
 }

@@ -14,11 +14,11 @@ type Answer = { readonly id: number } & ({ readonly result: unknown } | { readon
 interface ChildOptions {
   /** Flags for Node, such as for profiles. */
   readonly node?: readonly string[];
-  /** Called with everything that the process tells without being asked. */
+  /** Called with every message that the process sends without a question. */
   readonly onTold?: (told: unknown) => void;
 }
 
-/** A process that answers questions: the script calls {@link serve} with its methods. */
+/** A process that answers questions. Its script calls {@link serve} with its methods. */
 export class Child {
   readonly #child: ChildProcess;
   readonly #what: string;
@@ -51,7 +51,10 @@ export class Child {
     return this.#child.pid!;
   }
 
-  /** Resolves to what the method answers. Throws what it threw, or that the process has ended. */
+  /**
+   * Resolves to the method's answer. Throws the method's error, or an error if the process has
+   * ended.
+   */
   async ask<T = void>(method: string, argument?: unknown): Promise<T> {
     const id = ++this.#asked;
     const answered = new Promise<Answer>((resolve) => this.#waiting.set(id, resolve));
@@ -62,15 +65,14 @@ export class Child {
     return answer.result as T;
   }
 
-  /** Ends the process at once, as a failure of its machine would. */
+  /** Kills the process at once, as a failure of its machine would. */
   async kill(): Promise<void> {
     this.#wasKilled ||= this.#child.kill("SIGKILL");
     await this.#ended;
   }
 
   /**
-   * Lets the process close what it has open, and waits for its end. Throws if it has ended by
-   * itself.
+   * Lets the process close its resources, and waits until it ends. Throws if it had already ended.
    */
   async stop(): Promise<void> {
     if (this.#wasKilled) return;
@@ -81,8 +83,8 @@ export class Child {
 }
 
 /**
- * Runs `use` with a function that starts processes; afterwards stops them, the newest first, or
- * kills them if it fails.
+ * Runs `use` with a function that starts processes. Afterwards stops them, the newest first. If
+ * `use` fails, kills them.
  */
 export async function withChildren<T>(
   use: (start: (script: URL, what: string, options?: ChildOptions) => Child) => Promise<T>,
@@ -101,15 +103,15 @@ export async function withChildren<T>(
   }
 }
 
-/** Asks a new process one thing. */
+/** Starts a process and asks it one question. */
 export function askOnce<T>(script: URL, what: string, method: string, argument?: unknown): Promise<T> {
   return withChildren((start) => start(script, what).ask<T>(method, argument));
 }
 
 /**
- * The child's side: answers the parent's questions by these methods, of which `close` ends it,
- * until the parent disconnects or ends. Returns a function that tells the parent something without
- * being asked.
+ * The child's side. Answers the parent's questions by these methods until the parent disconnects or
+ * ends. The method `close` ends the process. Returns a function that sends the parent a message
+ * without a question.
  */
 export function serve(
   methods: Readonly<Record<string, (argument: never) => unknown>>,

@@ -4,7 +4,7 @@ import { compare, expectValue, inFlight, nextTurn, onceVerified, WrongResultErro
 const spec = { name: "a measurement", unit: "things", operations: 10 };
 
 describe("compare", () => {
-  test("takes the sides in turns, the first one alternating, and counts the rounds after the first", async () => {
+  test("runs the sides in turns, the first one alternating, and counts the rounds after the first", async () => {
     const order: string[] = [];
     const side = (name: string) => ({
       run(round: number) {
@@ -37,7 +37,7 @@ describe("compare", () => {
     expect(runs).toBe(2 * 51);
   });
 
-  test("the ratio of a round is ours to raw of that round", async () => {
+  test("the ratio of a round divides our rate by the raw rate of that round", async () => {
     const side = { run: () => 1 };
     const { samples, ratio } = await compare({ ...spec, raw: side, ours: side }, 1);
     expect(ratio.median).toBeCloseTo(samples.ours[0]! / samples.raw[0]!);
@@ -58,7 +58,7 @@ describe("compare", () => {
     expect(calls).toHaveLength(9);
   });
 
-  test("a check of unchanging data is made after the first round, and its failure is the comparison's", async () => {
+  test("a check of unchanging data runs after the first round, and its failure fails the comparison", async () => {
     let checks = 0;
     const ours = { run: () => 0, verify: onceVerified(async () => void checks++) };
     await compare({ ...spec, raw: { run: () => 0 }, ours }, 3);
@@ -67,7 +67,7 @@ describe("compare", () => {
     await expect(compare({ ...spec, raw: { run: () => 0 }, ours: wrong }, 3)).rejects.toThrow("wrong");
   });
 
-  test("refuses sides that come to different results, and results that are no number", async () => {
+  test("refuses sides with different results, and results that are not numbers", async () => {
     const different = compare({ ...spec, raw: { run: () => 1 }, ours: { run: () => 2 } }, 1);
     await expect(different).rejects.toThrow(WrongResultError);
     const missing = compare({ ...spec, raw: { run: () => Number.NaN }, ours: { run: () => Number.NaN } }, 1);
@@ -75,7 +75,7 @@ describe("compare", () => {
   });
 });
 
-test("a row that holds what it must passes, one that holds something else or nothing does not", () => {
+test("a row with the expected value passes, one with another value or none does not", () => {
   expect(() => expectValue("row", "value", "value")).not.toThrow();
   expect(() => expectValue("row", undefined, undefined)).not.toThrow();
   expect(() => expectValue("row", "value ", "value")).toThrow(WrongResultError);
@@ -84,7 +84,7 @@ test("a row that holds what it must passes, one that holds something else or not
 });
 
 describe("inFlight", () => {
-  test("does every task once, and never more than the width at a time", async () => {
+  test("runs every task once, and never more than the width at a time", async () => {
     const done: number[] = [];
     let running = 0;
     let most = 0;
@@ -98,7 +98,7 @@ describe("inFlight", () => {
     expect(most).toBe(4);
   });
 
-  test("ends with the first failure", async () => {
+  test("stops at the first failure", async () => {
     const failing = inFlight(3, 2, async (index) => {
       if (index === 1) throw new Error("no");
     });

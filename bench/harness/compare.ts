@@ -1,35 +1,35 @@
 import { ratios, type Summary, summarize } from "./statistics.js";
 
-/** One way of doing the work of a measurement. */
+/** One implementation of the measured work. */
 export interface Side {
   /**
-   * Does the round's work, and gives a check of what it read or wrote: lengths, counts, sums. Both
-   * sides of a comparison must come to the same.
+   * Does the round's work. Returns a checksum of what it read or wrote, such as lengths, counts or
+   * sums. Both sides of a comparison must return the same.
    */
   run(round: number): number | Promise<number>;
-  /** What must be made ready for the round, outside the time that is measured. */
+  /** Prepares the round, outside of the measured time. */
   prepare?(round: number): void | Promise<void>;
   /**
-   * Looks at what the round has done, outside the time that is measured; throws a
-   * `WrongResultError` if it is wrong.
+   * Checks the round's work, outside of the measured time. Throws a `WrongResultError` if it is
+   * wrong.
    */
   verify?(round: number): void | Promise<void>;
 }
 
 export interface ComparisonSpec {
   readonly name: string;
-  /** What is counted: "reads", "entries", "transactions". */
+  /** The unit: "reads", "entries", "transactions". */
   readonly unit: string;
-  /** How many of them one round does. */
+  /** How many units one round does. */
   readonly operations: number;
-  /** The lowest ratio that is wanted; undefined if none was set. */
+  /** The lowest acceptable ratio. Undefined if there is none. */
   readonly floor?: number | undefined;
   readonly note?: string | undefined;
   readonly raw: Side;
   readonly ours: Side;
 }
 
-/** Both sides' rates, in units a second, and their ratios round by round. */
+/** Both sides' rates in units a second, and their ratio in each round. */
 export interface Comparison {
   readonly name: string;
   readonly unit: string;
@@ -39,18 +39,22 @@ export interface Comparison {
   readonly raw: Summary;
   readonly ours: Summary;
   readonly ratio: Summary;
-  /** The same by processor time, which others on the machine disturb less; all threads counted. */
+  /** The ratio by processor time of all threads. Other programs on the machine disturb it less. */
   readonly processorRatio: Summary;
   readonly samples: { readonly raw: readonly number[]; readonly ours: readonly number[] };
 }
 
-/** A measurement came out wrong: the sides disagree, or something was not what was written. */
+/**
+ * A measurement gave a wrong result: the sides disagree, or a value is not the one that was
+ * written.
+ */
 export class WrongResultError extends Error {
   override readonly name = "WrongResultError";
 }
 
 /**
- * Throws a `WrongResultError` if a row does not hold what it must; undefined means nothing at all.
+ * Throws a `WrongResultError` unless a row has the expected value. Undefined means that the row is
+ * absent.
  */
 export function expectValue(row: string, found: string | undefined, expected: string | undefined): void {
   if (found === expected) return;
@@ -58,13 +62,13 @@ export function expectValue(row: string, found: string | undefined, expected: st
   throw new WrongResultError(`Row ${row} holds ${show(found)}, but must hold ${show(expected)}.`);
 }
 
-/** Rounds before those that count, at least and at most. */
+/** The least and the most warm-up rounds, which do not count. */
 const warmUpRounds = { least: 2, most: 50 } as const;
 
 /**
- * Measures both sides in turns, the first one alternating, so that a machine that slows down slows
- * both. Throws a `WrongResultError` if they disagree. Rounds count once both sides together have
- * run for `warmUpMs`: until then code is compiled and caches are filled.
+ * Measures both sides in each round, in alternating order, so that a slow phase of the machine
+ * affects both. Throws a `WrongResultError` if they disagree. Rounds count only after both sides
+ * together have run for `warmUpMs`, because earlier rounds compile code and fill caches.
  */
 export async function compare(spec: ComparisonSpec, rounds: number, warmUpMs = 0): Promise<Comparison> {
   const raw: Sample[] = [];
@@ -74,7 +78,7 @@ export async function compare(spec: ComparisonSpec, rounds: number, warmUpMs = 0
     const rawFirst = round % 2 === 0;
     const first = await sample(rawFirst ? spec.raw : spec.ours, round);
     const second = await sample(rawFirst ? spec.ours : spec.raw, round);
-    // Not a number: something to be read is missing.
+    // NaN means that a value to read was missing.
     if (first.check !== second.check || Number.isNaN(first.check)) {
       throw new WrongResultError(
         `${spec.name}: ${rawFirst ? "the raw store" : "percolatordb"} came to ${first.check}, the other to ${second.check}.`,
@@ -128,27 +132,30 @@ async function sample(side: Side, round: number): Promise<Sample> {
   const check = await side.run(round);
   const ms = performance.now() - started;
   const { user, system } = process.cpuUsage(cpu);
-  // LMDB shows a new commit to reads of the next turn.
+  // LMDB shows a new commit to reads of the next turn of the event loop.
   await nextTurn();
   await side.verify?.(round);
   return { ms, cpuMs: (user + system) / 1_000, check };
 }
 
-/** Lets the event loop go round: what waits is done, and LMDB takes a new snapshot. */
+/** Lets the event loop run once, so that waiting callbacks run and LMDB takes a new snapshot. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** Checks data that does not change during the measurement: once, after the first round. */
+/**
+ * Returns a check for data that does not change during the measurement. It runs once, after the
+ * first round.
+ */
 export function onceVerified(verify: () => Promise<void>): (round: number) => Promise<void> {
   return async (round) => {
     if (round === 0) await verify();
   };
 }
 
-/** Runs `count` tasks with `width` under way at any time. */
+/** Runs `count` tasks, `width` of them at a time. */
 export async function inFlight(
   count: number,
   width: number,

@@ -11,14 +11,14 @@ test("rows ascend with their index and have 40 to 64 bytes", () => {
   }
 });
 
-test("texts have exactly the bytes that are asked for, and tell cells and versions apart", () => {
+test("texts have exactly the requested bytes, and differ between cells and versions", () => {
   for (const bytes of [1, 50, 100, 1_000]) expect(Buffer.byteLength(textOf(12, bytes))).toBe(bytes);
   expect(textOf(1, 100)).not.toBe(textOf(2, 100));
   expect(textOf(1, 100, 0)).not.toBe(textOf(1, 100, 1));
   expect(textOf(1, 100)).toBe(textOf(1, 100));
 });
 
-test("a shuffled order holds every number once, the same for one seed", () => {
+test("a shuffled order contains every number once, and is the same for the same seed", () => {
   const order = shuffled(1_000, 5);
   expect([...order].sort((a, b) => a - b)).toEqual(Array.from({ length: 1_000 }, (_, index) => index));
   expect(order).toEqual(shuffled(1_000, 5));

@@ -1,11 +1,11 @@
-/** Keys and values, the same for both sides and the same in every run. */
+/** Keys and values, the same for both sides and in every run. */
 
 const host = "org.example.www";
 
-/** The row of cell `index`, as a crawl would have it; 40 to 60 bytes, ascending with the index. */
+/** Returns the row of cell `index`, like a crawl's: 40 to 60 bytes, ascending with the index. */
 export function rowOf(index: number): string {
   const number = String(index).padStart(8, "0");
-  // Letters that depend on the number, so that lengths differ; the number before them keeps the
+  // Letters that depend on the number, so that lengths differ. The number before them keeps the
   // order.
   const tail = "abcdefghijklmnopqrst".slice(0, 1 + (index % 20));
   return `${host}/manual/${number}/${tail}/page.html`;
@@ -21,7 +21,7 @@ export function textOf(index: number, bytes: number, salt = 0): string {
   return (head + body).slice(0, bytes);
 }
 
-/** A generator of whole numbers below a bound, from a seed (mulberry32). */
+/** A generator of integers below a bound, with a seed (mulberry32). */
 export function randomNumbers(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -32,7 +32,7 @@ export function randomNumbers(seed: number): (below: number) => number {
   };
 }
 
-/** The whole numbers below `count`, in an order that `seed` decides. */
+/** Returns the integers below `count`, in an order that depends on `seed`. */
 export function shuffled(count: number, seed: number): Uint32Array {
   const random = randomNumbers(seed);
   const order = Uint32Array.from({ length: count }, (_, index) => index);

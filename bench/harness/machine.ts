@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { pause } from "./pause.js";
 import { type Summary, summarize } from "./statistics.js";
 
-/** What figures depend on. */
+/** The properties of the machine on which figures depend. */
 export interface Machine {
   readonly percolatordb: string;
   readonly node: string;
@@ -29,8 +29,8 @@ export function describeMachine(): Machine {
 }
 
 /**
- * The commit of this clone, with "-dirty" if files have changed since; undefined outside of a
- * clone.
+ * Returns the commit of this clone, with "-dirty" if files have changed since. Undefined outside of
+ * a clone.
  */
 export function revisionOf(): string | undefined {
   const { status, stdout } = spawnSync("git", ["describe", "--always", "--dirty", "--abbrev=10"], {
@@ -39,7 +39,7 @@ export function revisionOf(): string | undefined {
   return status === 0 ? stdout.trim() : undefined;
 }
 
-/** Milliseconds to flush a page of 4 KiB that was appended to a temporary file. */
+/** Measures the milliseconds to flush a page of 4 KiB appended to a temporary file. */
 export function measureFlushes(): Summary {
   const folder = mkdtempSync(join(tmpdir(), "percolatordb-flush-"));
   const file = openSync(join(folder, "file"), "a");
@@ -62,22 +62,22 @@ function versionIn(path: URL): string {
   return (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version;
 }
 
-/** Seconds of processor time that the machine has spent, and had. */
+/** The machine's processor time in seconds: used, and available. */
 interface MachineTime {
   readonly busy: number;
   readonly all: number;
 }
 
-/** Other programs that take more of the processors make a comparison meaningless. */
+/** If other programs use more of the processors than this, a comparison is meaningless. */
 export const maxOthersShare = 0.1;
 
-/** Watches how much of the processors other programs take while something is measured. */
+/** Measures how much of the processors other programs use during a measurement. */
 export class Others {
   readonly #start = machineTime();
 
   /**
-   * The part that others took if the measurement took `ownSeconds`; undefined if the system does
-   * not tell.
+   * Returns the share of the processors that other programs used. Undefined if the system does not
+   * report it. `ownSeconds` is the processor time of the measurement itself.
    */
   share(ownSeconds: number): number | undefined {
     const end = machineTime();
@@ -88,8 +88,8 @@ export class Others {
 }
 
 /**
- * What other programs take of the processors during one second; undefined if the system does not
- * tell.
+ * Measures for one second which share of the processors other programs use. Undefined if the system
+ * does not report it.
  */
 export async function othersNow(): Promise<number | undefined> {
   const others = new Others();
@@ -97,7 +97,7 @@ export async function othersNow(): Promise<number | undefined> {
   return others.share(0);
 }
 
-/** Waits until the machine has been nearly idle for a second, but not longer than `seconds`. */
+/** Waits until the machine has been nearly idle for one second, but at most `seconds`. */
 export async function untilQuiet(seconds: number): Promise<void> {
   const until = performance.now() + seconds * 1_000;
   while (performance.now() < until && ((await othersNow()) ?? 0) >= maxOthersShare);

@@ -27,11 +27,11 @@ test.each([
   ["LMDB's write lock", roundOf(3, [{ lockWaitShare: 0.4 }, {}])],
   ["the busiest event loop", roundOf(3, [{ loopShare: 0.9 }, {}])],
   ["waiting: for flushes, and for the end", roundOf(3, [{}, {}])],
-])("names what bounds it: %s", (bound, round) => {
+])("names the limiting resource: %s", (bound, round) => {
   expect(boundOf([round], 2)).toBe(bound);
 });
 
-test("one round in which something is wrong makes the whole measurement fail, and is told", () => {
+test("one round with an error makes the whole measurement fail, and is reported", () => {
   const good = roundOf(1, [{}]);
   const bad = roundOf(1, [{}], { wrong: ["Account 1 is missing."] });
   expect(isRight([scaledOf(1, [good, good], [good, good])])).toBe(true);

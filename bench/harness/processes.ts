@@ -5,8 +5,8 @@ import { ratios, type Summary, summarize } from "./statistics.js";
 import { cpuSeconds, type Use } from "./usage.js";
 
 /**
- * The same work over one process and several: what the brokerage and the pipelines of `npm run
- * scaling` have in common.
+ * Runs the same work in one process and in several. Shared by the brokerage and the pipelines of
+ * `npm run scaling`.
  */
 
 /** One round with one number of processes. */
@@ -17,11 +17,11 @@ export interface Round {
   readonly done: number;
   readonly uses: readonly Use[];
   /**
-   * The part of all processors that other programs took meanwhile; undefined if the system does not
-   * tell.
+   * The share of the processors that other programs used meanwhile. Undefined if the system does
+   * not report it.
    */
   readonly othersShare?: number | undefined;
-  /** The first few things that are not as they must be. */
+  /** The first few errors in the results. */
   readonly wrong: readonly string[];
 }
 
@@ -29,18 +29,18 @@ export interface Round {
 export interface Scaled<R extends Round = Round> {
   readonly processes: number;
   readonly perSecond: Summary;
-  /** The time of one process for the same work, divided by this one, round by round. */
+  /** The time of one process for the same work divided by this time, in each round. */
   readonly factor: Summary;
   readonly cpuSeconds: Summary;
   readonly rounds: readonly R[];
 }
 
-/** How many lines are kept of what is wrong. */
+/** The most errors to keep. */
 export const maxWrong = 10;
 
 /**
- * Measures with 1 to `processes` processes in turns, round by round, so that a slow machine slows
- * all.
+ * Measures with 1 to `processes` processes in turns, round by round, so that a slow phase of the
+ * machine affects all.
  */
 export async function overProcesses<R extends Round>(
   { processes, rounds }: { readonly processes: number; readonly rounds: number },
@@ -56,7 +56,7 @@ export async function overProcesses<R extends Round>(
   return all.map((those, index) => scaledOf(index + 1, those, all[0]!));
 }
 
-/** `one`: the rounds with one process, measured in turns with these. */
+/** Compares `rounds` with `one`, the rounds with one process. Both were measured in turns. */
 export function scaledOf<R extends Round>(
   processes: number,
   rounds: readonly R[],
@@ -75,7 +75,7 @@ export function scaledOf<R extends Round>(
 const nearlyAll = 0.85;
 const muchWaiting = 0.25;
 
-/** Which of the measured resources is nearest to its limit, in words. */
+/** Names the measured resource that is nearest to its limit. */
 export function boundOf(rounds: readonly Round[], processors = cpus().length): string {
   const median = (of: (round: Round) => number) => summarize(rounds.map(of)).median;
   const highest = (of: (use: Use) => number) => median(({ uses }) => Math.max(0, ...uses.map(of)));
@@ -91,7 +91,9 @@ function cpuOf({ uses }: Round): number {
   return uses.reduce((sum, use) => sum + use.cpuSeconds, 0);
 }
 
-/** Times work as soon as the machine is quiet. Each of its answers says what one process used. */
+/**
+ * Waits until the machine is quiet, then times the work. `work` returns what each process used.
+ */
 export async function timed<T extends { readonly use: Use }>(
   waitSeconds: number,
   work: () => Promise<readonly T[]>,
@@ -109,7 +111,7 @@ export function namedProcesses(count: number): string {
   return count === 1 ? "1 process" : `${count} processes`;
 }
 
-/** Rounds in words: what each process used, what bound them, what was wrong. */
+/** Describes rounds in words: what each process used, the limiting resource, and errors. */
 export function describeScaled(name: string, { processes, rounds }: Scaled): string {
   const percent = (share: number) => `${(share * 100).toFixed(0)} %`;
   const median = (of: (use: Use) => number | undefined) =>

@@ -60,7 +60,7 @@ describe("the options of a program", () => {
 
   afterEach(() => vi.restoreAllMocks());
 
-  test("have defaults, of which some depend on others", () => {
+  test("have defaults, some of which depend on other options", () => {
     expect(parse()).toEqual({
       rounds: 3,
       rates: [1, 10],
@@ -73,7 +73,7 @@ describe("the options of a program", () => {
     expect(parse("--store", "bigtable")).toMatchObject({ store: "bigtable", cells: 10 });
   });
 
-  test("are lists, repeated options, paths and arguments in their order", () => {
+  test("can be lists, repeated options, paths and ordered arguments", () => {
     const text = "--rates 0.1,50 --only scans --only reads --json a.json --data folder b.warc a.warc";
     expect(parse(...text.split(" "))).toMatchObject({
       rates: [0.1, 50],
@@ -100,7 +100,7 @@ describe("the options of a program", () => {
     expect(printed).toContain(message);
   });
 
-  test("have a help with examples and exit codes, which is no error", () => {
+  test("have a help with examples and exit codes, which is not an error", () => {
     let thrown: unknown;
     try {
       parse("--help");

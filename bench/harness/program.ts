@@ -5,17 +5,17 @@ import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { startEmulator } from "../../test/support/emulator/index.js";
 import { describeMachine } from "./machine.js";
 
-/** What every measurement takes. */
+/** The options of every measurement. */
 export interface CommonOptions {
   /** Where to write the result as JSON. */
   readonly json?: string | undefined;
-  /** The folder for databases; undefined: a temporary one. */
+  /** The folder for databases. Undefined: a temporary one. */
   readonly data?: string | undefined;
-  /** What stands without an option's name, in its order. */
+  /** The positional arguments, in order. */
   readonly args: readonly string[];
 }
 
-/** A measurement that is a command of its own: `npm run NAME`. */
+/** A measurement with its own command: `npm run NAME`. */
 export interface Program<Options extends CommonOptions, Result> {
   readonly name: string;
   readonly about: string;
@@ -23,27 +23,27 @@ export interface Program<Options extends CommonOptions, Result> {
   readonly examples: readonly string[];
   /** What makes the exit code 1. */
   readonly wrongIf: string;
-  /** Adds the program's options and arguments to those that all have. */
+  /** Adds the program's options and arguments to the common ones. */
   define(command: Command): Command;
   /**
-   * Fills in what depends on other options. Throws an `InvalidArgumentError` for options that do
-   * not go together.
+   * Sets options that depend on others. Throws an `InvalidArgumentError` if options contradict each
+   * other.
    */
   complete?(options: Options): Options;
   measure(options: Options): Promise<Result>;
-  /** The result as text and Markdown tables: the same that docs/performance.md has. */
+  /** Formats the result as text and Markdown tables, as in docs/performance.md. */
   describe(result: Result): readonly string[];
   isRight(result: Result): boolean;
 }
 
 export const say = (line: string) => process.stdout.write(`${line}\n`);
 
-/** Says on a terminal what is being done, in a line that the next one replaces. */
+/** Shows the current activity on a terminal, in a line that the next call replaces. */
 export function sayProgress(line: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${line}`);
 }
 
-/** Throws a `CommanderError` for wrong usage and for --help, after printing. */
+/** Parses options. Throws a `CommanderError` for wrong usage and for --help, after printing. */
 export function parseOptions<Options extends CommonOptions, Result>(
   program: Program<Options, Result>,
   args: readonly string[],
@@ -72,8 +72,8 @@ export function parseOptions<Options extends CommonOptions, Result>(
 }
 
 /**
- * Runs a program on this process's arguments: measures, prints the result and its configuration,
- * sets the exit code.
+ * Runs a program with this process's arguments: measures, prints the result and its configuration,
+ * and sets the exit code.
  */
 export async function runProgram<Options extends CommonOptions, Result>(
   program: Program<Options, Result>,
@@ -97,8 +97,8 @@ export async function runProgram<Options extends CommonOptions, Result>(
 }
 
 /**
- * Sets this process's exit code: 2 for wrong usage, 1 for what was thrown, else what `main`
- * answers.
+ * Sets this process's exit code: 2 for wrong usage, 1 for a thrown error, otherwise the result of
+ * `main`.
  */
 export async function exitWith(main: () => Promise<number>): Promise<void> {
   try {
@@ -112,7 +112,7 @@ export async function exitWith(main: () => Promise<number>): Promise<void> {
   }
 }
 
-/** Runs `use` with a new folder, which is removed afterwards. */
+/** Runs `use` with a new folder, and removes it afterwards. */
 export async function withFolder<T>(
   name: string,
   use: (folder: string) => Promise<T>,
@@ -127,8 +127,7 @@ export async function withFolder<T>(
 }
 
 /**
- * Runs `use` while a Bigtable emulator runs: the one that `BIGTABLE_EMULATOR_HOST` names, or a new
- * one.
+ * Runs `use` with a Bigtable emulator: the one that `BIGTABLE_EMULATOR_HOST` names, or a new one.
  */
 export async function withEmulator<T>(use: () => Promise<T>): Promise<T> {
   if (process.env.BIGTABLE_EMULATOR_HOST !== undefined) return await use();
@@ -139,7 +138,7 @@ export async function withEmulator<T>(use: () => Promise<T>): Promise<T> {
 
 export const secondsSince = (start: number): number => (performance.now() - start) / 1_000;
 
-// What options may be.
+// Parsers for option values.
 
 export const atLeast = (min: number) => (text: string) => {
   const value = Number(text);
@@ -163,7 +162,7 @@ export const oneOf =
     throw new InvalidArgumentError(`Allowed are ${names.join(", ")}.`);
   };
 
-/** Several, separated by commas. */
+/** A list, separated by commas. */
 export const list =
   <T>(of: (text: string) => T) =>
   (text: string) =>

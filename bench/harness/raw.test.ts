@@ -18,7 +18,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test.each(["full", "none"] as const)("groups do every put, durability %s", async (durability) => {
+test.each(["full", "none"] as const)("groups execute every put, durability %s", async (durability) => {
   const groups = new RawGroups(raw, durability);
   const table = raw.table("cells");
   await inFlight(300, 50, (index) =>
@@ -33,7 +33,18 @@ test.each(["full", "none"] as const)("groups do every put, durability %s", async
   expect(found).toEqual(Array.from({ length: 300 }, (_, index) => `${index}`));
 });
 
-test("older versions stand behind their cell, newest first", () => {
+test("a group that is answered before its flush can be read then", async () => {
+  const groups = new RawGroups(raw, "none");
+  const table = raw.table("cells");
+  for (let index = 0; index < 50; index++) {
+    const key = cellKey("cells", `row${index}`, "contents");
+    await groups.commit([{ table, key, value: Buffer.from("value") }]);
+    raw.root.resetReadTxn();
+    expect(table.bytes.get(key)?.toString()).toBe("value");
+  }
+});
+
+test("older versions are stored after their cell, newest first", () => {
   const cell = cellKey("cells", "row", "contents");
   const keys = [cell, versionKey(cell, 20), versionKey(cell, 10), cellKey("cells", "row", "title")];
   expect([...keys].sort(Buffer.compare)).toEqual(keys);

@@ -1,19 +1,19 @@
 import { type Database, open, type RootDatabase } from "lmdb";
 
-/** One put, made ready before the time is measured. */
+/** One put, prepared before the measured time. */
 export interface RawPut {
   readonly table: RawTable;
   readonly key: Buffer;
   readonly value: Buffer;
 }
 
-/** A named database of LMDB, with bytes for keys, once for strings and once for bytes. */
+/** A named database of LMDB with byte keys, opened twice: for string values and for byte values. */
 export interface RawTable {
   readonly strings: Database<string, Buffer>;
   readonly bytes: Database<Buffer, Buffer>;
 }
 
-/** LMDB used directly, with the options that the embedded store uses. */
+/** LMDB used directly, with the same options as the embedded store. */
 export class RawDatabase {
   readonly root: RootDatabase<Buffer, Buffer>;
   readonly #tables = new Map<string, RawTable>();
@@ -42,14 +42,14 @@ export class RawDatabase {
     return table;
   }
 
-  /** Puts at once, in one transaction, without waiting for a flush. For loading. */
+  /** Writes in one transaction, without waiting for a flush. For loading. */
   load(puts: readonly RawPut[]): void {
     this.root.transactionSync(() => {
       for (const put of puts) putNow(put);
     });
   }
 
-  /** One asynchronous transaction; resolves when it is flushed. */
+  /** Runs one asynchronous transaction. Resolves when it is flushed. */
   async commit(puts: readonly RawPut[]): Promise<void> {
     await this.root.transaction(() => {
       for (const put of puts) putNow(put);
@@ -79,7 +79,7 @@ export function loadRaw(
 }
 
 function putNow({ table, key, value }: RawPut): void {
-  // Inside a transaction it is done at once; the promise says nothing more.
+  // Inside a transaction the put is done at once, and the promise carries no information.
   void table.bytes.put(key, value);
 }
 
@@ -89,23 +89,35 @@ interface Waiting {
 }
 
 /**
- * Groups what waits as the embedded store does: all of it goes into the transaction that begins,
- * shares its flush, and the next one begins while that runs. One put a group more, as the store
- * keeps its counter.
+ * Groups waiting puts as the embedded store does. When a transaction begins, it takes all waiting
+ * puts, and they share its flush. The next transaction begins during that flush. Each group also
+ * puts a counter, as the store does.
  */
 export class RawGroups {
   readonly #raw: RawDatabase;
   readonly #counter: RawPut;
-  /** Answered once committed: when the next group has the lock. Else once flushed. */
+  /**
+   * If true, a group is answered before its flush: when LMDB has committed it. Otherwise it is
+   * answered after its flush.
+   */
   readonly #early: boolean;
   #waiting: Waiting[] = [];
-  #unanswered: readonly Waiting[] = [];
+  /** The groups that LMDB has not committed yet, with the numbers of their transactions. */
+  #uncommitted: { readonly transaction: number; readonly group: readonly Waiting[] }[] = [];
   #scheduled = false;
 
   constructor(raw: RawDatabase, durability: "full" | "none") {
     this.#raw = raw;
     this.#early = durability === "none";
     this.#counter = { table: raw.table("counter"), key: Buffer.from("state"), value: Buffer.alloc(24) };
+    if (this.#early) onCommit(raw.root, (transaction) => this.#committed(transaction));
+  }
+
+  #committed(transaction: number): void {
+    const isCommitted = (each: { readonly transaction: number }) => each.transaction <= transaction;
+    const committed = this.#uncommitted.filter(isCommitted);
+    this.#uncommitted = this.#uncommitted.filter((each) => !isCommitted(each));
+    for (const { group } of committed) for (const each of group) each.done();
   }
 
   commit(puts: readonly RawPut[]): Promise<void> {
@@ -120,14 +132,13 @@ export class RawGroups {
     this.#scheduled = true;
     let group: readonly Waiting[] = [];
     const fill = () => {
-      for (const each of this.#unanswered) each.done();
       group = this.#waiting;
       this.#waiting = [];
       for (const { puts } of group) for (const put of puts) putNow(put);
       if (group.length > 0) putNow(this.#counter);
-      this.#unanswered = this.#early ? group : [];
+      if (this.#early) this.#uncommitted.push({ transaction: this.#raw.root.getWriteTxnId(), group });
       this.#scheduled = false;
-      if (this.#waiting.length > 0 || this.#unanswered.length > 0) queueMicrotask(() => this.#schedule());
+      if (this.#waiting.length > 0) queueMicrotask(() => this.#schedule());
     };
     const answer = () => {
       if (!this.#early) for (const each of group) each.done();
@@ -136,16 +147,27 @@ export class RawGroups {
   }
 }
 
+/** Calls `committed` with the number of each transaction that LMDB has committed. */
+function onCommit(root: RootDatabase<Buffer, Buffer>, committed: (transaction: number) => void): void {
+  root.on("aftercommit", (event: unknown) => {
+    const { txnId } = event as { readonly txnId?: number };
+    if (txnId !== undefined) committed(txnId);
+  });
+}
+
 function failed(error: unknown): never {
   throw new Error("LMDB did not commit.", { cause: error });
 }
 
-/** The key of a cell as the embedded store has it: the same bytes, so that the trees are alike. */
+/**
+ * Returns the key of a cell with the same bytes as in the embedded store, so that the trees are
+ * alike.
+ */
 export function cellKey(table: string, row: string, column: string): Buffer {
   return Buffer.from(`${table}\0${row}\0\u0001${column}`);
 }
 
-/** The key under which the store keeps an older version of the cell. */
+/** Returns the key under which the store keeps an older version of the cell. */
 export function versionKey(cell: Buffer, timestamp: number): Buffer {
   const suffix = Buffer.alloc(10);
   suffix[1] = 1;

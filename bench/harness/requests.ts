@@ -1,8 +1,6 @@
 import type { Database } from "percolatordb";
 
-/**
- * The kinds of requests to a distant store and its oracle, in the order in which they are shown.
- */
+/** The kinds of requests to a remote store and its oracle, in display order. */
 export const requestKinds = {
   read: "reads",
   scan: "scans",
@@ -31,12 +29,12 @@ export function since(end: Requests, start: Requests): Requests {
   return requestsOf((kind) => end[kind] - start[kind]);
 }
 
-/** How many cells runs of observers had at hand through prefetching: reads that were saved. */
+/** Returns how many cells the runs of observers found prefetched. Each saved a read. */
 export function prefetchHits({ metrics }: Pick<Database, "metrics">): number {
   return Object.values(metrics.observers).reduce((sum, { prefetch }) => sum + prefetch.hits, 0);
 }
 
-/** Runs of observers that committed. */
+/** Returns the committed runs of observers. */
 export function committedRuns({ metrics }: Pick<Database, "metrics">): number {
   return Object.values(metrics.observers).reduce((sum, { runs }) => sum + runs.committed, 0);
 }

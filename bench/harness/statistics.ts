@@ -1,14 +1,14 @@
-/** What a list of measurements comes to. All zero if there are none. */
+/** The summary of a list of measurements. All zero for an empty list. */
 export interface Summary {
   readonly median: number;
-  /** A quarter of the measurements lie below. */
+  /** A quarter of the measurements are below this. */
   readonly low: number;
-  /** A quarter of the measurements lie above. */
+  /** A quarter of the measurements are above this. */
   readonly high: number;
   readonly count: number;
 }
 
-/** The median and the quartiles: a machine that others use too throws single rounds far off. */
+/** Returns the median and the quartiles. On a shared machine single rounds can be far off. */
 export function summarize(measurements: readonly number[]): Summary {
   const sorted = [...measurements].sort((a, b) => a - b);
   return {
@@ -19,7 +19,9 @@ export function summarize(measurements: readonly number[]): Summary {
   };
 }
 
-/** The quantile of ascending numbers, between two of them by proportion; 0 of none. */
+/**
+ * Returns a quantile of ascending numbers, interpolated between two of them. 0 for an empty list.
+ */
 export function quantile(sorted: readonly number[], part: number): number {
   if (sorted.length === 0) return 0;
   const place = part * (sorted.length - 1);
@@ -30,8 +32,8 @@ export function quantile(sorted: readonly number[], part: number): number {
 }
 
 /**
- * The quotients of two lists, one by one: each round stands for itself, so that drift of the
- * machine cancels.
+ * Divides two lists element by element. So both measurements of a round are compared with each
+ * other, and drift of the machine cancels out.
  */
 export function ratios(above: readonly number[], below: readonly number[]): number[] {
   return above.map((value, index) => value / below[index]!);

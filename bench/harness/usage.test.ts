@@ -2,13 +2,13 @@ import type { Database } from "percolatordb";
 import { expect, test } from "vitest";
 import { measureUse, ProcessWatch } from "./usage.js";
 
-/** A store that tells these statistics as they are when it is asked. */
+/** A store that reports the current values of these statistics. */
 const storeWith = (statistics: Record<string, number>) => ({
   status: () =>
     Promise.resolve({ statistics: { ...statistics } } as unknown as Awaited<ReturnType<Database["status"]>>),
 });
 
-test("use is what was used between two moments, as a share of the time", async () => {
+test("use is the difference between two moments, as a share of the time", async () => {
   const statistics = { writeLockWaitMs: 5, flushMs: 7 };
   const end = await measureUse(storeWith(statistics));
   await new Promise((resolve) => setTimeout(resolve, 50));
@@ -21,13 +21,13 @@ test("use is what was used between two moments, as a share of the time", async (
   expect(use.loopShare).toBeLessThanOrEqual(1);
 });
 
-test("what the store does not tell is left out", async () => {
+test("statistics that the store does not report are left out", async () => {
   const end = await measureUse(storeWith({}));
   expect((await end()).lockWaitShare).toBeUndefined();
 });
 
 test.skipIf(process.platform !== "linux")(
-  "a watch tells the memory and the processor time of a process",
+  "a watch reports the memory and the processor time of a process",
   () => {
     const watch = new ProcessWatch([process.pid]);
     const before = process.cpuUsage();

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { performance } from "node:perf_hooks";
 import type { Database } from "percolatordb";
 
-/** What this process used while something was measured. */
+/** The resources that this process used during a measurement. */
 export interface Use {
   readonly seconds: number;
   /** Processor time of all threads. */
@@ -10,20 +10,23 @@ export interface Use {
   /** The share of the time in which the event loop was not waiting for events. */
   readonly loopShare: number;
   /**
-   * The share of the time in which it waited for LMDB's write lock, and in which it flushed;
-   * undefined on other stores.
+   * The shares of the time in which it waited for LMDB's write lock, and in which it flushed.
+   * Undefined on other stores.
    */
   readonly lockWaitShare?: number | undefined;
   readonly flushShare?: number | undefined;
 }
 
-/** Processor time of all threads of this process so far. */
+/**
+ * Returns the processor seconds of all threads of this process, in total or since an earlier
+ * reading.
+ */
 export function cpuSeconds(since?: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(since);
   return (user + system) / 1e6;
 }
 
-/** Begins to measure what this process uses; the function that it returns ends that. */
+/** Starts to measure what this process uses. The returned function ends the measurement. */
 export async function measureUse(db: Pick<Database, "status">): Promise<() => Promise<Use>> {
   const before = (await db.status()).statistics;
   const [cpu, loop, began] = [process.cpuUsage(), performance.eventLoopUtilization(), performance.now()];
@@ -47,7 +50,8 @@ const ticksPerSecond = 100;
 const sampleMs = 500;
 
 /**
- * The memory peak and the processor time of other processes, by Linux; undefined on other systems.
+ * Measures the memory peak and the processor time of other processes on Linux. Undefined on other
+ * systems.
  */
 export class ProcessWatch {
   readonly #roots: readonly number[];
@@ -99,17 +103,17 @@ function childrenOf(pid: number): number[] {
   return (read(`/proc/${pid}/task/${pid}/children`) ?? "").split(" ").filter(Boolean).map(Number);
 }
 
-/** In KiB: what several processes share counts for each of them by its part. */
+/** In KiB. Memory that several processes share counts for each of them in part. */
 function sharedSize(pid: number): number | undefined {
   const found = /^Pss:\s+(\d+) kB$/m.exec(read(`/proc/${pid}/smaps_rollup`) ?? "");
   return found === null ? undefined : Number(found[1]);
 }
 
-/** Of the process, and of its children that have ended. */
+/** Returns the processor ticks of the process and of its ended children. */
 function ticksOf(pid: number): number | undefined {
   const stat = read(`/proc/${pid}/stat`);
-  // After the name, which may have anything in it: utime, stime, cutime and cstime are the 12th to
-  // the 15th.
+  // The fields after the name, which may contain anything: utime, stime, cutime and cstime are the
+  // 12th to the 15th.
   const fields = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
   return fields?.slice(11, 15).reduce((total, each) => total + Number(each), 0);
 }

@@ -1,10 +1,10 @@
-/** Numbers and tables in Markdown. */
+/** Formats numbers and tables in Markdown. */
 
 export function whole(value: number): string {
   return Math.round(value).toLocaleString("en");
 }
 
-/** A number with as many digits as are worth reading. */
+/** Formats a number with a reasonable number of digits. */
 export function short(value: number): string {
   if (!Number.isFinite(value)) return "-";
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 0.1 ? 2 : 3;
@@ -19,7 +19,7 @@ export function percent(part: number): string {
   return `${(100 * part).toFixed(part < 0.1 && part > 0 ? 1 : 0)} %`;
 }
 
-/** Milliseconds, as seconds if there are many. */
+/** Formats milliseconds, as seconds if there are many. */
 export function duration(ms: number): string {
   return ms >= 1_000 ? `${short(ms / 1_000)} s` : `${short(ms)} ms`;
 }
@@ -38,7 +38,7 @@ export function range({ low, high }: Spread, show: (value: number) => string): s
   return `${show(low)} to ${show(high)}`;
 }
 
-/** Whether a bound is met, with the bound. */
+/** Formats whether a bound is met, with the bound. */
 export function verdict(isMet: boolean, bound: string): string {
   return `${bound}: ${isMet ? "met" : "**missed**"}`;
 }

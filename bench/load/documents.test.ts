@@ -7,8 +7,8 @@ const right = (number: number, runs: number): Document => ({
   runs,
 });
 
-describe("rows that are updated over and over", () => {
-  /** Three rows; the first two were updated three times, the third twice. */
+describe("rows that are updated repeatedly", () => {
+  /** Eight updates of three rows: three of the first row, three of the second, two of the third. */
   const updates = 8;
   const shape = { rows: 3, bytes: 20 };
   const rows = (changed: Readonly<Record<number, Document>> = {}) =>
@@ -16,7 +16,7 @@ describe("rows that are updated over and over", () => {
       (document, row) => [rowOf(row), changed[row] ?? document] as const,
     );
 
-  test("are right if each has its last update, and what derives from it", () => {
+  test("are correct if each has its last update, and the data derived from it", () => {
     expect(wrongDocuments(rows(), updates, shape)).toEqual([]);
     expect(wrongDocuments([], 0, shape)).toEqual([]);
   });
@@ -33,7 +33,7 @@ describe("rows that are updated over and over", () => {
     expect(wrongDocuments(rows({ 0: document }), updates, shape)).toEqual([rowOf(0)]);
   });
 
-  test("are wrong if one is missing, or one too many", () => {
+  test("are wrong if a row is missing or superfluous", () => {
     expect(wrongDocuments(rows().slice(1), updates, shape)).toEqual([rowOf(0)]);
     expect(wrongDocuments([...rows(), [rowOf(3), right(0, 1)]], updates, shape)).toEqual([rowOf(3)]);
     expect(wrongDocuments([], updates, shape)).toHaveLength(3);
@@ -49,7 +49,7 @@ describe("documents that are each written once", () => {
       (_, number) => [rowOf(number), changed[number] ?? right(number, 1)] as const,
     );
 
-  test("are right if each is as it was written and was handled once", () => {
+  test("are correct if each has its contents and was handled once", () => {
     expect(wrongDocuments(documents(), written, shape)).toEqual([]);
   });
 
@@ -63,7 +63,7 @@ describe("documents that are each written once", () => {
     expect(wrongDocuments(documents({ 3: document }), written, shape)).toEqual([rowOf(3)]);
   });
 
-  test("are wrong if one is missing, or one too many", () => {
+  test("are wrong if a document is missing or superfluous", () => {
     expect(wrongDocuments(documents().slice(1), written, shape)).toEqual([rowOf(0)]);
     expect(wrongDocuments(documents(), written - 1, shape)).toEqual([rowOf(written - 1)]);
   });

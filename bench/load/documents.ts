@@ -1,12 +1,15 @@
 import { type Database, int, type Observer, observer, table, text } from "percolatordb";
 
 /**
- * Documents with an observer that counts its runs: what `npm run memory` and `npm run recovery` put
- * under load.
+ * Documents with an observer that counts its runs: the load of `npm run memory` and `npm run
+ * recovery`.
  */
 export const documents = table("documents", { contents: text(), length: int(), runs: int() });
 
-/** Derives from each change. Each run waits `workMs`, as if it asked another service. */
+/**
+ * Returns the only observer of the load. It stores a document's length and counts its own runs for
+ * the document. Each run waits `workMs`, as for a call to another service.
+ */
 export function observersOf(workMs = 0): readonly Observer[] {
   return [
     observer("lengths", documents.contents, async (tx, { row, value }) => {
@@ -17,9 +20,9 @@ export function observersOf(workMs = 0): readonly Observer[] {
   ];
 }
 
-/** Rows that follow each other are far apart in the table. */
+/** Consecutive numbers give rows that are far apart in the table. */
 export const rowOf = (number: number) => `${(number * 7_919) % 1_000}-${String(number).padStart(8, "0")}`;
-/** Lengths differ from update to update, so that a missed update is seen. */
+/** Lengths differ between updates, so that a missed update is detected. */
 export const contentsOf = (number: number, bytes: number) => `${number} `.padEnd(bytes + (number % 7), "x");
 
 export interface Document {
@@ -28,7 +31,7 @@ export interface Document {
   readonly runs?: number | undefined;
 }
 
-/** Updates have numbers from 0, and each is of the row of its number modulo `rows`. */
+/** Updates are numbered from 0. Update `n` writes row `n` modulo `rows`. */
 export interface Shape {
   /** Infinity: each update writes a new document. */
   readonly rows: number;
@@ -36,9 +39,9 @@ export interface Shape {
 }
 
 /**
- * After this many updates, the rows without their last update, those that the observer has not
- * brought up to date or has run for more often than they were updated, missing rows, and rows that
- * nothing wrote.
+ * Returns the wrong rows after this many updates: those without their last update, those that the
+ * observer has not handled or has handled more often than they were updated, missing rows, and
+ * superfluous rows.
  */
 export function wrongDocuments(
   found: Iterable<readonly [row: string, document: Document]>,
@@ -59,7 +62,7 @@ export function wrongDocuments(
   return [...wrong, ...missing.keys()];
 }
 
-/** What is wrong in a database in which nothing is due any more. */
+/** Returns the errors in a database in which nothing is due any more. */
 export async function wrongIn(
   db: Pick<Database, "snapshot">,
   updates: number,

@@ -7,7 +7,7 @@ beforeEach(() => vi.useFakeTimers({ toFake: ["setTimeout", "performance"] }));
 
 afterEach(() => vi.useRealTimers());
 
-test("no row is updated again before its last update has committed", async () => {
+test("a row is not updated again before its previous update has committed", async () => {
   const commits: (() => void)[] = [];
   const held: Pick<Database, "transact" | "snapshot"> = {
     transact: <T>() => new Promise<T>((resolve) => commits.push(() => resolve(undefined as T))),
@@ -17,7 +17,7 @@ test("no row is updated again before its last update has committed", async () =>
   load.start();
   await vi.advanceTimersByTimeAsync(100);
   expect(commits).toHaveLength(3);
-  // The next row's is still under way.
+  // The next row's update is still running.
   commits[1]!();
   await vi.advanceTimersByTimeAsync(100);
   expect(commits).toHaveLength(3);
@@ -25,14 +25,14 @@ test("no row is updated again before its last update has committed", async () =>
   await vi.advanceTimersByTimeAsync(100);
   expect(commits).toHaveLength(5);
   const stopping = load.stop();
-  // What is due when it is stopped begins yet.
+  // Updates that are due when the load is stopped still begin.
   await vi.advanceTimersByTimeAsync(100);
   for (const commit of commits) commit();
   await stopping;
   expect(load.updates).toBe(commits.length);
 });
 
-test("in the end each row has its last update, and a row without it is found", async () => {
+test("at the end each row has its last update, and a row without it is found", async () => {
   vi.useRealTimers();
   await using db = await open("memory:", { tables: [documents], observers: observersOf() });
   const load = new Load(db, { rows: 3, bytes: 20, rate: 100_000 });
@@ -46,7 +46,7 @@ test("in the end each row has its last update, and a row without it is found", a
   expect(await load.wrong()).toEqual([rowOf(1)]);
 });
 
-test("a load without a rate begins as many updates as it may, and fails if one of them does", async () => {
+test("a load without a rate begins as many updates as allowed, and fails if one of them does", async () => {
   vi.useRealTimers();
   let begun = 0;
   const failing: Pick<Database, "transact" | "snapshot"> = {

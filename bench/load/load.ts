@@ -4,29 +4,32 @@ import { contentsOf, documents, rowOf, type Shape, wrongIn } from "./documents.j
 
 const tickMs = 10;
 /**
- * A database that does not keep up gets fewer updates instead of a queue: the load must be
- * constant.
+ * The most updates that run at once, and the most that can be due at once. If the database does not
+ * keep up, further updates are left out, because a queue of them would later increase the load.
  */
 const maxUnderWay = 500;
 
 export interface LoadOptions extends Shape {
-  /** Updates a second; undefined: as many as `mayBegin` allows. */
+  /** Updates a second. Undefined: as many as `mayBegin` allows. */
   readonly rate?: number | undefined;
-  /** Whether another update may begin after this many. */
+  /** Whether another update may begin, given how many have begun. */
   readonly mayBegin?: ((begun: number) => boolean) | undefined;
 }
 
-/** Updates one row after the other until it is stopped, each by a transaction of its own. */
+/** Updates one row after another until it is stopped, each in its own transaction. */
 export class Load {
   readonly #db: Pick<Database, "transact" | "snapshot">;
   readonly #options: LoadOptions;
-  /** By row. Each row has one at a time, so that the last one to begin is the one that stays. */
+  /**
+   * Running updates by row. A row has only one at a time, so its updates commit in the order in
+   * which they begin.
+   */
   readonly #underWay = new Map<number, Promise<void>>();
   #next = 0;
   #isOver = false;
   #running: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
-  /** Updates that were committed. */
+  /** Committed updates. */
   updates = 0;
 
   constructor(db: Pick<Database, "transact" | "snapshot">, options: LoadOptions) {
@@ -38,7 +41,7 @@ export class Load {
     this.#running = this.#run();
   }
 
-  /** Resolves when all updates that began have ended. Throws if one failed. */
+  /** Resolves when all started updates have ended. Throws if one failed. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await this.#running;
@@ -46,7 +49,7 @@ export class Load {
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
-  /** The rows that are wrong. To be called when nothing is due any more. */
+  /** Returns the wrong rows. Call it when nothing is due any more. */
   wrong(): Promise<readonly string[]> {
     return wrongIn(this.#db, this.#next, this.#options);
   }

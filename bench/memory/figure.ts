@@ -7,9 +7,9 @@ import { right, short, table, whole } from "../harness/words.js";
 export interface MemorySample {
   /** Seconds since the samples began. */
   readonly at: number;
-  /** All resident memory, with the pages of LMDB's mapped file. */
+  /** All resident memory, including the pages of LMDB's mapped file. */
   readonly resident: number;
-  /** Heap, buffers and stacks; undefined if the system does not tell. */
+  /** Heap, buffers and stacks. Undefined if the system does not report it. */
   readonly anonymous?: number | undefined;
   /** The used part of the heap. */
   readonly heap: number;
@@ -19,25 +19,26 @@ export interface MemorySample {
   readonly updates: number;
 }
 
-/** What the process found. */
+/** The process's results. */
 export interface Found {
   readonly samples: readonly MemorySample[];
-  /** Collections that ran while it was sampled. */
+  /** Garbage collections of the database that ran during the samples. */
   readonly collections: number;
   readonly wrong: number;
-  /** That `check` found. */
+  /** The problems that `check` found. */
   readonly problems: number;
 }
 
-/** How a quantity went over time. */
+/** The trend of a quantity over time. */
 export interface Trend {
-  /** Medians of the first fifth of the samples, of all, and of the last fifth. */
+  /** The medians of the first fifth of the samples, of all, and of the last fifth. */
   readonly start: number;
   readonly median: number;
   readonly end: number;
   readonly max: number;
   /**
-   * The median of the slopes between all pairs of samples, a minute: single peaks do not move it.
+   * The median of the slopes between all pairs of samples, per minute. Single peaks do not affect
+   * it.
    */
   readonly perMinute: number;
 }
@@ -52,8 +53,8 @@ export interface MemoryResult extends Found {
 const mebibyte = 2 ** 20;
 const shown = {
   anonymous: "anonymous: heap, buffers, stacks",
-  heap: "of it, heap in use",
-  external: "of it, buffers outside of the heap",
+  heap: "of that, heap in use",
+  external: "of that, buffers outside the heap",
   resident: "resident, with the mapped pages of the file",
 };
 type Kind = keyof typeof shown;
@@ -62,7 +63,7 @@ const kinds = Object.keys(shown) as readonly Kind[];
 const pointsOf = (samples: readonly MemorySample[], kind: Kind) =>
   samples.flatMap(({ at, [kind]: bytes }) => (bytes === undefined ? [] : [{ x: at, y: bytes / mebibyte }]));
 
-/** Of each kind that the system tells. */
+/** The trends of each kind of memory that the system reports. */
 export function trendsOf(samples: readonly MemorySample[]): Readonly<Record<string, Trend>> {
   const all = kinds.map((kind) => [kind, pointsOf(samples, kind)] as const);
   return Object.fromEntries(
@@ -70,7 +71,7 @@ export function trendsOf(samples: readonly MemorySample[]): Readonly<Record<stri
   );
 }
 
-/** The trend of points in the order of their seconds. */
+/** The trend of points, in the order of their seconds. */
 export function trendOf(points: readonly { readonly x: number; readonly y: number }[]): Trend {
   const values = points.map(({ y }) => y);
   const fifth = Math.max(1, Math.floor(values.length / 5));

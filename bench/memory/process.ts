@@ -1,4 +1,4 @@
-/** The process whose memory is measured: it keeps a database under constant updates. */
+/** The process whose memory is measured. It keeps a database under constant updates. */
 import { readFileSync } from "node:fs";
 import { open } from "percolatordb";
 import { serve } from "../harness/child.js";
@@ -57,7 +57,7 @@ serve({
   },
 });
 
-/** By Linux; undefined on other systems. */
+/** From Linux. Undefined on other systems. */
 function anonymousBytes(): number | undefined {
   try {
     const found = /^RssAnon:\s+(\d+) kB$/m.exec(readFileSync("/proc/self/status", "latin1"));

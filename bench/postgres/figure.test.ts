@@ -52,7 +52,7 @@ describe("concludeSide", () => {
     });
   });
 
-  test("takes three flushes off the median delay of each run", () => {
+  test("subtracts three flushes from the median delay of each run", () => {
     const slower = { ...paced, delays: [50, 60, 70], flushMs: 4 };
     const side = concludeSide({ full: [full(1)], paced: [slower, paced, paced], light: slower, kills: [] });
     expect(side).toMatchObject({
@@ -63,7 +63,7 @@ describe("concludeSide", () => {
     });
   });
 
-  test("counts what is wrong in any run, and after a kill only what stays wrong", () => {
+  test("counts errors in any run, but after a kill only those that remain", () => {
     const kills: KillRun[] = [
       { ...killed, wrong: 5, problems: ["lost"] },
       { ...killed, wrong: 70, stuckJobs: 4, unlocked: { seconds: 1, wrong: 2 } },
@@ -80,7 +80,7 @@ describe("concludeSide", () => {
   });
 });
 
-test("the ratio of processor time stands beside the other side's, and is left out if it is not known", () => {
+test("the ratio of processor time is shown with the other side's, and is left out if unknown", () => {
   const ours = [full(1, { cpuSeconds: 2 }), full(1, { cpuSeconds: 4 })];
   const theirs = [full(1, { cpuSeconds: 6 }), full(1, { cpuSeconds: 4 })];
   expect(processorRatioOf(ours, theirs)).toMatchObject({ median: 2, low: 1.5, high: 2.5 });
@@ -88,7 +88,7 @@ test("the ratio of processor time stands beside the other side's, and is left ou
   expect(processorRatioOf([full(1, { cpuSeconds: undefined })], theirs.slice(0, 1))).toBeUndefined();
 });
 
-test("the tables say which floors were missed, and what was stuck", () => {
+test("the tables show missed floors, and stuck jobs", () => {
   const all: KillRun = { ...killed, killed: "all processes" };
   const side = concludeSide({ full: [full(1)], paced: [paced], light: paced, kills: [all] });
   const stuck: KillRun = {
@@ -117,7 +117,7 @@ test("the tables say which floors were missed, and what was stuck", () => {
   const text = describePeer(result).join("\n");
   expect(text).toContain("| 2.00 | 1.50 to 2.50 | at least 5: **missed** |");
   expect(text).toContain("| 24.0 ms | 24.0 ms to 24.0 ms | at most 10 ms: **missed** |");
-  expect(text).toContain("| PostgreSQL | one worker | 3.00 s | 7 after 20.0 s | 9 | 0 wrong, 1.00 s later |");
+  expect(text).toContain("| PostgreSQL | one worker | 3.00 s | 7 after 20.0 s | 9 | 0, 1.00 s later |");
   expect(text).toContain("| PostgreSQL | all processes but the server | 3.00 s |");
   expect(text).toContain("| percolatordb | all processes | 3.00 s |");
   expect(describePeer({ ...result, ratio: summarize([6]) }).join("\n")).toContain("at least 5: met");

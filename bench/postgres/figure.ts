@@ -13,44 +13,53 @@ import {
   whole,
 } from "../harness/words.js";
 
-/** Documents indexed to the end, once. */
+/** One run that indexes all documents completely. */
 export interface FullRun {
   readonly pages: number;
   readonly seconds: number;
-  /** Of all its processes, the server included; undefined if the system does not tell. */
+  /**
+   * The processor time of all its processes, including the server. Undefined if the system does not
+   * report it.
+   */
   readonly cpuSeconds: number | undefined;
-  /** Of them, what the database server took. */
+  /** The part of `cpuSeconds` that the database server used. */
   readonly serverCpuSeconds: number | undefined;
   readonly memoryMiB: number | undefined;
   readonly wrong: number;
   readonly problems: readonly string[];
 }
 
-/** Pages that came at a steady pace. */
+/** A run with pages that arrive at a steady pace. */
 export interface PacedRun {
   readonly perSecond: number;
-  /** Ascending, from when a page was due until the commit of the run by which it can be found. */
+  /** Milliseconds from the time a page was due to the commit that made it findable, ascending. */
   readonly delays: readonly number[];
-  /** Duplicates: they are not found themselves. */
+  /** The number of duplicates. A search finds only their canonical pages. */
   readonly unfound: number;
-  /** A raw flush, timed meanwhile. */
+  /** The median duration of a raw flush during the run. */
   readonly flushMs: number;
   readonly wrong: number;
   readonly problems: readonly string[];
 }
 
-/** What came of killing processes in mid-run, and starting them again at once. */
+/** The result of killing processes in mid-run and restarting them at once. */
 export interface KillRun {
-  /** Of PostgreSQL's side all but the server: loader and workers. */
+  /**
+   * What was killed. On PostgreSQL's side, `"all processes"` are the loader and the workers, but not
+   * the server.
+   */
   readonly killed: "one worker" | "all processes";
-  /** From the kill until nothing was left to do, or no worker did what was left. */
+  /** The time from the kill until no jobs were left except those locked by dead workers. */
   readonly seconds: number;
-  /** Jobs without a living worker, `afterSeconds` after the kill. */
+  /** Jobs locked by dead workers, `afterSeconds` after the kill. */
   readonly stuckJobs: number;
   readonly afterSeconds: number;
-  /** Cells that differed from the twin's then. */
+  /** Cells that differed from the twin's `afterSeconds` after the kill. */
   readonly wrong: number;
-  /** When the jobs of the dead had been unlocked by hand; undefined if there was no such job. */
+  /**
+   * How long the jobs of dead workers took after they were unlocked by hand, and how many cells
+   * were wrong afterwards. Undefined if dead workers had locked no jobs.
+   */
   readonly unlocked: { readonly seconds: number; readonly wrong: number } | undefined;
   readonly problems: readonly string[];
 }
@@ -61,42 +70,40 @@ export interface Delays {
   readonly p95: number;
 }
 
-/** Delays while pages come at a steady pace: medians over the runs. */
+/** Delays of pages that arrive at a steady pace: medians over the runs. */
 export interface DelayReport {
   readonly perSecond: number;
   readonly delayMs: Delays;
   readonly flushMs: number;
-  /** The median delay of each run, without the flushes that follow one another on the way. */
+  /** The median delay of each run, minus the flushes on its path. */
   readonly beyondFlushesMs: Spread;
 }
 
-/** The delays are those at half of its own full speed. */
+/** The results of one side. Its delays are measured at half of its own full speed. */
 export interface SideResult extends DelayReport {
   readonly pagesPerSecond: Spread;
   readonly cpuSeconds: number | undefined;
   readonly serverCpuSeconds: number | undefined;
   readonly memoryMiB: number | undefined;
-  /**
-   * Delays at a tenth of its full speed: pages that come one by one cost more than as many at once.
-   */
+  /** Delays at a tenth of its full speed. */
   readonly light: DelayReport;
   readonly afterKill: readonly KillRun[];
-  /** Cells that differed from the twin's where nothing was left to do. */
+  /** Cells that differed from the twin's when nothing was left to do. */
   readonly wrong: number;
   readonly problems: readonly string[];
 }
 
-/** What `npm run peer` writes. */
+/** The output of `npm run peer`. */
 export interface PeerResult {
   readonly configuration: {
     readonly postgres: string;
     readonly graphileWorker: string;
-    /** Web archives or folders, without their folders. */
+    /** Web archives or folders, by name only. */
     readonly sources: readonly string[];
     readonly rounds: number;
-    /** Changes that a job takes at a time, by task. */
+    /** The most changes in one job, by task. */
     readonly batches: Readonly<Record<string, number>>;
-    /** Of the server. */
+    /** The server's settings. */
     readonly settings: readonly string[];
   };
   readonly pages: number;
@@ -107,17 +114,20 @@ export interface PeerResult {
     readonly pagesPerSecond: number;
     readonly memoryMiB: number | undefined;
   };
-  /** Pages a second of percolatordb beside PostgreSQL's, round by round. */
+  /** Pages a second of percolatordb divided by PostgreSQL's, in each round. */
   readonly ratio: Spread;
-  /** The same by the processor time of all processes, which others on the machine disturb less. */
+  /**
+   * The same ratio by the processor time of all processes. Other programs on the machine disturb it
+   * less.
+   */
   readonly processorRatio: Spread | undefined;
 }
 
-/** How many times the pages of PostgreSQL are wanted. */
+/** The wanted speed relative to PostgreSQL. */
 const floor = 5;
-/** How many milliseconds beyond the flushes the median delay of percolatordb may have. */
+/** The largest allowed median delay of percolatordb beyond the flushes, in milliseconds. */
 const ceilingMs = 10;
-/** Load, extract, cluster with index: one waits for the other. */
+/** The successive commits for a page: load, extract, and cluster with index. */
 const flushesInSequence = 3;
 
 export interface Measured {
@@ -164,7 +174,9 @@ function concludePaced(runs: readonly PacedRun[]): DelayReport {
   };
 }
 
-/** How many times the processor time of these runs those of the other side took, round by round. */
+/**
+ * Returns the processor time of the other side's runs divided by that of these runs, in each round.
+ */
 export function processorRatioOf(ours: readonly FullRun[], theirs: readonly FullRun[]): Spread | undefined {
   const all = theirs.map(
     ({ cpuSeconds }, round) => (cpuSeconds ?? Number.NaN) / (ours[round]!.cpuSeconds ?? 0),
@@ -200,7 +212,7 @@ export const peer: Figure = {
     const found = results.get<PeerResult>("postgres");
     if (found === undefined) return { tables: [], plots: [] };
     const each = results.get<PeerResult>("each");
-    const heading = "With each change a job of its own, as observers are run:";
+    const heading = "With one job for each change, as percolatordb runs observers:";
     const [versions, ...tables] = describePeer(found);
     return {
       tables: [
@@ -242,7 +254,7 @@ function sideTable(found: PeerResult): string {
   ]);
   const { seconds, pagesPerSecond } = found.rebuild;
   rows.push([
-    "built again, no database",
+    "rebuild in memory, no database",
     short(pagesPerSecond),
     `${short(seconds)} s in all`,
     "",
@@ -258,10 +270,10 @@ function sideTable(found: PeerResult): string {
     "quartiles",
     right("CPU seconds"),
     right("MiB"),
-    right("paced at, pages/s"),
+    right("load for the delays, pages/s"),
   ];
   return table(
-    [...columns, right("delay p5, p50, p95"), right("p50 beyond flushes"), right("wrong cells")],
+    [...columns, right("delay p5, p50, p95"), right("p50 minus three flushes"), right("wrong cells")],
     rows,
   );
 }
@@ -269,13 +281,13 @@ function sideTable(found: PeerResult): string {
 function verdictTable({ ratio: of, percolator }: PeerResult): string {
   const rows: string[][] = [
     [
-      "pages/s, percolatordb by PostgreSQL",
+      "pages/s, percolatordb divided by PostgreSQL",
       ratio(of.median),
       range(of, ratio),
       verdict(of.median >= floor, `at least ${floor}`),
     ],
     [
-      "median delay beyond the flushes",
+      "median delay of percolatordb minus three flushes",
       duration(percolator.beyondFlushesMs.median),
       range(percolator.beyondFlushesMs, duration),
       verdict(percolator.beyondFlushesMs.median <= ceilingMs, `at most ${ceilingMs} ms`),
@@ -292,16 +304,19 @@ function killTable(found: PeerResult): string {
       `${short(seconds)} s`,
       stuckJobs === 0 ? "0" : `${whole(stuckJobs)} after ${short(afterSeconds)} s`,
       whole(wrong),
-      unlocked === undefined ? "" : `${whole(unlocked.wrong)} wrong, ${short(unlocked.seconds)} s later`,
+      unlocked === undefined ? "" : `${whole(unlocked.wrong)}, ${short(unlocked.seconds)} s later`,
     ]),
   );
   const columns = [
     "",
     "killed (`SIGKILL`)",
-    right("until nothing was done any more"),
-    right("work that nobody did"),
+    right("from the kill to the last work done"),
+    right("jobs still locked by dead workers"),
   ];
-  return table([...columns, right("wrong cells then"), "when it was unlocked by hand"], rows);
+  return table(
+    [...columns, right("wrong cells at that time"), "wrong cells after these jobs were unlocked by hand"],
+    rows,
+  );
 }
 
 function ratePlot(found: PeerResult): Plot {
@@ -325,7 +340,7 @@ function ratePlot(found: PeerResult): Plot {
         }),
       ),
       {
-        name: "built again, no database",
+        name: "rebuild in memory, no database",
         bars: [{ value: found.rebuild.pagesPerSecond, text: short(found.rebuild.pagesPerSecond) }],
       },
     ],
@@ -334,11 +349,11 @@ function ratePlot(found: PeerResult): Plot {
 }
 
 function delayPlot(found: PeerResult): Plot {
-  const title = "The web index: from a page's coming to its being found";
+  const title = "The web index: delay until a search finds a page";
   const svg = barChart({
     title,
     description:
-      "Delay from when a page was due to the commit from which a search finds it, 5th, 50th and 95th percentile; the axis is logarithmic.",
+      "Delay from when a page was due to the commit after which a search finds it: 5th, 50th and 95th percentile. The axis is logarithmic.",
     axis: "ms",
     kind: "log",
     series: ["p5", "p50", "p95"],

@@ -7,8 +7,8 @@ const everyMs = 100;
 const bytes = 4_096;
 
 /**
- * Times raw flushes while something else runs: what each commit in a row costs at the least on this
- * disk, as busy as it is.
+ * Times raw flushes while something else runs. On this disk and under this load, a commit takes at
+ * least this long after the previous one.
  */
 export class FlushTimer {
   readonly #times: number[] = [];
@@ -19,7 +19,7 @@ export class FlushTimer {
     this.#ended = this.#run(flush).then(close);
   }
 
-  /** A put of LMDB, flushed. */
+  /** Puts into LMDB and flushes. */
   static lmdb(folder: string): FlushTimer {
     const raw = new RawDatabase(folder);
     const table = raw.table("puts");
@@ -32,7 +32,7 @@ export class FlushTimer {
     return new FlushTimer(flush, () => raw.close());
   }
 
-  /** A page appended to a file and flushed, as a server's log is. */
+  /** Appends a page to a file and flushes, like a server's log. */
   static async file(folder: string): Promise<FlushTimer> {
     const file = await open(join(folder, "log"), "w");
     const value = Buffer.alloc(bytes, 1);
@@ -43,7 +43,7 @@ export class FlushTimer {
     return new FlushTimer(flush, () => file.close());
   }
 
-  /** The median, in milliseconds. */
+  /** Returns the median in milliseconds. */
   async stop(): Promise<number> {
     this.#stopped = true;
     await this.#ended;

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 
 /**
- * False, with a line on stderr, if there is no PostgreSQL server to test with; a build machine must
- * have one.
+ * Returns false, with a line on stderr, if there is no PostgreSQL server to test with. On a build
+ * machine it always returns true, so that tests fail there without a server.
  */
 export function postgresIsInstalled(): boolean {
   const installed = existsSync("/usr/lib/postgresql") || process.env.CI !== undefined;

@@ -11,15 +11,12 @@ interface Statement {
   readonly values: readonly [urls: readonly string[], contents?: readonly (Buffer | null)[]];
 }
 
-/**
- * What stands in for the server: contents by URL, read and written by the statements that a load
- * has.
- */
+/** A fake server: contents by URL, read and written by the statements of a load. */
 class Contents {
   readonly #stored = new Map<string, Buffer | null>();
-  /** Transactions that were begun. */
+  /** The number of transactions that began. */
   begun = 0;
-  /** What a transaction waits for before it begins, by its number. */
+  /** Awaited before a transaction begins, with its number. */
   before = async (_number: number): Promise<void> => undefined;
   /** Called when a transaction has ended. */
   ended = (_number: number): void => undefined;
@@ -60,7 +57,7 @@ class Contents {
 }
 
 describe("loadPages", () => {
-  it("of a page that comes twice, a batch apart, the newer stays", async () => {
+  it("if a page comes twice in different batches, the newer one stays", async () => {
     const contents = new Contents();
     const secondEnded = new Promise<void>((resolve) => {
       contents.ended = (number) => {
@@ -69,7 +66,8 @@ describe("loadPages", () => {
     });
     contents.before = async (number) => {
       if (number !== 1) return;
-      // By then the load has gone as far as it goes without this one.
+      // The load must not begin a second transaction before this one commits. If it does, this one
+      // commits last, and the old page replaces the new one.
       await turn();
       if (contents.begun > 1) await secondEnded;
     };
@@ -79,7 +77,7 @@ describe("loadPages", () => {
     expect(contents.text("a")).toBe("new");
   });
 
-  it("of a page that comes twice in a batch, the newer stays", async () => {
+  it("if a page comes twice in one batch, the newer one stays", async () => {
     const contents = new Contents();
     const loaded = await loadPages(contents.pool, sourceOf("crawl", [page("a", "old"), page("a", "new")]));
     expect(loaded).toEqual({ pages: 2, added: 1, changed: 1, deleted: 0 });
@@ -87,7 +85,7 @@ describe("loadPages", () => {
     expect(contents.text("a")).toBe("new");
   });
 
-  it("a revisit waits for nothing but the page that it refers to", async () => {
+  it("a revisit waits only for the page that it refers to", async () => {
     const contents = new Contents();
     contents.put("stored", "of old");
     contents.put("kept", "as it was");
@@ -103,7 +101,7 @@ describe("loadPages", () => {
     ]);
   });
 
-  it("throws what a transaction failed with, though it was not waited for", async () => {
+  it("throws a transaction's error even if nothing awaited it", async () => {
     const contents = new Contents();
     contents.before = () => Promise.reject(new Error("no server"));
     const many = Array.from({ length: 70 }, (_, index) => page(`${index}`, "x"));

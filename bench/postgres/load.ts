@@ -13,8 +13,8 @@ export interface Loaded {
 }
 
 /**
- * Brings the pages of a source in, in batches as the web index has them; writes only what is new,
- * different or gone.
+ * Loads the pages of a source in the same batches as the web index. Writes only pages that are new,
+ * changed or gone.
  */
 export async function loadPages(pool: Pool, source: Source): Promise<Loaded> {
   const loaded: Loaded = { pages: 0, added: 0, changed: 0, deleted: 0 };
@@ -23,7 +23,7 @@ export async function loadPages(pool: Pool, source: Source): Promise<Loaded> {
     for await (const item of source.items()) {
       if (item.kind === "problem" || item.kind === "skipped") continue;
       if (item.kind !== "gone") loaded.pages++;
-      // What refers to itself is as it is stored.
+      // A revisit that refers to its own page changes nothing.
       const isStored = item.kind === "unchanged" && item.refersTo === item.url;
       if (!isStored && urlFitsKey(item.url)) await batches.add(item);
     }
@@ -48,7 +48,8 @@ async function write(pool: Pool, items: readonly Loadable[], loaded: Loaded): Pr
     await transact(client, async (session) => {
       counts = { added: 0, changed: 0, deleted: 0 };
       const stored = await readStored(session, items);
-      // As the items before have it: a page may come twice, or be referred to by the next.
+      // The contents after the previous items. A page may come twice, or a later item may refer to
+      // it.
       const now = new Map(stored);
       const written = new Set<string>();
       for (const item of items) {
@@ -91,7 +92,7 @@ async function readStored(
   return new Map(rows.map(({ url, contents }) => [url, contents]));
 }
 
-/** Null for a page that is gone; `undefined` if it is as another one that was never loaded. */
+/** Null for a page that is gone. `undefined` if it equals another page that was never loaded. */
 function contentsOf(item: Loadable, stored: ReadonlyMap<string, Buffer | null>): Buffer | null | undefined {
   if (item.kind === "gone") return null;
   return item.kind === "page" ? Buffer.from(packContents(item)) : (stored.get(item.refersTo) ?? undefined);

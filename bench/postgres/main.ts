@@ -1,5 +1,6 @@
 /**
- * The web index on percolatordb beside PostgreSQL with graphile-worker: `npm run peer -- --help`.
+ * The web index on percolatordb, compared with PostgreSQL with graphile-worker: `npm run peer --
+ * --help`.
  */
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -37,7 +38,7 @@ interface Options extends CommonOptions {
 
 const sizes = { full: { rounds: 5, seconds: 20 }, quick: { rounds: 1, seconds: 5 } };
 const maxPacedRuns = 3;
-/** The part of a whole run after which processes are killed. */
+/** Processes are killed after this share of a full run's time. */
 const killAt = 0.4;
 
 await runProgram<Options, PeerResult>({
@@ -65,14 +66,16 @@ await runProgram<Options, PeerResult>({
         `seconds of load at half speed, at most (default: ${sizes.full.seconds})`,
         whole,
       )
-      // The faster of 1 and 2 for some hundred pages; for 10,000 pages 2 are faster.
+      // Of 1 and 2 processes, 1 is faster for some hundred pages, and 2 are faster for 10,000
+      // pages.
       .option(
         "--processes <number>",
         "processes of percolatordb at full speed, the one that loads included",
         whole,
         1,
       )
-      // The fastest of 1 and 2 workers with 4, 8, 16 and 32 jobs each, on two processors.
+      // These defaults were the fastest on two processors, of 1 and 2 workers with 4, 8, 16 and 32
+      // jobs each.
       .option("--workers <number>", "worker processes of PostgreSQL", whole, 2)
       .option("--concurrency <number>", "jobs of each at a time", whole, 4)
       .option(
@@ -123,7 +126,7 @@ async function measure(options: Options): Promise<PeerResult> {
   };
 }
 
-/** The runs whose pace follows from a side's own full speed. */
+/** Runs the measurements whose pace depends on a side's own full speed. */
 async function finish(
   side: Side,
   full: readonly FullRun[],
@@ -147,8 +150,8 @@ async function finish(
 }
 
 /**
- * The index built from scratch in memory, by plain functions without a database: the least that
- * there is to do.
+ * Builds the index from scratch in memory, by plain functions without a database. This is the least
+ * possible work.
  */
 function rebuild(sources: readonly string[]): Promise<PeerResult["rebuild"]> {
   return withChildren(async (start) => {

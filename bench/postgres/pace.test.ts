@@ -4,7 +4,7 @@ import type { Page } from "../../examples/webindex/sources/index.js";
 import { delaysOf, putAtPace } from "./pace.js";
 
 describe("delaysOf", () => {
-  test("counts from when a page was due until it could first be found, in ascending order", () => {
+  test("counts from the time a page was due until it could first be found, in ascending order", () => {
     const due = [
       ["a", 100],
       ["b", 200],
@@ -18,7 +18,7 @@ describe("delaysOf", () => {
     expect(delaysOf(due, found)).toEqual({ delays: [30, 50], unfound: 0 });
   });
 
-  test("counts what was not found itself", () => {
+  test("counts pages that were not found themselves", () => {
     expect(delaysOf([["a", 1]], [])).toEqual({ delays: [], unfound: 1 });
   });
 });
@@ -35,7 +35,7 @@ test("puts every page, none before it is due, and counts those after the first t
   for (const [index, [, at]] of due.entries()) expect(at - due[0]![1]).toBeCloseTo(index, 1);
 });
 
-test("does not wait for one page's commit before the next", async () => {
+test("does not wait for one page's commit before the next page", async () => {
   let [under, most] = [0, 0];
   let release = () => {};
   const all = new Promise<void>((resolve) => {

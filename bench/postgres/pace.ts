@@ -2,7 +2,7 @@ import { pageId } from "../../examples/webindex/identity.js";
 import type { Page } from "../../examples/webindex/sources/index.js";
 
 /**
- * When something happened to a page, by its id: milliseconds on a clock that all processes share.
+ * The time of an event for a page, by page id: milliseconds on a clock that all processes share.
  */
 export type Moment = readonly [id: string, at: number];
 
@@ -12,15 +12,15 @@ export interface PacedLoad {
   readonly pages: number;
 }
 
-/** Milliseconds on the clock of the system, finer than `Date.now`. */
+/** Milliseconds on the system clock, finer than `Date.now`. */
 export function clock(): number {
   return performance.timeOrigin + performance.now();
 }
 
 /**
- * Puts one page after the other when it is due, whether or not the ones before have been committed:
- * a crawl does not wait. Answers when each was due; of all but the first tenth, during which the
- * processes still compile their code.
+ * Puts each page when it is due, whether or not earlier ones have committed, because a crawl does
+ * not wait. Returns the due times. Leaves out the first tenth, during which the processes still
+ * compile their code.
  */
 export async function putAtPace(
   pages: readonly Page[],
@@ -41,8 +41,11 @@ export async function putAtPace(
   return due.slice(Math.floor(pages.length / 10));
 }
 
-/** How long each page took from when it was due until it could first be found, ascending; and how many were not found
- * themselves: duplicates, in whose place their canonical page is. */
+/**
+ * Returns how long each page took from its due time until it could first be found, ascending. Also
+ * counts the pages that were not found themselves: duplicates, in whose place their canonical page
+ * is found.
+ */
 export function delaysOf(
   due: readonly Moment[],
   found: readonly Moment[],

@@ -1,5 +1,5 @@
 /**
- * A process of the pipeline on percolatordb: it loads, or runs observers, or both; or it rebuilds
+ * A process of the pipeline on percolatordb. It loads, runs observers, or does both. Or it rebuilds
  * the index in memory.
  */
 import { type Database, type Observer, observer, open, type Signal, type Transaction } from "percolatordb";
@@ -29,8 +29,8 @@ export interface Rebuilt {
 export interface PercolatorOpening {
   readonly data: string;
   /**
-   * `both` runs observers and may load, as `npm run webindex` does; `watched` tells besides when a
-   * page could be found.
+   * `both` runs observers and may load, like `npm run webindex`. `watched` also reports when a page
+   * can be found.
    */
   readonly role: "both" | "watched" | "loader";
 }
@@ -40,7 +40,7 @@ let db: Database | undefined;
 let work: IndexWork | undefined;
 const found: Moment[] = [];
 
-/** An observer that also tells by its commit that its page can be found. */
+/** Wraps an observer so that its commit also reports that its page can be found. */
 function watched(
   { name, run, priority, concurrency }: Observer,
   signal: Signal<string>,
@@ -52,7 +52,7 @@ function watched(
     async (tx, change) => {
       await run(tx, change);
       const url = await pageOf(tx, change.row);
-      // Read from what the run has written, mostly.
+      // Usually read from the run's own writes.
       if (url === undefined || (await tx.get(documents.terms, url)) === undefined) return;
       tx.onCommit(() => found.push([pageId(url).text, clock()]));
     },
@@ -95,7 +95,7 @@ serve({
     await work!.idle();
     return { due, found };
   },
-  /** Waits until nothing is due, here or in another process. */
+  /** Waits until nothing is due, in any process. */
   async settle() {
     await index?.settle();
     await settle(db!);

@@ -10,13 +10,15 @@ import { delaysOf, type Moment, type PacedLoad } from "./pace.js";
 import type { PercolatorOpening } from "./percolator-process.js";
 import { loadEach, type Side } from "./side.js";
 
-/** The web index on percolatordb: embedded, each commit flushed. */
+/** The web index on percolatordb: embedded, with a flush for each commit. */
 export class PercolatorSide implements Side {
   readonly name = "percolatordb";
   readonly #paths: readonly string[];
   readonly #processes: number;
 
-  /** `processes`: at work when everything is loaded, the one that loads included. */
+  /**
+   * `processes` is the number of working processes after the load, including the one that loads.
+   */
   constructor(paths: readonly string[], processes: number) {
     this.#paths = paths;
     this.#processes = processes;

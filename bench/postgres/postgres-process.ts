@@ -15,7 +15,8 @@ serve({
   open({ host }: { readonly host: string }) {
     pool = new Pool({ host, user: "postgres", database: "postgres", max: 8 });
     pool.on("error", () => undefined);
-    // A connection that is closing hears of its server's end too. Queries reject by themselves.
+    // Ignores the error that a closing connection emits when its server ends. Failed queries
+    // reject anyway.
     pool.on("connect", (client) => client.on("error", () => undefined));
   },
   async load(paths: readonly string[]) {

@@ -17,17 +17,16 @@ import { setRounds } from "./tasks/names.js";
 
 export interface PostgresOptions {
   readonly workers: number;
-  /** Jobs of each at a time. */
+  /** Concurrent jobs of each worker. */
   readonly concurrency: number;
-  /** How long after a kill the jobs without a living worker are counted. */
+  /** How long after a kill the jobs of dead workers are counted. */
   readonly stuckAfterMs: number;
 }
 
 const lookMs = 10;
 
 /**
- * The same web index on PostgreSQL and graphile-worker: a server, a process that loads, and
- * workers.
+ * The same web index on PostgreSQL and graphile-worker: a server, a loading process, and workers.
  */
 export class PostgresSide implements Side {
   readonly name = "PostgreSQL";
@@ -121,7 +120,7 @@ export class PostgresSide implements Side {
 
 interface StartedWorker {
   readonly child: Child;
-  /** Under which it locks jobs. */
+  /** The names under which it locks jobs. */
   readonly names: readonly string[];
 }
 
@@ -129,11 +128,11 @@ interface Pipeline {
   readonly server: PostgresServer;
   startLoader(): Promise<Child>;
   startWorkers(count: number): Promise<StartedWorker[]>;
-  /** Waits until there is no job but those that the dead have locked. */
+  /** Waits until the only jobs left are those that dead workers have locked. */
   idle(dead: readonly string[]): Promise<void>;
-  /** Waits until nothing is due, with a job or without. */
+  /** Waits until nothing is due, with or without a job. */
   settled(): Promise<void>;
-  /** How many jobs these have locked. */
+  /** Counts the jobs that these workers have locked. */
   stuck(dead: readonly string[]): Promise<number>;
   unlock(dead: readonly string[]): Promise<void>;
 }
@@ -194,7 +193,9 @@ async function withServer<T>(
 ): Promise<T> {
   const server = await startPostgres({ settings: of });
   const pool = new Pool({ host: server.host, user: server.user, database: "postgres", max: 2 });
-  // A connection that is closing hears of its server's end too. Queries reject by themselves.
+  // Ignores the errors that idle and closing connections emit when their server ends. Failed queries
+  // reject anyway.
+  pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
   try {
     return await use(server, pool);
@@ -204,7 +205,7 @@ async function withServer<T>(
   }
 }
 
-/** Of the servers that are started here. */
+/** The version of the servers that are started here. */
 export function postgresVersion(): Promise<string> {
   return withServer([], async (_, pool) => {
     const { rows } = await pool.query<{ server_version: string }>("show server_version");

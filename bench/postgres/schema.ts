@@ -1,8 +1,8 @@
 /**
  * The web index in PostgreSQL: the same tables with the same contents as
- * `examples/webindex/tables.ts`, as rows and columns, and a list of what is due for which task. No
- * row of the list is unique, so that transactions which find the same due do not wait for each
- * other, as they do if a job's key exists already.
+ * `examples/webindex/tables.ts`, as rows and columns, and a list of due keys for each task. The
+ * rows of that list are not unique. So transactions that find the same key due do not wait for each
+ * other, as they would with unique job keys.
  */
 export const schema = `
   create table documents (
@@ -34,9 +34,9 @@ export const schema = `
 `;
 
 /**
- * Settings of a server with a machine of this size to itself, as its documentation and pgtune
- * advise; durable. Tables are analysed each second: if the planner does not know that the queue has
- * filled, it sorts all of its jobs for each that is taken.
+ * Settings of a durable server that has a machine of this size to itself, as its documentation and
+ * pgtune recommend. Tables are analysed every second. If the planner does not know that the queue
+ * has filled, it sorts all jobs to take one.
  */
 export const settings = [
   "shared_buffers=2GB",

@@ -2,12 +2,12 @@ import type { PoolClient, QueryResultRow } from "pg";
 import { later } from "../../examples/webindex/work.js";
 import { batchOf, hasRounds, type TaskName, tasks } from "./tasks/names.js";
 
-/** A transaction that met another one is begun again at once, so often. */
+/** After a deadlock a transaction is retried at once, at most this many times. */
 const maxAttempts = 50;
 
-/** One transaction: statements prepared by name, and what it makes due, in its commit. */
+/** One transaction: its prepared statements, and the keys that its commit makes due. */
 export class Session {
-  /** The pages that can be found by this commit, or by other terms than before: their ids. */
+  /** The ids of pages that this commit makes findable, or findable by other terms. */
   readonly found: string[] = [];
   readonly #client: PoolClient;
   readonly #due = new Map<TaskName, Set<string>>();
@@ -30,9 +30,9 @@ export class Session {
   }
 
   /**
-   * Takes the first of what is due for a task off the list, each with its repetitions, in the order
-   * of the keys. What another transaction has taken is passed over: it comes back if that one
-   * fails, whose job is then still there.
+   * Takes the first due keys of a task off the list, each with its repetitions, in key order. Skips
+   * keys that another transaction has taken. If that transaction fails, the keys are due again, and
+   * its job still exists.
    */
   async take(task: TaskName, most: number = batchOf(task)): Promise<string[]> {
     const rows = await this.all<{ key: string }>(
@@ -46,7 +46,8 @@ export class Session {
   }
 
   /**
-   * Lists what this transaction makes due, with as many jobs as it takes at the most to work on it.
+   * Lists the keys that this transaction makes due, and adds at most as many jobs as are needed for
+   * them.
    */
   async send(): Promise<void> {
     if (this.#due.size === 0) return;
@@ -71,10 +72,10 @@ export class Session {
 }
 
 /**
- * Runs a transaction, and repeats it after a deadlock with another. Read committed with the rows
- * locked that it decides by: under repeatable read, jobs that several transactions ask for at a
- * time fail each other over and over. Its commit is flushed, whatever the connection's are; answers
- * what committed.
+ * Runs a transaction, and retries it after a deadlock. It uses read committed and locks the rows on
+ * which it decides. Under repeatable read, transactions that add jobs at the same time would make
+ * each other fail repeatedly. Its commit is flushed, whatever the connection's setting. Returns the
+ * result of the attempt that committed.
  */
 export async function transact(
   client: PoolClient,

@@ -4,7 +4,7 @@ import { loadEach } from "./side.js";
 test.each([
   { paths: ["one", "two"], calls: ["load one", "settle", "load two", "settle"], pages: 6 },
   { paths: [], calls: ["load ", "settle"], pages: 1 },
-])("each source is indexed to the end before the next one: $paths", async ({ paths, calls, pages }) => {
+])("each source is indexed completely before the next one: $paths", async ({ paths, calls, pages }) => {
   const called: string[] = [];
   const all = await loadEach(
     paths,

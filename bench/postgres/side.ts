@@ -1,6 +1,6 @@
 import type { FullRun, KillRun, PacedRun } from "./figure.js";
 
-/** One way of keeping the index. Each run begins with nothing, in processes of its own. */
+/** One implementation of the index. Each run starts empty, in new processes. */
 export interface Side {
   readonly name: string;
   /** Loads and indexes everything, as fast as possible. */
@@ -11,8 +11,8 @@ export interface Side {
 }
 
 /**
- * Loads one source after the other and indexes each to the end, so that each side does the same
- * work. Resolves to the pages.
+ * Loads one source after another and indexes each completely, so that each side does the same work.
+ * Resolves to the pages.
  */
 export async function loadEach(
   paths: readonly string[],

@@ -8,8 +8,8 @@ const left = (value: Readonly<Record<string, unknown>>) =>
   Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null && each !== undefined));
 
 /**
- * What stands in PostgreSQL in the shape of a snapshot, for the comparison with the batch twin:
- * every table, in the order of its keys.
+ * Presents the contents of PostgreSQL as a snapshot, for the comparison with the batch twin: every
+ * table, in key order.
  */
 export function asSnapshot(pool: Pool): Snapshot {
   const scan = (target: unknown): AsyncIterable<unknown> => {
@@ -74,7 +74,7 @@ async function* rows(pool: Pool): AsyncGenerator<Row> {
   }
 }
 
-/** Rows of a family, gathered by their key. */
+/** Groups the rows of a family by their key. */
 async function* grouped(
   pool: Pool,
   query: string,

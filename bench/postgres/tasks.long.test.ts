@@ -15,7 +15,9 @@ import { type TaskName, tasks } from "./tasks/names.js";
 const words = "ant bee cat dog eel fox gnu hen ibis jay koi lynx mole newt owl pig".split(" ");
 const names = Object.keys(tasks) as TaskName[];
 
-/** Texts that coincide, links everywhere, pages that go and come back. */
+/**
+ * Several pages have the same text, links lead everywhere, and pages are removed and added again.
+ */
 function randomCrawl(
   random: (below: number) => number,
   pages: number,
@@ -41,8 +43,9 @@ describe.skipIf(!postgresIsInstalled())("the tasks in PostgreSQL, compared with 
   beforeAll(async () => {
     server = await startPostgres();
     pool = new Pool({ host: server.host, user: server.user, database: "postgres", max: 16 });
-    // Closing connections hear of the server's end, too, though no query waits for them. Queries
-    // reject by themselves.
+    // Ignores the errors that idle and closing connections emit when their server ends. Failed
+    // queries reject anyway.
+    pool.on("error", () => undefined);
     pool.on("connect", (client) => client.on("error", () => undefined));
     await runMigrations({ pgPool: pool });
     await pool.query(schema);
@@ -57,7 +60,7 @@ describe.skipIf(!postgresIsInstalled())("the tasks in PostgreSQL, compared with 
     await server?.stop();
   });
 
-  /** Runs a task as a worker does, on little at a time, so that many run. */
+  /** Runs a task as a worker does, but on few keys at a time, so that there are many runs. */
   async function runOne(name: TaskName): Promise<void> {
     const client = await pool.connect();
     try {
@@ -72,7 +75,9 @@ describe.skipIf(!postgresIsInstalled())("the tasks in PostgreSQL, compared with 
 
   const isDue = async () => (await pool.query("select 1 from due limit 1")).rowCount !== 0;
 
-  /** Several at a time, in any order, until nothing is due and `loading` has ended. */
+  /**
+   * Runs several tasks concurrently in random order, until nothing is due and `loading` has ended.
+   */
   async function work(random: (below: number) => number, loading: Promise<unknown>): Promise<void> {
     let loaded = false;
     const ended = loading.finally(() => {
@@ -92,18 +97,18 @@ describe.skipIf(!postgresIsInstalled())("the tasks in PostgreSQL, compared with 
     { seed: 1, pages: 20, changes: 12, bodies: 16 },
     { seed: 2, pages: 20, changes: 12, bodies: 3 },
     { seed: 3, pages: 80, changes: 60, bodies: 2 },
-  ])("random crawls, seed $seed, by transactions that overlap", async ({ seed, pages, changes, bodies }) => {
+  ])("random crawls, seed $seed, by overlapping transactions", async ({ seed, pages, changes, bodies }) => {
     const random = seeded(seed);
     for (let step = 0; step < 8; step++) {
       const crawls = [1, 2].map(() => crawlSource(randomCrawl(random, pages, changes, bodies)));
-      // Two loads at a time, while what they cause is worked on.
+      // Two concurrent loads, while tasks handle their effects.
       await work(random, Promise.all(crawls.map((source) => loadPages(pool, source))));
       expect(await verdict()).toMatchObject({ wrong: 0, problems: [] });
     }
     expect((await verdict()).cells).toBeGreaterThan(100);
   });
 
-  it("what is amiss is found", async () => {
+  it("errors are found", async () => {
     const crawl = {
       "https://example.org/a": page("A", "ant bee"),
       "https://example.org/b": page("B", "cat"),
@@ -115,7 +120,7 @@ describe.skipIf(!postgresIsInstalled())("the tasks in PostgreSQL, compared with 
     expect((await verdict()).wrong).toBe(2);
   });
 
-  it("no terms are left of a page that became another and back, while a duplicate became canonical", async () => {
+  it("if a page's contents change and change back while a duplicate becomes canonical, the page has no terms left", async () => {
     const [a, b] = ["https://example.org/a", "https://example.org/b"];
     const load = (crawl: Crawl) => loadPages(pool, crawlSource(crawl));
     const same = page("Same", "ant");
@@ -130,7 +135,7 @@ describe.skipIf(!postgresIsInstalled())("the tasks in PostgreSQL, compared with 
     expect(await verdict()).toMatchObject({ wrong: 0, problems: [] });
   });
 
-  it("a page that is not indexed whole says so, until it is short again", async () => {
+  it("a page that is not indexed completely is marked until it is short again", async () => {
     const url = "https://example.org/long";
     const long = page("Long", Array.from({ length: 50_001 }, (_, number) => `w${number}`).join(" "));
     for (const [body, expected] of [
@@ -144,7 +149,7 @@ describe.skipIf(!postgresIsInstalled())("the tasks in PostgreSQL, compared with 
     }
   });
 
-  it("a revisit takes the body of the page that it refers to", async () => {
+  it("a revisit copies the body of the page that it refers to", async () => {
     const [a, b] = ["https://example.org/a", "https://example.org/b"];
     await work(seeded(1), loadPages(pool, crawlSource({ [a]: page("A", "ant bee") })));
     const revisit = crawlSource({ [b]: { unchanged: true } });

@@ -12,7 +12,7 @@ import { hasRounds, type TaskName, tasks } from "./tasks/names.js";
 
 export interface WorkerOpening {
   readonly host: string;
-  /** Jobs at a time. */
+  /** The number of concurrent jobs. */
   readonly concurrency: number;
 }
 
@@ -22,13 +22,13 @@ let runner: Runner | undefined;
 let rounds: Promise<void> | undefined;
 let stopping = false;
 
-/** Answers how many were due. */
+/** Runs a task on a batch of due keys. Returns how many keys it took. */
 async function performOne(name: TaskName, client: PoolClient): Promise<number> {
   let taken = 0;
   const session = await transact(client, async (each) => {
     const keys = await each.take(name);
     taken = keys.length;
-    // None: another job has taken them along.
+    // If the task took no keys, another job has already taken them.
     if (taken > 0) await steps[name](each, keys);
   });
   const at = clock();
@@ -42,7 +42,7 @@ const perform =
     await withPgClient((client) => performOne(name, client));
   };
 
-/** What no page waits for, by turns with rests, as the other side does it. */
+/** Runs the tasks that are not needed to find a page. Runs them in rounds, as percolatordb does. */
 async function goRounds(from: Pool): Promise<void> {
   for (let round = 0; !stopping; round++) {
     await pause(restMs);
@@ -59,16 +59,16 @@ async function goRounds(from: Pool): Promise<void> {
 }
 
 serve({
-  /** Answers the names under which it locks jobs. */
+  /** Starts the worker. Returns the names under which it locks jobs. */
   async open({ host, concurrency }: WorkerOpening): Promise<string[]> {
     pool = new Pool({
       host,
       user: "postgres",
       database: "postgres",
-      // Each job has a connection of its own, and the queue some.
+      // Each concurrent job needs a connection. The others are for the queue and for the rounds.
       max: concurrency + 6,
-      // For the queue's statements: what a crash takes back of them is done again. The jobs' own
-      // commits are flushed.
+      // The queue's own statements need no flush, because the queue repeats those that a crash
+      // loses. The jobs' transactions turn `synchronous_commit` on again for themselves.
       options: "-c synchronous_commit=off",
     });
     pool.on("error", () => undefined);

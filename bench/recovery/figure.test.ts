@@ -8,11 +8,11 @@ describe("phases", () => {
     { at: 4.5, text: "replaced" },
   ];
 
-  test("are before the kill, until the replacement, and the second half after it", () => {
+  test("end at the kill, at the replacement, and the last one is the second half of the rest", () => {
     expect(phasesOf(samples, marks)).toEqual({ before: 61, during: 30, after: 60 });
   });
 
-  test("are no figures if one has no sample", () => {
+  test("cannot be computed if one has no sample", () => {
     expect(() => phasesOf(samples.slice(2), marks)).toThrow(RangeError);
     expect(() => phasesOf([], marks)).toThrow(RangeError);
   });

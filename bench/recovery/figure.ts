@@ -2,9 +2,9 @@ import { lineChart } from "../figures/chart.js";
 import type { Figure } from "../figures/figure.js";
 import { mean, percent, right, short, table, whole } from "../harness/words.js";
 
-/** Runs committed in one interval. */
+/** The runs that committed in one interval. */
 export interface Sample {
-  /** Seconds since the beginning, at the interval's end. */
+  /** The end of the interval, in seconds since the beginning. */
   readonly at: number;
   /** Runs a second. */
   readonly rate: number;
@@ -20,7 +20,9 @@ export interface Phases {
   readonly before: number;
   /** From the kill to the replacement. */
   readonly during: number;
-  /** In the second half after the replacement: in the first half the new workers begin. */
+  /**
+   * The second half of the time after the replacement. In the first half, the new workers start.
+   */
   readonly after: number;
 }
 
@@ -30,15 +32,18 @@ export interface RecoveryResult extends Phases {
   readonly work: number;
   readonly phase: number;
   readonly changes: number;
-  /** Lost, or handled twice. */
+  /** Changes that were lost or handled twice. */
   readonly wrong: number;
-  /** What `check` found, and what was due or parked in the end. */
+  /** The problems that `check` found, and changes that were still due or parked at the end. */
   readonly problems: number;
   readonly marks: readonly Mark[];
   readonly samples: readonly Sample[];
 }
 
-/** The first mark is the kill, the second the replacement. Throws if a phase has no sample. */
+/**
+ * Returns the mean rate of each phase. The first of the marks is the kill, and the second is the
+ * replacement. Throws if a phase has no sample.
+ */
 export function phasesOf(samples: readonly Sample[], marks: readonly Mark[]): Phases {
   const [killed, replaced] = marks.map(({ at }) => at) as [number, number];
   const end = samples.at(-1)?.at ?? 0;
@@ -86,7 +91,7 @@ export function describeRecovery(result: RecoveryResult): readonly string[] {
   const { workers, before, during, after, changes, wrong, problems } = result;
   const row = (what: string, rate: number) => [what, short(rate), percent(rate / before)];
   const rates = table(
-    ["", right("runs/s, mean"), right("of before")],
+    ["", right("runs/s, mean"), right("of the rate before the kill")],
     [
       row(`${workers} workers, before the kill`, before),
       row("from the kill to the replacement", during),

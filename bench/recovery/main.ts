@@ -1,5 +1,5 @@
 /**
- * Kills a third of the workers under load and replaces them, as in figure 10 of the paper; no
+ * Kills a third of the workers under load and replaces them, as in figure 10 of the paper. No
  * change may be lost. Runs on Bigtable's emulator: `npm run recovery -- --help`.
  */
 import { type Database, open } from "percolatordb";
@@ -20,9 +20,9 @@ interface Options extends CommonOptions {
 }
 
 const sampleMs = 1_000;
-/** What a worker does in its first seconds says nothing. */
+/** A worker's first seconds are not measured. */
 const warmUpMs = 5_000;
-/** So many changes wait that no worker is ever idle. */
+/** Enough waiting changes that no worker is ever idle. */
 const maxWaiting = 400;
 
 await runProgram<Options, RecoveryResult>({

@@ -1,4 +1,4 @@
-/** A worker of `npm run recovery`. Tells now and then how many runs it has committed. */
+/** A worker of `npm run recovery`. Reports regularly how many runs it has committed. */
 import { type Database, open, type Worker } from "percolatordb";
 import { serve } from "../harness/child.js";
 import { documents, observersOf } from "../load/documents.js";

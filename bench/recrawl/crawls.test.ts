@@ -31,7 +31,7 @@ describe("archives", () => {
 
   afterEach(() => folder.remove());
 
-  test("a crawl brings what its archive has; the whole is what stands after it", async () => {
+  test("a crawl contains its archive's pages; the whole is the state after it", async () => {
     const plan = { archives, changes: [] };
     expect(laterCrawls(plan)).toBe(1);
     const { name, pages, source, whole } = await readCrawl(plan, 1);
@@ -47,7 +47,7 @@ describe("archives", () => {
   });
 });
 
-test("made crawls change about as many pages as they say, and always the same ones", async () => {
+test("generated crawls change about the given share of pages, and always the same ones", async () => {
   const plan = { archives: [], changes: [25, 100] };
   expect(laterCrawls(plan)).toBe(2);
   const [first, second, third] = await Promise.all(

@@ -4,31 +4,34 @@ import type { Page, Source, SourceItem } from "../../examples/webindex/sources/i
 import { readItems, sourceOf } from "../webindex/sources.js";
 
 /**
- * Crawls that follow one another: archives, or if none is named, ones made of the documentation in
+ * Successive crawls: from archives or, if none is given, generated from the documentation in
  * `node_modules`.
  */
 export interface CrawlPlan {
   readonly archives: readonly string[];
-  /** Percent of the pages that change from one made crawl to the next. */
+  /** The percentages of pages that change from one generated crawl to the next. */
   readonly changes: readonly number[];
 }
 
 /** One crawl, in memory, so that reading it takes no time later. */
 export interface Crawl {
   readonly name: string;
-  /** What it brings: as an archive, so that nothing is said about pages that it does not name. */
+  /**
+   * The crawled pages as an archive. A page that an archive does not contain does not count as
+   * gone.
+   */
   readonly source: Source;
-  /** Every page that there is after it, bodies and all. */
+  /** Every page that exists after it, with its body. */
   readonly whole: Source;
   readonly pages: number;
 }
 
-/** How many crawls follow the first. */
+/** Returns how many crawls follow the first. */
 export function laterCrawls({ archives, changes }: CrawlPlan): number {
   return archives.length === 0 ? changes.length : archives.length - 1;
 }
 
-/** Reads, or makes, the crawl of that number; the first is 0. */
+/** Reads or generates the crawl with that number. The first is 0. */
 export async function readCrawl(plan: CrawlPlan, number: number): Promise<Crawl> {
   const state = new Map<string, Page>();
   let name = "";
@@ -57,7 +60,7 @@ async function itemsOf(
 }
 
 /**
- * Applies an item to what stands. A page can be unchanged because its body is that of another page.
+ * Applies an item to the state. A page can be unchanged because its body is that of another page.
  */
 function apply(state: Map<string, Page>, item: SourceItem): void {
   if (item.kind === "gone") state.delete(item.url);
@@ -67,13 +70,13 @@ function apply(state: Map<string, Page>, item: SourceItem): void {
   if (same !== undefined) state.set(item.url, { ...same, url: item.url });
 }
 
-/** Whether a page is among so many percent, always the same for a crawl. */
+/** Whether a crawl that changes `percent` of all pages changes this one. Always the same answer. */
 function isChosen(url: string, number: number, percent: number): boolean {
   const place = createHash("sha256").update(`${number} ${url}`).digest().readUInt32BE(0);
   return place < (percent / 100) * 2 ** 32;
 }
 
-/** The page with another paragraph at its end, of words that no other crawl has. */
+/** Returns the page with another paragraph at its end, of words that no other crawl has. */
 function changed(page: Page, number: number): Page {
   const added = Buffer.from(`\n\nRevised in edition${number} of this page.\n`);
   return { ...page, body: Buffer.concat([page.body, added]), digest: undefined, payloadDigests: undefined };

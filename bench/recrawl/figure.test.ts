@@ -30,19 +30,19 @@ const recrawl: Recrawl = {
 };
 const first = { name: "first", pages: 9, load: cost };
 
-test("the share that changed counts pages that are gone", () => {
+test("the changed share includes pages that are gone", () => {
   expect(shareChanged(recrawl)).toBe(0.5);
   expect(shareChanged({ ...recrawl, pages: 0, update: { ...cost, added: 0, changed: 0, deleted: 0 } })).toBe(
     0,
   );
 });
 
-test("the update is told beside the load and the rebuild", () => {
+test("the update is shown with the load and the rebuild", () => {
   const text = describeRecrawl({ first, crawls: [recrawl] }).join("\n");
   expect(text).toContain("| 50 % | 2.00 (1.00) | 8.00 (2.00) | 1.00 (4.00) | 0.25 | 2.00 | 0 |");
 });
 
-test("what is wrong anywhere counts and is told", () => {
+test("errors in any result are counted and shown", () => {
   const bad = { ...cost, wrong: 3, problems: ["a cell differs"] };
   const result = (crawls: RecrawlResult["crawls"], load = cost) => ({ first: { ...first, load }, crawls });
   expect(wrongOf(result([recrawl]))).toBe(0);

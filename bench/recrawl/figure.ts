@@ -8,7 +8,7 @@ export interface Cost {
   readonly cpuSeconds: number;
 }
 
-/** What bringing an index to a crawl took. */
+/** The cost of updating an index to a crawl. */
 export interface IndexCost extends Cost {
   readonly added: number;
   readonly changed: number;
@@ -26,9 +26,9 @@ export interface IndexCost extends Cost {
 /** One crawl after the first. */
 export interface Recrawl {
   readonly name: string;
-  /** Pages that there are after it. */
+  /** Pages that exist after it. */
   readonly pages: number;
-  /** The index of the crawls before, brought up to date. */
+  /** The index of the previous crawls, updated. */
   readonly update: IndexCost;
   /** Every page loaded into an empty database. */
   readonly load: IndexCost;
@@ -68,7 +68,7 @@ export const recrawl: Figure = {
         ...(made === undefined ? [] : [costs(made), work(made)]),
         ...(archived === undefined
           ? []
-          : ["Crawls of a site as an archive has them:", costs(archived), work(archived)]),
+          : ["Two archived crawls of a site:", costs(archived), work(archived)]),
       ],
       plots: made === undefined ? [] : [plot(made.crawls)],
     };
@@ -87,7 +87,7 @@ function indexesOf({ first, crawls }: RecrawlResult): readonly IndexCost[] {
   return [first.load, ...crawls.flatMap(({ update, load }) => [update, load])];
 }
 
-/** The part of the pages that a crawl changed. */
+/** The share of the pages that a crawl changed. */
 export function shareChanged({ pages, update: { added, changed, deleted } }: Recrawl): number {
   return (added + changed + deleted) / Math.max(1, pages + deleted);
 }
@@ -119,23 +119,23 @@ function costs({ first, crawls }: RecrawlResult): string {
   const columns = [
     "crawl",
     right("pages"),
-    right("of them changed"),
-    right("brought up to date, s (CPU s)"),
-    right("all of it loaded, s (CPU s)"),
+    right("changed"),
+    right("update, s (CPU s)"),
+    right("load of all pages, s (CPU s)"),
   ];
   return table(
     [
       ...columns,
-      right("rebuilt in memory, s (CPU s)"),
-      right("of the load"),
-      right("of the rebuild"),
+      right("rebuild in memory, s (CPU s)"),
+      right("update / load"),
+      right("update / rebuild"),
       right("wrong cells"),
     ],
     rows,
   );
 }
 
-/** What the observers did for each page that changed. */
+/** The work of the observers for each page that changed. */
 function work({ crawls }: RecrawlResult): string {
   const rows = crawls.map(({ name, update: { added, changed, deleted, runs, commits } }) => {
     const documents = Math.max(1, added + changed + deleted);
@@ -149,7 +149,7 @@ function work({ crawls }: RecrawlResult): string {
     ];
   });
   const columns = ["crawl", right("added"), right("changed"), right("deleted")];
-  return table([...columns, right("runs a changed page"), right("commits a changed page")], rows);
+  return table([...columns, right("runs per changed page"), right("commits per changed page")], rows);
 }
 
 function plot(crawls: readonly Recrawl[]): Plot {
@@ -158,17 +158,17 @@ function plot(crawls: readonly Recrawl[]): Plot {
       .map((crawl) => ({ x: 100 * shareChanged(crawl), y: of(crawl) * 1_000 }))
       .filter(({ x }) => x > 0)
       .sort((a, b) => a.x - b.x);
-  const title = "The next crawl of the web index, by how much of it changed";
+  const title = "Time to index the next crawl, by the share of pages that changed";
   const svg = lineChart({
     title,
     description:
-      "Time to bring the web index up to date with a crawl, beside the time to load all of that crawl into an empty database and to rebuild the index in memory with no database, against the percentage of the pages that changed. Both axes are logarithmic.",
+      "Time to update the web index to a crawl, against the percentage of the pages that changed. It is compared with the time to load the whole crawl into an empty database, and with the time to rebuild the index in memory with no database. Both axes are logarithmic.",
     across: { name: "of the pages changed", kind: "log", show: (value) => `${value} %` },
     up: { name: "time", kind: "log", show: timeText },
     lines: [
-      { name: "brought up to date", points: points(({ update }) => update.seconds) },
-      { name: "all of it loaded", points: points(({ load }) => load.seconds) },
-      { name: "rebuilt in memory, no database", points: points(({ rebuild }) => rebuild.seconds) },
+      { name: "update", points: points(({ update }) => update.seconds) },
+      { name: "load of all pages", points: points(({ load }) => load.seconds) },
+      { name: "rebuild in memory, no database", points: points(({ rebuild }) => rebuild.seconds) },
     ],
   });
   return { name: "recrawl", alt: title, svg };

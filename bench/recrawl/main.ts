@@ -1,6 +1,6 @@
 /**
- * What it costs to index a crawl again, beside a load from nothing and a rebuild: `npm run recrawl
- * -- --help`.
+ * The cost of indexing a new crawl, compared with a load from nothing and a rebuild: `npm run
+ * recrawl -- --help`.
  */
 import { join } from "node:path";
 import { InvalidArgumentError } from "commander";

@@ -1,6 +1,6 @@
 /**
- * A process in which one crawl is brought into an index, or an index built from it: each time with
- * a heap of its own.
+ * A process that loads one crawl into an index, or builds an index from it. Each crawl gets a new
+ * process, and so a new heap.
  */
 import { packContents } from "../../examples/webindex/contents.js";
 import { BatchIndex } from "../../examples/webindex/twin/batch.js";
@@ -20,7 +20,7 @@ export interface CrawlTask {
 
 export interface IndexTask extends CrawlTask {
   readonly data: string;
-  /** Every page that there is after the crawl, instead of only what it brings. */
+  /** Every page that exists after the crawl, instead of only the crawled ones. */
   readonly whole: boolean;
 }
 

@@ -16,7 +16,7 @@ const pageOf = (index: number, version: number) =>
     `<!doctype html><title>Page ${index}</title><p>version ${version} <a href="${urlOf((index + 1) % pages)}">next</a></p>`,
   );
 
-test("npm run recrawl: the index is brought up to date, with less work, and equals the twin", async () => {
+test("npm run recrawl: the index is updated with less work than a rebuild, and equals the twin", async () => {
   const folder = await temporaryFolder();
   try {
     const archives = ["1", "2"].map((name) => join(folder.path, `${name}.warc.gz`));

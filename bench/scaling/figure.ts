@@ -5,7 +5,7 @@ import { range, ratio, right, short, table, verdict, whole } from "../harness/wo
 import type { Work } from "./pipelines.js";
 
 export interface PipelineFigure extends Work {
-  /** How many were loaded. */
+  /** How many pages were loaded. */
   readonly pages: number;
   readonly figures: readonly Scaled[];
 }
@@ -15,7 +15,7 @@ export interface ScalingResult {
   readonly pipelines: readonly PipelineFigure[];
 }
 
-/** The factor that is wanted of two processes that compute, if two processors are free. */
+/** Two computing processes must be this many times as fast as one, if two processors are free. */
 const floor = 1.7;
 
 const shown = {
@@ -64,7 +64,14 @@ export function rateTable(pipelines: readonly PipelineFigure[]): string {
       whole(rounds.reduce((sum, { wrong }) => sum + wrong.length, 0)),
     ]),
   );
-  const columns = ["", right("pages"), right("workers"), right("pages/s"), "quartiles", right("times one")];
+  const columns = [
+    "",
+    right("pages"),
+    right("workers"),
+    right("pages/s"),
+    "quartiles",
+    right("divided by one worker"),
+  ];
   return table([...columns, "quartiles", "floor", right("CPU seconds"), right("wrong")], rows);
 }
 
@@ -74,7 +81,7 @@ function factorPlot(pipelines: readonly PipelineFigure[]): Plot {
   );
   const isTwo = Math.max(0, ...several.map(({ processes }) => processes)) === 2;
   const svg = barChart({
-    title: `Pages a second with ${isTwo ? "two" : "several"} workers, by those with one`,
+    title: `Pages a second with ${isTwo ? "two" : "several"} workers, compared with one`,
     description:
       "How many times as fast several worker processes do the same work as one, for computing alone, for an observer that computes, and for the web index.",
     axis: "times one worker",
@@ -86,5 +93,5 @@ function factorPlot(pipelines: readonly PipelineFigure[]): Plot {
     })),
     boundName: "each worker adds as much as the first",
   });
-  return { name: "scaling", alt: "Pages a second with two workers, by those with one", svg };
+  return { name: "scaling", alt: "Pages a second with two workers, compared with one", svg };
 }

@@ -1,5 +1,5 @@
 /**
- * Pipelines whose work is in observers, over one worker process and several: `npm run scaling --
+ * Pipelines whose work is in observers, with one worker process and several: `npm run scaling --
  * --help`.
  */
 import { cpSync, rmSync } from "node:fs";
@@ -101,7 +101,7 @@ async function measurePipeline(options: Options, work: Work, folder: string): Pr
   return { ...work, pages, figures };
 }
 
-/** Loads the pages, and leaves all work on them to be done. Resolves to their number. */
+/** Loads the pages without running any observer on them. Resolves to their number. */
 async function load({ args, pages }: Options, work: Work, location: string): Promise<number> {
   const { tables, observers, load: loadInto } = pipelineOf(work);
   await using db = await open(location, { tables, observers, collectEveryMs: 0 });

@@ -22,7 +22,7 @@ test("equal texts have equal signatures, and the share of equal parts is about t
   expect(equalShare(hash.signature(text), hash.signature(wordsFrom(1_000, 300)))).toBeLessThan(0.02);
 });
 
-test("a text too short for a shingle has a signature, too", () => {
+test("a text too short for a shingle has a signature too", () => {
   expect(new Uint32Array(new MinHash(4).signature("one two").buffer)).toEqual(
     new Uint32Array(4).fill(0xffff_ffff),
   );

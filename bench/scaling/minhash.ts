@@ -2,16 +2,16 @@ import { bytes, observer, table } from "percolatordb";
 import { describePage } from "../../examples/webindex/derive.js";
 import { randomNumbers } from "../harness/data.js";
 
-/** Words of a shingle. */
+/** The number of words in a shingle. */
 const shingleWords = 5;
 
 /**
- * A page, and what makes its near duplicates findable: the smallest value of each of many hash
- * functions over its shingles.
+ * A page, and the signature by which its near duplicates can be found: the smallest value of each
+ * of many hash functions over its shingles.
  */
 export const pages = table("pages", { contents: bytes(), signature: bytes() });
 
-/** So many hash functions, each of its own multiplier and addend. */
+/** Some hash functions, each with its own multiplier and addend. */
 export class MinHash {
   readonly #multipliers: Uint32Array;
   readonly #addends: Uint32Array;
@@ -22,7 +22,7 @@ export class MinHash {
     this.#addends = Uint32Array.from({ length: functions }, () => random(2 ** 32));
   }
 
-  /** The signature of a text; of one without a whole shingle all bits are set. */
+  /** Returns the signature of a text. If the text has no whole shingle, all bits are set. */
   signature(text: string): Uint8Array {
     const shingles = shinglesOf(text);
     const smallest = new Uint32Array(this.#multipliers.length).fill(0xffff_ffff);
@@ -39,7 +39,7 @@ export class MinHash {
   }
 }
 
-/** What one run computes: reads a page as a browser would, and makes a signature of it. */
+/** The computation of one run: reads a page as a browser would, and computes its signature. */
 export function signatureOf(hash: MinHash, contents: Uint8Array, url: string): Uint8Array {
   return hash.signature(describePage(contents, url).words);
 }
@@ -64,7 +64,7 @@ function shinglesOf(text: string): Uint32Array {
   return shingles;
 }
 
-/** FNV-1a over UTF-16 units. */
+/** FNV-1a over UTF-16 code units. */
 function hashOf(word: string): number {
   let hash = 0x811c_9dc5;
   for (let index = 0; index < word.length; index++)

@@ -10,27 +10,27 @@ import { MinHash, minhashObserver, pages, signatureOf } from "./minhash.js";
 export const pipelineNames = ["compute", "minhash", "webindex"] as const;
 export type PipelineName = (typeof pipelineNames)[number];
 
-/** A pipeline as it is measured. */
+/** A pipeline with its parameters. */
 export interface Work {
   readonly pipeline: PipelineName;
-  /** Hash functions of a signature; undefined if none is computed. */
+  /** The number of hash functions of a signature. Undefined if none is computed. */
   readonly functions?: number | undefined;
 }
 
-/** What worker processes do to pages that have been loaded. */
+/** The work of worker processes on loaded pages. */
 export interface Pipeline {
   readonly tables: readonly AnyTable[];
   readonly observers: readonly Observer[];
   /** Loads pages, so that they are due, and resolves to their number. */
   load(db: Database, source: Source): Promise<number>;
-  /** What is not as it must be when nothing is due. */
+  /** Returns the errors when nothing is due. */
   wrong(db: Database): Promise<readonly string[]>;
 }
 
 const loadedAtOnce = 32;
 
 /**
- * `compute` has the same pages as `minhash` and no observer: its processes compute without the
+ * `compute` has the same pages as `minhash` but no observer. Its processes compute without the
  * database.
  */
 export function pipelineOf({ pipeline, functions }: Work): Pipeline {

@@ -12,7 +12,7 @@ import { pipelineOf, type Work } from "./pipelines.js";
 
 export interface Opening extends Work {
   readonly location: string;
-  /** Which of the processes it is, from 0. */
+  /** The index of this process, from 0. */
   readonly number: number;
   readonly processes: number;
   readonly concurrency: number;
@@ -20,8 +20,8 @@ export interface Opening extends Work {
 }
 
 /**
- * Pages that each process works on before the measurement, in a database of its own, so that its
- * code is compiled.
+ * Pages that each process handles before the measurement, in a separate database, so that its code
+ * is compiled.
  */
 const warmUpPages = 600;
 
@@ -47,7 +47,7 @@ serve({
     if (pipeline === "compute") share = await readShare(db, number, processes);
     else startWorker = () => db.work({ concurrency });
   },
-  /** Works until nothing is due, here or in another process. */
+  /** Works until nothing is due, in this or another process. */
   async work(): Promise<{ readonly use: Use }> {
     const end = await measureUse(db);
     if (share !== undefined) compute(share);

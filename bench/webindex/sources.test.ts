@@ -3,7 +3,7 @@ import { packContents } from "../../examples/webindex/contents.js";
 import { readContents, sourceOf } from "./sources.js";
 import { gone, page, revisit, urlOf } from "./testing.js";
 
-test("every page that came counts, and what the sources leave stays", async () => {
+test("every page of the sources counts, and the result is their final state", async () => {
   const first = sourceOf("first", [page("a", "old"), page("b", "went"), page("c", "stayed")]);
   const second = sourceOf("second", [
     page("a", "new"),

@@ -17,7 +17,7 @@ export async function openSources(paths: readonly string[]): Promise<Source[]> {
   return Promise.all(paths.map((path) => openSource(path)));
 }
 
-/** Everything in sources, one after the other. */
+/** Reads all items of several sources, one source after another. */
 export async function readItems(paths: readonly string[]): Promise<SourceItem[]> {
   const items: SourceItem[] = [];
   for (const source of await openSources(paths)) for await (const item of source.items()) items.push(item);
@@ -25,7 +25,8 @@ export async function readItems(paths: readonly string[]): Promise<SourceItem[]>
 }
 
 /**
- * The first pages of sources, each URL once, in memory: so that reading them takes no time later.
+ * Reads the first pages of sources into memory, each URL once, so that reading them takes no time
+ * later.
  */
 export async function readPages(paths: readonly string[], max: number): Promise<Page[]> {
   const pages = new Map<string, Page>();
@@ -38,7 +39,10 @@ export async function readPages(paths: readonly string[], max: number): Promise<
   return [...pages.values()];
 }
 
-/** The first pages of a source, as an archive: pages that it does not name are not gone. */
+/**
+ * The first pages of a source, as an archive: pages that it does not contain are not considered
+ * gone.
+ */
 export function firstPages(source: Source, max: number): Source {
   return {
     ...source,
@@ -66,8 +70,8 @@ export function sourceOf(path: string, items: Iterable<SourceItem>): Source {
 }
 
 /**
- * By URL what stands after all sources, and how many pages came, counted as every loader counts
- * them.
+ * Returns the contents by URL after all sources, and how many pages were read, counted as every
+ * loader counts them.
  */
 export async function readContents(
   sources: readonly Source[],

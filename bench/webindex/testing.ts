@@ -8,7 +8,7 @@ export function page(name: string, text: string): Page {
   return { ...at, kind: "page", url: urlOf(name), contentType: "text/plain", body: Buffer.from(text) };
 }
 
-/** The page is as another one is, or as it was before. */
+/** A revisit: the page equals another one, or its own earlier version. */
 export function revisit(name: string, refersTo: string): Unchanged {
   return { ...at, kind: "unchanged", url: urlOf(name), refersTo: urlOf(refersTo) };
 }

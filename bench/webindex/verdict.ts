@@ -1,12 +1,12 @@
 import type { Database, Snapshot } from "percolatordb";
 import { compareWithTwin } from "../../examples/webindex/twin/compare.js";
 
-/** How an index compares with its batch twin. */
+/** The comparison of an index with its batch twin. */
 export interface Verdict {
   readonly cells: number;
-  /** Cells that differ, are missing or are left over, and other problems. */
+  /** Cells that differ, are missing or are superfluous, and other problems. */
   readonly wrong: number;
-  /** The first of them, a sentence each. */
+  /** The first of them, one sentence each. */
   readonly problems: readonly string[];
 }
 
@@ -20,13 +20,13 @@ export async function verdictOf(view: Snapshot, problems: readonly string[] = []
   };
 }
 
-/** The same for a database in which nothing should be due, parked or damaged any more. */
+/** Compares a database with the twin. Also reports what is still due, parked or damaged. */
 export async function verdictOfDatabase(db: Database): Promise<Verdict> {
   await using view = await db.snapshot();
   return await verdictOf(view, await leftBehind(db));
 }
 
-/** What must not be there when nothing is left to do. */
+/** Returns what must not exist when nothing is left to do. */
 export async function leftBehind(db: Database): Promise<string[]> {
   const left = (await db.check()).map((problem) => JSON.stringify(problem));
   for await (const { observer, row } of db.pending()) left.push(`${observer} is due on ${row}.`);
@@ -36,7 +36,7 @@ export async function leftBehind(db: Database): Promise<string[]> {
 }
 
 /**
- * Waits until nothing is due, also while a live worker is taken for dead because the machine is too
+ * Waits until nothing is due, even if a live worker is considered dead because the machine is too
  * busy.
  */
 export async function settle(db: Database): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * What `percolator worker LOCATION examples/bank/app.ts` takes, for processes that share the
- * auditing of one bank.
+ * The application module for `percolator worker LOCATION examples/bank/app.ts`, so that several
+ * processes can share the audit of one bank.
  */
 import { audit } from "./audit.js";
 import { tables } from "./tables.js";

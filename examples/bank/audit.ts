@@ -2,9 +2,9 @@ import { observer, type Snapshot } from "percolatordb";
 import { accounts, cash, type Transfer, trail, transfers } from "./tables.js";
 
 /**
- * Writes each transfer into the trail of both its accounts, exactly once. It watches the ledger and
- * not the balances: of several changes of one cell an observer may see the newest only, and in the
- * ledger every transfer is a cell of its own.
+ * Writes each transfer into the trail of both its accounts, exactly once. It observes the ledger,
+ * not the balances. An observer may see only the newest of several changes of one cell, but in the
+ * ledger every transfer is a separate cell.
  */
 export const audit = observer("audit", transfers.transfer, (tx, { row: id, value }) => {
   if (value === undefined) throw new Error(`Transfer ${id} was taken out of the ledger.`);
@@ -14,15 +14,15 @@ export const audit = observer("audit", transfers.transfer, (tx, { row: id, value
 export interface AuditReport {
   readonly accounts: number;
   readonly transfers: number;
-  /** Transfers that the trail does not have yet. */
+  /** Transfers that are not in the trail yet. */
   readonly waiting: number;
-  /** Of all balances: always 0. */
+  /** The sum of all balances. Always 0. */
   readonly sum: number;
-  /** What does not add up, a sentence each; always empty. */
+  /** The errors found, one sentence each. Always empty. */
   readonly problems: readonly string[];
 }
 
-/** Adds everything up again, from the first transfer on, as of one moment. */
+/** Recomputes all sums from the first transfer on, in one snapshot. */
 export async function auditBank(view: Snapshot): Promise<AuditReport> {
   const problems: string[] = [];
   const ledger = new Map<string, Transfer>();
@@ -57,7 +57,10 @@ export async function auditBank(view: Snapshot): Promise<AuditReport> {
   };
 }
 
-/** Each transfer has both its lines in the trail, or neither yet. Answers how many have. */
+/**
+ * Checks that each transfer has either both of its lines in the trail or none of them yet. Returns
+ * how many transfers have both lines.
+ */
 async function checkTrail(
   view: Snapshot,
   ledger: ReadonlyMap<string, Transfer>,

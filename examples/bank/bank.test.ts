@@ -29,7 +29,7 @@ async function trailOf(db: Database): Promise<unknown[]> {
 }
 
 describe.each(variants)("on $store, $commit", (variant) => {
-  test("a transfer moves money once, and not what is not there", async () => {
+  test("a transfer moves money once, and fails if there is not enough", async () => {
     await withDatabase(variant, options, async (db) => {
       const make = (id: string, given: Transfer) => db.transact((tx) => transfer(tx, id, given));
       expect(await make("1", { from: cash, to: "Bob", amount: 10 })).toBe(true);
@@ -53,7 +53,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
     });
   });
 
-  test("a household covers its accounts, and no more", async () => {
+  test("a household covers its accounts together, but no more than that", async () => {
     await withDatabase(variant, options, async (db) => {
       const make = (id: string, given: Transfer) => db.transact((tx) => transfer(tx, id, given));
       await db.transact(async (tx) => pair(tx, "Ann", "Ben"));
@@ -68,7 +68,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
     });
   });
 
-  test("it adds up at every moment while many transfers are made, and no account is overdrawn", async () => {
+  test("the sums are right at every moment during many transfers, and no account is overdrawn", async () => {
     await withDatabase(variant, options, async (db) => {
       await using worker = db.work();
       await openAccounts(db, 12);
@@ -101,7 +101,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
     });
   });
 
-  test("any sequence of transfers comes to what they come to one after the other", async () => {
+  test("any sequence of transfers has the same result as the transfers one after another", async () => {
     const names = fc.constantFrom("a", "b", "c");
     const given = fc.record({ from: fc.oneof(names, fc.constant(cash)), to: names, amount: fc.nat(30) });
     await fc.assert(
@@ -130,7 +130,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
   });
 });
 
-test("an audit finds a balance that changed by itself", async () => {
+test("an audit finds a balance that changed without a transfer", async () => {
   await using db = await open("memory:", options);
   await db.transact((tx) => transfer(tx, "1", { from: cash, to: "Bob", amount: 10 }));
   await db.transact((tx) => tx.set(accounts.balance, "Bob", 11));
@@ -140,7 +140,7 @@ test("an audit finds a balance that changed by itself", async () => {
   ]);
 });
 
-test("an audit finds a trail with half a transfer, and one with a transfer that never was", async () => {
+test("an audit finds a trail with half a transfer, and one with a transfer that was never made", async () => {
   await using db = await open("memory:", options);
   await db.transact((tx) => transfer(tx, "1", { from: cash, to: "Bob", amount: 10 }));
   await db.transact((tx) => tx.set(trail.amount, ["Bob", "1"], 10));
@@ -149,7 +149,7 @@ test("an audit finds a trail with half a transfer, and one with a transfer that 
   expect((await auditNow(db)).problems).toHaveLength(2);
 });
 
-test("a transfer that is taken out of the ledger is parked by the audit, for everybody to see", async () => {
+test("a transfer that is removed from the ledger is parked by the audit observer", async () => {
   const clock = new TestClock();
   await using db = await open("memory:", { ...options, environment: clock.process() });
   await db.transact((tx) => transfer(tx, "1", { from: cash, to: "Bob", amount: 10 }));

@@ -4,18 +4,18 @@ import { accounts, cash, tables } from "./tables.js";
 import { InsufficientFundsError, pair, transfer } from "./transfer.js";
 
 export interface HouseholdReport {
-  /** Of two withdrawals that begin at the same time, from one account each, how many were paid. */
+  /** How many of two concurrent withdrawals, one from each account, were paid. */
   readonly paid: number;
-  /** What the household holds then. It must not be less than 0. */
+  /** The household's money afterwards. It must not be below 0. */
   readonly total: number;
-  /** What an audit finds. */
+  /** The errors that an audit finds. */
   readonly problems: readonly string[];
 }
 
 /**
- * Ann and Ben have $100 each, and each may draw $150, since together they hold enough. Both do so
- * at the same time: each reads both accounts and writes one of them, so that under snapshot
- * isolation the two do not conflict. That is write skew.
+ * Ann and Ben have $100 each. Each may draw $150, because together they have enough. Both do so at
+ * the same time. Each transaction reads both accounts and writes one of them, so under snapshot
+ * isolation the two do not conflict. This is write skew.
  */
 export async function drawTogether(isolation: Isolation, location = "memory:"): Promise<HouseholdReport> {
   await using db = await open(location, { tables });
@@ -33,7 +33,8 @@ export async function drawTogether(isolation: Isolation, location = "memory:"): 
     db.transact(
       async (tx) => {
         await transfer(tx, `draw ${from}`, { from, to: till, amount: 150 });
-        // Each has read before either commits. Run again after a conflict, neither waits.
+        // Neither transaction commits before both have read. A transaction that is retried after a
+        // conflict does not wait, because `both` has already resolved.
         if (++arrived === 2) bothHere();
         await both;
       },

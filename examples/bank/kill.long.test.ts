@@ -9,14 +9,14 @@ import { type Transfer, tables, transfers } from "./tables.js";
 const accounts = 20;
 const rounds = 4;
 const tellers = ["north", "south"];
-/** Transfers that each teller says were committed before it is killed. */
+/** How many committed transfers each teller reports before it is killed. */
 const before = [1, 40, 150, 300];
 
 /**
- * Two processes make transfers in one folder and audit each other's; both are killed, and others
- * come in their place.
+ * Two processes make transfers in one folder, and each also audits the transfers of the other one.
+ * Both are killed, and two new processes replace them.
  */
-test("after kill -9 of every process the bank adds up, and has every transfer that was said to be made", async () => {
+test("after kill -9 of every process the sums are right, and every reported transfer is there", async () => {
   const folder = await temporaryFolder();
   const running = new Set<ProgramProcess>();
   try {
@@ -36,7 +36,7 @@ test("after kill -9 of every process the bank adds up, and has every transfer th
           said.set(id, transfer);
         }
       }
-      // At once, with whatever the killed ones have left undone.
+      // Audits at once, while everything that the killed processes left unfinished is still there.
       await using view = await db.snapshot();
       expect((await auditBank(view)).problems).toEqual([]);
     }

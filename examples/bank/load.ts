@@ -4,29 +4,29 @@ import { cash, type Transfer } from "./tables.js";
 import { InsufficientFundsError, transfer } from "./transfer.js";
 
 export interface LoadOptions {
-  /** Accounts, named `account 0` and so on. */
+  /** The number of accounts, which are named `account 0` and so on. */
   readonly accounts: number;
   readonly transfers: number;
-  /** Transfers that are under way at the same time. */
+  /** How many transfers run concurrently. */
   readonly clients: number;
-  /** Begins the ids of the transfers. */
+  /** The prefix of the transfers' ids. */
   readonly name: string;
-  /** In [0, 1). Default: `Math.random`. */
+  /** Returns numbers in [0, 1). Default: `Math.random`. */
   readonly random?: (() => number) | undefined;
-  /** Told of each transfer when it is committed. */
+  /** Called after each transfer was committed. */
   readonly onDone?: ((id: string, transfer: Transfer) => void) | undefined;
 }
 
 export interface LoadReport {
   readonly done: number;
-  /** Refused, since the payer had too little. */
+  /** Refused because the payer had too little. */
   readonly refused: number;
 }
 
 const opening = 100;
 const most = 40;
 
-/** Gives every account its first money, once. */
+/** Gives every account its initial money, once. */
 export async function openAccounts(db: Database, accounts: number): Promise<void> {
   await db.transact(async (tx) => {
     for (let index = 0; index < accounts; index++) {
@@ -35,7 +35,7 @@ export async function openAccounts(db: Database, accounts: number): Promise<void
   });
 }
 
-/** Moves money between random accounts, many at a time. */
+/** Makes transfers between random accounts, many concurrently. */
 export async function makeTransfers(db: Database, options: LoadOptions): Promise<LoadReport> {
   const { accounts, transfers, clients, name, random = Math.random, onDone } = options;
   const pick = (count: number) => Math.floor(random() * count);
@@ -55,7 +55,7 @@ export async function makeTransfers(db: Database, options: LoadOptions): Promise
         if (!(error instanceof InsufficientFundsError)) throw error;
         refused++;
       }
-      // Leaves others a turn, as a client over a network does by itself.
+      // Lets other clients run. A client over a network does so anyway.
       await setImmediate();
     }
   };

@@ -1,6 +1,6 @@
 /**
- * Three scenes: a transfer step by step, many at once under audit, and write skew with its cure.
- * See README.md.
+ * Three scenes: a transfer step by step, many at once under audit, and write skew with its
+ * solution. See README.md.
  */
 import { setTimeout } from "node:timers/promises";
 import { type Database, open } from "percolatordb";
@@ -52,7 +52,7 @@ async function runBank(location: string): Promise<void> {
   if (report.problems.length > 0 || report.waiting > 0) process.exitCode = 1;
 }
 
-/** At any moment: all that the audit reads is of one snapshot. */
+/** Works at any moment, because the audit reads everything from one snapshot. */
 async function auditNow(db: Database): Promise<AuditReport> {
   await using view = await db.snapshot();
   return await auditBank(view);

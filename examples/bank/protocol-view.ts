@@ -1,18 +1,18 @@
 import { type InspectedColumn, int } from "percolatordb";
 
-/** One column of some rows as the protocol has it: the paper's figure 4. */
+/** One column of some rows as the protocol stores it: the paper's figure 4. */
 export type ViewedRows = ReadonlyMap<string, InspectedColumn | undefined>;
 
 const balance = int();
 
 /**
- * Timestamps are microseconds since 1970: for the page they are numbered in the order in which they
- * are shown first.
+ * Timestamps are microseconds since 1970. This view numbers them in the order of their first
+ * appearance.
  */
 export class ProtocolView {
   readonly #numbers = new Map<number, number>();
 
-  /** A table of the rows: for each timestamp what stands there, the newest first. */
+  /** Returns a table of the rows with their contents at each timestamp, the newest first. */
   lines(rows: ViewedRows): readonly string[] {
     this.#number(rows);
     const lines = [["row", "data", "lock", "write", "status"]];

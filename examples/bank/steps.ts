@@ -8,7 +8,7 @@ import { transfer } from "./transfer.js";
 
 const amount = 7;
 
-/** The steps of the transfer's commit, and what has happened after each. */
+/** The steps of the transfer's commit, with a description of the state after each. */
 const story: readonly (readonly [name: StepName, row: string | undefined, text: string])[] = [
   [
     "prewrite",
@@ -33,13 +33,13 @@ const story: readonly (readonly [name: StepName, row: string | undefined, text: 
 ];
 
 /**
- * Bob pays Joe, by the full protocol in memory, and `print` is told what the store holds after
- * every step, as in the paper's figure 4. Steps that the protocol takes at the same time are taken
- * one after the other here, so that each can be looked at.
+ * Bob pays Joe with a two-phase commit in memory. After every step, calls `print` with the contents
+ * of the store, as in the paper's figure 4. The protocol would take some steps concurrently. Here
+ * they run one after another, so that each is visible.
  */
 export async function showSteps(print: (line: string) => void): Promise<void> {
   const hooks = new StepHooks();
-  // Values go into data cells, as in the paper: by default small ones stand in the lock and the
+  // Values go into data cells, as in the paper. By default small values are inside the lock and the
   // write record.
   const store = memoryStore({ inlineBytes: 0 });
   await using db = await openWithHooks(store, { tables, hooks, commit: "two-phase", collectEveryMs: 0 });
@@ -62,8 +62,8 @@ export async function showSteps(print: (line: string) => void): Promise<void> {
 }
 
 /**
- * Lets the next step of a name, of a row, wait for `turn`; resolves when it was done and `show` has
- * ended.
+ * Makes the next step with this name and row wait for `turn`. Resolves when the step is done and
+ * `show` has ended.
  */
 function afterStep(
   hooks: StepHooks,
@@ -92,7 +92,7 @@ async function balances(db: Database) {
   return new Map(await Promise.all(rows));
 }
 
-/** Waits until no lock is left: a commit is answered before its secondaries have followed. */
+/** Commits the secondaries of transactions whose commit was already answered. */
 async function settled(db: Database): Promise<void> {
   for await (const lock of db.locks()) await db.resolve(lock);
 }

@@ -1,4 +1,4 @@
-/** What is stored. Money is whole dollars. */
+/** The tables. Amounts are whole dollars. */
 import { int, json, table, text, tuple } from "percolatordb";
 
 export interface Transfer {
@@ -11,27 +11,27 @@ export interface Transfer {
 export const accounts = table("accounts", {
   balance: int(),
   /**
-   * The other account of the same household: each may be overdrawn by as much as the other one
-   * holds.
+   * The other account of the same household. Each may be overdrawn by the amount that the other one
+   * has.
    */
   partner: text(),
 });
 
 /**
- * What was transferred, by an id of the caller's: written once, in the transaction that moves the
- * money.
+ * The ledger: each transfer, by an id that the caller chooses. It is written once, in the
+ * transaction that moves the money.
  */
 export const transfers = table("transfers", { transfer: json<Transfer>() });
 
 /**
- * The audit trail: by account and transfer, what the account gained or lost. Written by the
- * observer alone.
+ * The audit trail: by account and transfer, what the account gained or lost. Only the observer
+ * writes it.
  */
 export const trail = table("trail", { amount: int() }, { key: tuple(text(), text()) });
 
 /**
- * Where money comes from and goes to. Its balance is below 0 by the sum of all others: the total is
- * 0.
+ * The account from which money comes into the bank. Its balance is minus the sum of all others, so
+ * the total is 0.
  */
 export const cash = "cash";
 

@@ -1,15 +1,15 @@
 import type { Transaction } from "percolatordb";
 import { accounts, cash, type Transfer, transfers } from "./tables.js";
 
-/** An account, with what its partner holds, has too little. Nothing was moved. */
+/** An account, together with its partner, has too little money. Nothing was moved. */
 export class InsufficientFundsError extends Error {
   override readonly name = "InsufficientFundsError";
 }
 
 /**
- * Moves money and says so in the ledger, or does neither. False if a transfer of this id was made
- * before: a caller that does not know whether its transfer was committed asks again, with the same
- * id.
+ * Moves money and records the transfer in the ledger, or does neither. Returns false if a transfer
+ * with this id was made before. So a caller that does not know whether its transfer was committed
+ * can repeat it with the same id.
  *
  * @throws InsufficientFundsError if the household would be overdrawn.
  */
@@ -28,7 +28,7 @@ export async function transfer(tx: Transaction, id: string, given: Transfer): Pr
   return true;
 }
 
-/** What the other account of the household adds, or lacks. */
+/** Returns the balance of the household's other account, which may be negative. */
 async function heldByPartner(tx: Transaction, account: string): Promise<number> {
   const partner = await tx.get(accounts.partner, account);
   return partner === undefined ? 0 : ((await tx.get(accounts.balance, partner)) ?? 0);

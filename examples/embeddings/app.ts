@@ -1,6 +1,6 @@
 /**
- * What `percolator worker LOCATION examples/embeddings/app.ts` takes, for processes that share the
- * embedding of one index.
+ * The application module for `percolator worker LOCATION examples/embeddings/app.ts`, so that
+ * several processes can share the work of one index.
  */
 import { observersOf } from "./observers.js";
 import { tables } from "./tables.js";

@@ -6,7 +6,7 @@ import { chunks, documents, vectors } from "./tables.js";
 /** Every cell of the index, by `TABLE ROW COLUMN`, as text. */
 type Cells = Map<string, string>;
 
-/** The batch twin: the whole index from nothing but the documents, as of one moment. */
+/** The batch twin: builds the whole index from the documents alone, in one snapshot. */
 async function build(view: Snapshot): Promise<Cells> {
   const cells: Cells = new Map();
   for await (const { row: path, value: text } of view.scan(documents.text)) {
@@ -22,7 +22,8 @@ async function build(view: Snapshot): Promise<Cells> {
 }
 
 /**
- * Compares what the observers have made with the twin; the cells that differ. None if all is done.
+ * Compares the observers' results with the twin's. Returns the cells that differ. Empty when all
+ * work is done.
  */
 export async function differences(view: Snapshot): Promise<readonly string[]> {
   const expected = await build(view);

@@ -20,7 +20,7 @@ const different = async (db: Database) => {
   return await differences(view);
 };
 
-/** Text of so many words, each the seed's. */
+/** A text with this many words, determined by the seed. */
 function wordsOf(seed: string, count: number): string {
   const random = new SeededRandom(seed);
   return Array.from({ length: count }, () => `${seed}${random.below(10_000)}`).join(" ");
@@ -29,7 +29,7 @@ function wordsOf(seed: string, count: number): string {
 describe("chunks", () => {
   const anyText = fc.array(fc.constantFrom("a", "bb", "ccc", "d.", " ", "\n", "é", "👍"), { maxLength: 400 });
 
-  test("put together are the text, none of them empty or too long", () => {
+  test("can be joined to the text, and none is empty or too long", () => {
     fc.assert(
       fc.property(anyText, (parts) => {
         const text = parts.join("");
@@ -46,14 +46,14 @@ describe("chunks", () => {
     expect(split("same ".repeat(1_000))).toHaveLength(5);
   });
 
-  test("have as many words as they should", () => {
+  test("have about the right number of words", () => {
     const lengths = split(wordsOf("x", 5_000)).map(({ text }) => text.trim().split(" ").length);
     expect(Math.min(...lengths)).toBeGreaterThan(reach - 1);
     expect(5_000 / lengths.length).toBeGreaterThan(1.5 * reach);
     expect(5_000 / lengths.length).toBeLessThan(3 * reach);
   });
 
-  test("before and behind an edit stay what they are", () => {
+  test("before and after an edit stay the same", () => {
     const text = wordsOf("x", 2_000);
     const before = split(text).map(({ id }) => id);
     fc.assert(
@@ -70,7 +70,7 @@ describe("chunks", () => {
 });
 
 describe("embeddings by feature hashing", () => {
-  test("are near for texts that share words, and of length 1", () => {
+  test("are near for texts that share words, and have length 1", () => {
     const [one, near, far] = ["The red fox runs home", "a red fox ran home", "Stock prices fell sharply"].map(
       embedByFeatureHashing,
     );
@@ -80,7 +80,7 @@ describe("embeddings by feature hashing", () => {
     expect(similarity(embedByFeatureHashing("?!"), one!)).toBe(0);
   });
 
-  test("are the same bytes everywhere", () => {
+  test("have the same bytes on every machine", () => {
     const vector = embedByFeatureHashing("walrus");
     expect(decodeVector(encodeVector(vector))).toEqual(vector);
     const places = [...vector.entries()].filter(([, value]) => value !== 0);
@@ -89,7 +89,7 @@ describe("embeddings by feature hashing", () => {
   });
 });
 
-/** A database with the observers at hand, and how many embeddings were computed. */
+/** Runs a test with a database and its observers, and counts the computed embeddings. */
 async function withIndex(
   variant: Variant,
   use: (db: Database, count: () => number) => Promise<void>,
@@ -101,7 +101,7 @@ async function withIndex(
 }
 
 describe.each(variants)("on $store, $commit", (variant) => {
-  test("an edit embeds the chunks that changed, and nothing else", async () => {
+  test("an edit embeds only the chunks that changed", async () => {
     await withIndex(variant, async (db, count) => {
       const embeds = async (path: string, text: string | undefined) => {
         const before = count();
@@ -155,7 +155,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
     );
   });
 
-  test("a search passes over a chunk that is about to go", async () => {
+  test("a search skips a chunk that is being removed", async () => {
     await withIndex(variant, async (db) => {
       await db.transact((tx) => tx.set(documents.text, "a", "a walrus"));
       await db.transact((tx) => tx.set(documents.text, "b", "an otter"));
@@ -172,7 +172,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
     });
   });
 
-  test("any edits, many at a time, come to the index that is built from scratch", async () => {
+  test("any edits, many concurrently, lead to the index that is built from scratch", async () => {
     const pieces = ["p", "q", "r"].map((seed) => wordsOf(seed, 70));
     const anyText = fc
       .array(fc.constantFrom(...pieces, "and"), { maxLength: 3 })
@@ -201,7 +201,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
   });
 });
 
-test("the nearest chunks are found, with where they stand, and those that are gone are not", async () => {
+test("the nearest chunks are found with their documents, but removed chunks are not", async () => {
   await using db = await open("memory:", { ...quick, observers: observersOf() });
   const texts = {
     a: "The walrus sleeps on ice",
@@ -257,7 +257,7 @@ test("a folder is loaded, and loaded again only if it changed", async () => {
   }
 });
 
-test("the comparison finds what is wrong, missing and left over", async () => {
+test("the comparison finds wrong, missing and superfluous cells", async () => {
   await using db = await open("memory:", { ...quick, observers: observersOf() });
   await setDocument(db, "a", "a walrus");
   await db.drain();

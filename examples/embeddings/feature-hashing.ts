@@ -1,14 +1,13 @@
 import { hash32 } from "./hash.js";
 
-/** How many numbers an embedding has. */
+/** The number of dimensions of an embedding. */
 export const dimensions = 512;
 
 /**
- * An embedding without a model, by feature hashing: each word, and each pair of words that follow
- * one another, is counted at a place that its hash chooses, with a sign that its hash chooses.
- * Texts with words in common come out near each other; of meaning it knows nothing. A real
- * application calls a model here, and nothing else changes. Of length 1, or 0 for a text without
- * words.
+ * Computes an embedding without a model, by feature hashing. Each word, and each pair of successive
+ * words, is counted in a dimension and with a sign that its hash determines. Texts with common
+ * words are near each other, but meaning plays no role. A real application would call a model here,
+ * and everything else would stay the same. The vector has length 1, or 0 for a text without words.
  */
 export function embedByFeatureHashing(text: string): Float32Array {
   const vector = new Float32Array(dimensions);
@@ -35,8 +34,8 @@ function featuresOf(text: string): ReadonlyMap<string, number> {
 }
 
 /**
- * The cosine of the angle between two embeddings: 1 for texts alike, about 0 for such that share
- * nothing.
+ * The cosine of the angle between two embeddings: 1 for equal texts, about 0 for texts without
+ * common words.
  */
 export function similarity(a: Float32Array, b: Float32Array): number {
   let sum = 0;
@@ -44,7 +43,7 @@ export function similarity(a: Float32Array, b: Float32Array): number {
   return sum;
 }
 
-/** An embedding as bytes, the least significant first. */
+/** Encodes an embedding as bytes, least significant byte first. */
 export function encodeVector(vector: Float32Array): Uint8Array {
   const view = new DataView(new ArrayBuffer(4 * vector.length));
   for (const [index, value] of vector.entries()) view.setFloat32(4 * index, value, true);

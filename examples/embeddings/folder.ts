@@ -10,8 +10,8 @@ export interface LoadReport {
 }
 
 /**
- * Makes the documents those of a folder's Markdown files. What is unchanged is not written, and so
- * nothing comes of it.
+ * Makes the documents equal to a folder's Markdown files. Unchanged files are not written, so they
+ * cause no work.
  */
 export async function loadFolder(db: Database, folder: string): Promise<LoadReport> {
   const paths = await markdownFiles(folder);
@@ -30,7 +30,7 @@ export async function loadFolder(db: Database, folder: string): Promise<LoadRepo
   return { documents: paths.length, changed, deleted: gone.size };
 }
 
-/** Whether the document was another, or none. */
+/** Sets a document. Returns whether it is new or changed. */
 export function setDocument(db: Database, path: string, text: string): Promise<boolean> {
   return db.transact(async (tx) => {
     if ((await tx.get(documents.text, path)) === text) return false;
@@ -39,7 +39,7 @@ export function setDocument(db: Database, path: string, text: string): Promise<b
   });
 }
 
-/** Paths within the folder, folders of packages and hidden ones left out. */
+/** Returns paths within the folder. Leaves out folders of packages and hidden ones. */
 async function markdownFiles(folder: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {

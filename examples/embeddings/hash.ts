@@ -1,5 +1,5 @@
 /**
- * A 32-bit hash of a text (FNV-1a with a last mixing), the same everywhere and always. Not for
+ * A 32-bit hash of a text (FNV-1a with a final mixing step), the same on every machine. Not for
  * secrets.
  */
 export function hash32(text: string, seed = 0): number {

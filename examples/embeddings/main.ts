@@ -1,6 +1,6 @@
 /**
- * Keeps an index of embeddings over a folder of Markdown, and shows what each change costs. See
- * README.md.
+ * Maintains an index of embeddings over a folder of Markdown, and shows the cost of each change.
+ * See README.md.
  */
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -37,7 +37,10 @@ await show("the copy goes", () => db.transact((tx) => tx.delete(documents.text, 
 await show("the paragraph is taken out", () => setDocument(db, path, text));
 for (const question of questions) await ask(question);
 
-/** Makes a change, waits until the index has it, and compares with an index built from scratch. */
+/**
+ * Makes a change, waits until the index is up to date, and compares it with an index built from
+ * scratch.
+ */
 async function show(what: string, change: () => Promise<unknown>): Promise<void> {
   const before = embedded;
   const began = performance.now();

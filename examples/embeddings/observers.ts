@@ -4,14 +4,14 @@ import { split } from "./split.js";
 import { chunks, documents, vectors } from "./tables.js";
 
 /*
- * A chunk stays as long as a document contains it. `cut` reads whether a chunk is there and adds
- * its document, `forget` reads whether a document is left and removes the chunk: each reads what
- * the other writes, so both are serializable. Under snapshot isolation a chunk could go at the
- * moment at which a second document comes to contain it.
+ * A chunk exists as long as a document contains it. `cut` reads whether a chunk exists and adds its
+ * document. `forget` reads whether the chunk has any document and removes it. Each reads what the
+ * other writes, so both are serializable. Under snapshot isolation a chunk could be removed at the
+ * moment when a second document begins to contain it.
  */
 const serializable = { isolation: "serializable" } as const;
 
-/** Cuts a document that has changed into chunks, and touches only those that came or went. */
+/** Cuts a changed document into chunks. Writes only the chunks that were added or removed. */
 export const cut = observer(
   "cut",
   documents.text,
@@ -35,7 +35,7 @@ export const cut = observer(
   serializable,
 );
 
-/** Forgets a chunk that no document contains any more. */
+/** Removes a chunk that no document contains any more. */
 export const forget = observer(
   "forget",
   chunks.documents,
@@ -48,7 +48,8 @@ export const forget = observer(
 );
 
 /**
- * Embeds a chunk that is new. Calls `onEmbedded` for each: the expensive part, if a model does it.
+ * Embeds a new chunk. Calls `onEmbedded` each time, because with a model this is the expensive
+ * part.
  */
 export function embedding(onEmbedded: () => void = () => {}): Observer {
   return observer("embed", chunks.text, (tx, { row: id, value: text }) => {

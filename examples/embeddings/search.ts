@@ -5,14 +5,14 @@ import { chunks, vectors } from "./tables.js";
 export interface Neighbour {
   readonly similarity: number;
   readonly text: string;
-  /** Where it stands. */
+  /** The documents that contain it. */
   readonly documents: readonly string[];
 }
 
 /**
- * The chunks nearest to a question, the nearest first. Exact: it reads every vector, which is quick
- * up to some hundred thousand of them. All is read from one snapshot. The vector of a chunk that no
- * document has any more may stand a moment longer than its text, and is passed over.
+ * Returns the chunks nearest to a question, the nearest first. The result is exact: it reads every
+ * vector, which is fast for up to some hundred thousand vectors. Everything is read from one
+ * snapshot. The vector of a removed chunk may exist a moment longer than its text, and is skipped.
  */
 export async function nearest(view: Snapshot, question: string, limit = 3): Promise<readonly Neighbour[]> {
   const wanted = embedByFeatureHashing(question);

@@ -8,24 +8,23 @@ export interface Chunk {
   readonly text: string;
 }
 
-/** The words whose hash a place has: those just before it. */
+/** The hash of a position covers this many words before it. */
 const hashedWords = 3;
 /**
- * A chunk ends at a place whose hash is the least of so many places to either side. So it has so
- * many words at least, twice as many on average.
+ * A chunk ends at a position whose hash is the smallest among this many positions on either side.
+ * So two such positions are at least this many words apart, and twice as many on average.
  */
 export const reach = 25;
-/** Longer stretches without such a place, as of one word again and again, are cut. */
+/** Longer stretches without such a position, such as one repeated word, are cut at this length. */
 export const maxWords = 200;
 
 /**
- * Cuts a text into chunks by its content: whether a chunk ends at a place depends on the words
- * around it, and not on where in the text that is. So an edit changes the chunks it touches, and
- * those before and behind stay what they are; cut by length, all behind it would move. The chunks
- * put together are the text.
+ * Cuts a text into chunks by its content. Whether a chunk ends at a position depends on the words
+ * around it, not on its offset in the text. So an edit changes only the chunks that it touches. If
+ * chunks had a fixed length, all chunks after an edit would change. The chunks joined are the text.
  */
 export function split(text: string): readonly Chunk[] {
-  // Each word with the space behind it; the first perhaps with the space before it.
+  // Each word with the space after it. The first may also have space before it.
   const words = text.match(/\s*\S+\s*/g) ?? (text === "" ? [] : [text]);
   const hashes = words.map((_, index) =>
     hash32(words.slice(Math.max(0, index + 1 - hashedWords), index + 1).join("")),
@@ -42,7 +41,8 @@ export function split(text: string): readonly Chunk[] {
 }
 
 /**
- * Whether the hash of a place is less than all within reach; never within reach of the text's ends.
+ * Whether the hash at a position is smaller than all others within reach. Never true near the
+ * text's ends.
  */
 function isEnd(hashes: readonly number[], place: number): boolean {
   if (place < reach || place >= hashes.length - reach) return false;

@@ -1,17 +1,14 @@
-/** What is stored. Documents come in by `documents.text`; the observers derive everything else. */
+/** The tables. Documents are loaded into `documents.text`. The observers derive everything else. */
 import { bytes, family, json, table, text } from "percolatordb";
 
 /** Documents by path. */
 export const documents = table("documents", {
   text: text(),
-  /** The ids of its chunks, in their order. */
+  /** The ids of its chunks, in order. */
   chunks: json<readonly string[]>(),
 });
 
-/**
- * Chunks by id, which is the hash of their text: one that stands in several documents is there
- * once.
- */
+/** Chunks by id, which is the hash of their text. A chunk in several documents is stored once. */
 export const chunks = table("chunks", {
   text: text(),
   /** The documents that contain it, by path. */

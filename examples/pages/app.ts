@@ -1,6 +1,6 @@
 /**
- * What `percolator worker LOCATION examples/pages/app.ts` takes, for processes that share the
- * rendering of one site.
+ * The application module for `percolator worker LOCATION examples/pages/app.ts`, so that several
+ * processes can share the rendering of one site.
  */
 import { observers } from "./observers.js";
 import { tables } from "./tables.js";

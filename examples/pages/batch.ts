@@ -2,7 +2,7 @@ import type { Snapshot } from "percolatordb";
 import { type Rendered, render } from "./render.js";
 import { data, dependents, pages, type Source, templates } from "./tables.js";
 
-/** The batch twin: every page rendered from scratch, as of one moment. */
+/** The batch twin: renders every page from scratch, in one snapshot. */
 export async function renderAll(view: Snapshot): Promise<ReadonlyMap<string, Rendered>> {
   const sources = new Map<string, Source>();
   const texts = new Map<string, string>();
@@ -20,8 +20,8 @@ export async function renderAll(view: Snapshot): Promise<ReadonlyMap<string, Ren
 }
 
 /**
- * Compares what the observers have made with the twin; the differences, a sentence each. None if
- * all is rendered.
+ * Compares the observers' results with the twin's. Returns the differences, one sentence each.
+ * Empty when everything is rendered.
  */
 export async function differences(view: Snapshot): Promise<readonly string[]> {
   const expected = await renderAll(view);

@@ -1,6 +1,5 @@
 /**
- * Edits a site, one thing after the other, and shows how many pages each edit rendered again. See
- * README.md.
+ * Makes several edits of a site, and shows how many pages each edit rendered again. See README.md.
  */
 import { type Database, open, type Transaction } from "percolatordb";
 import { differences, renderAll } from "./batch.js";
@@ -38,7 +37,7 @@ await show("everything, for the first time", () => makeSite(db, posts));
 for (const [what, edit] of edits) await show(what, () => db.transact(edit));
 
 /**
- * Makes an edit, waits until all is rendered, and compares with everything rendered from scratch.
+ * Makes an edit, waits until everything is rendered, and compares with a rendering from scratch.
  */
 async function show(what: string, edit: () => Promise<unknown>): Promise<void> {
   const before = renders(db);

@@ -2,10 +2,10 @@ import { observer, type Transaction } from "percolatordb";
 import { render } from "./render.js";
 import { data, dependents, pages, resource, templates } from "./tables.js";
 
-/** A page's source was edited: the page itself is stale. */
+/** A page's source was edited, so the page itself is stale. */
 const edited = observer("edited", pages.source, (tx, { row: url }) => tx.notify(pages.stale, url));
 
-/** A resource was edited: the pages that use it are stale, through however many templates. */
+/** A resource was edited, so the pages that use it are stale, directly or through templates. */
 const template = observer("template", templates.text, (tx, { row: name }) =>
   notifyDependents(tx, resource("template", name)),
 );
@@ -17,7 +17,7 @@ async function notifyDependents(tx: Transaction, name: string): Promise<void> {
   for await (const { qualifier: url } of tx.entries(dependents.pages, name)) tx.notify(pages.stale, url);
 }
 
-/** Renders a stale page, and writes down what it used. */
+/** Renders a stale page, and records the resources that it used. */
 export async function renderPage(tx: Transaction, url: string): Promise<void> {
   const source = await tx.get(pages.source, url);
   const before = (await tx.get(pages.uses, url)) ?? [];
@@ -39,10 +39,9 @@ export async function renderPage(tx: Transaction, url: string): Promise<void> {
 }
 
 /**
- * Serializable, since it reads what others write while those read what it writes: between this
- * run's reading of a template and its commit the template may change, and a run that then looks for
- * that template's dependents does not find this page yet. Under snapshot isolation the page would
- * stay as it is; serializable, the run conflicts and is done again.
+ * Serializable, because a template may change between a run's read of it and the run's commit. The
+ * run for that change looks for the template's dependents and does not find this page yet. Under
+ * snapshot isolation the page would stay outdated. A serializable run conflicts and is retried.
  */
 export const rendering = observer("render", pages.stale, (tx, { row: url }) => renderPage(tx, url), {
   isolation: "serializable",

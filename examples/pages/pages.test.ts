@@ -18,7 +18,10 @@ const different = async (db: Database) => {
 
 const renders = (db: Database) => db.metrics.observers[rendering.name]?.runs.committed ?? 0;
 
-/** How many pages were rendered for an edit. Fails unless all is as rendered from scratch then. */
+/**
+ * Returns how many pages were rendered for an edit. Fails unless the result then equals a rendering
+ * from scratch.
+ */
 async function rendersFor(db: Database, edit: (tx: Transaction) => void): Promise<number> {
   const before = renders(db);
   await db.transact(edit);
@@ -33,7 +36,7 @@ describe("rendering", () => {
     data: async (name: string) => values[name],
   });
 
-  test("puts in values, shared data and other templates, and tells what it used", async () => {
+  test("inserts values, shared data and other templates, and returns what it used", async () => {
     const texts = { page: "<b>{{ title }}</b>{{> part}}{{> part}}", part: "<i>{{data name}}, {{title}}</i>" };
     expect(
       await render({ template: "page", values: { title: `<"A" & B>` } }, resources(texts, { name: "x" })),
@@ -43,7 +46,7 @@ describe("rendering", () => {
     });
   });
 
-  test("says what is not there, and counts it as used", async () => {
+  test("marks missing resources, and counts them as used", async () => {
     const texts = { page: "{{a}}{{data b}}{{> c}}{{> page}}{{toString}}" };
     expect(await render({ template: "page", values: {} }, resources(texts))).toEqual({
       html: "[no value a][no data b][no template c][template page includes itself][no value toString]",
@@ -52,7 +55,7 @@ describe("rendering", () => {
     expect((await render({ template: "none", values: {} }, resources({}))).uses).toEqual(["template/none"]);
   });
 
-  test("comes to an end, however templates include each other", async () => {
+  test("ends, however templates include each other", async () => {
     const names = Array.from({ length: 30 }, (_, index) => `t${index}`);
     const texts = Object.fromEntries(names.map((name, index) => [name, `{{> t${index + 1}}}`.repeat(2)]));
     const { html } = await render({ template: "t0", values: {} }, resources(texts));
@@ -62,7 +65,7 @@ describe("rendering", () => {
 });
 
 describe.each(variants)("on $store, $commit", (variant) => {
-  test("each edit renders the pages that depend on it again, once, and no others", async () => {
+  test("each edit renders exactly the pages that depend on it again, once", async () => {
     await withDatabase(variant, options, async (db) => {
       await makeSite(db, 8);
       await db.drain();
@@ -86,7 +89,8 @@ describe.each(variants)("on $store, $commit", (variant) => {
       }
       await using view = await db.snapshot();
       expect(await view.row(pages, "/posts/3")).toBeUndefined();
-      // Three edits at once: a page is rendered for one, two or each of them.
+      // Three edits in one transaction. A page may be rendered once for all of them, or once for
+      // each.
       const rendered = await rendersFor(db, (tx) => {
         tx.set(data.value, "year", "2011");
         tx.set(data.value, "place", "Vancouver");
@@ -97,22 +101,22 @@ describe.each(variants)("on $store, $commit", (variant) => {
     });
   });
 
-  test("a template that changes while a page is rendered with it is not missed", async () => {
+  test("a change of a template during a rendering with it is not missed", async () => {
     expect(await differencesAfterRace(variant, "serializable")).toEqual([]);
   });
 
-  test("but would be under snapshot isolation", async () => {
+  test("but would be missed under snapshot isolation", async () => {
     expect(await differencesAfterRace(variant, "snapshot")).toEqual(["/a is old, and from scratch new."]);
   });
 
-  test("any edits, many at a time, come to what rendering from scratch comes to", async () => {
+  test("any edits, many concurrently, lead to the same pages as a rendering from scratch", async () => {
     const few = { numRuns: variant.store === "memory" ? 6 : 3 };
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(anyEdit, { maxLength: 5 }), { maxLength: 8 }), async (batches) => {
         await withDatabase(variant, options, async (db) => {
           await using worker = db.work();
           for (const edits of batches) {
-            // No waiting between them: observers run meanwhile.
+            // The edits of a batch run concurrently, and observers run meanwhile.
             await Promise.all(edits.map((edit) => db.transact(edit.apply)));
           }
           await worker.idle();
@@ -123,7 +127,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
     );
   });
 
-  test("any edit renders exactly the pages that used what was edited", async () => {
+  test("any edit renders exactly the pages that used the edited resource", async () => {
     const few = { numRuns: variant.store === "memory" ? 6 : 3 };
     await fc.assert(
       fc.asyncProperty(fc.array(anyEdit, { maxLength: 12 }), async (edits) => {
@@ -140,8 +144,8 @@ describe.each(variants)("on $store, $commit", (variant) => {
 });
 
 /**
- * A page is rendered with a new template while that changes: the commit waits until its dependents
- * were looked for.
+ * Returns the differences after a race: a template changes while a page is rendered with it. The
+ * rendering commits only after the run for the template has read the template's dependents.
  */
 async function differencesAfterRace(
   variant: Variant,
@@ -174,7 +178,7 @@ async function differencesAfterRace(
 }
 
 interface Edit {
-  /** What is edited: a page, or a resource by its name. */
+  /** The edited thing: a page, or a resource by its name. */
   readonly edited: { readonly page: string } | { readonly resource: string };
   readonly apply: (tx: Transaction) => void;
 }
@@ -224,7 +228,7 @@ async function usersOf(db: Database, edited: Edit["edited"]): Promise<number> {
   return rendered.filter(({ uses }) => uses.includes(edited.resource)).length;
 }
 
-test("the comparison finds a page that is stale, and dependents that are missing or left over", async () => {
+test("the comparison finds a stale page, and missing or superfluous dependents", async () => {
   await using db = await open("memory:", options);
   await makeSite(db, 1);
   await db.drain();

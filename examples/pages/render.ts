@@ -1,6 +1,6 @@
 import { resource, type Source } from "./tables.js";
 
-/** Where resources come from; `undefined` for one that is not there. */
+/** The source of resources. Returns `undefined` for a missing one. */
 export interface Resources {
   template(name: string): Promise<string | undefined>;
   data(name: string): Promise<string | undefined>;
@@ -9,22 +9,22 @@ export interface Resources {
 export interface Rendered {
   readonly html: string;
   /**
-   * Every resource that was asked for, also those that were not there: the page changes when they
-   * come. Sorted.
+   * Every resource that was requested, sorted. Includes missing ones, because the page changes when
+   * they are created.
    */
   readonly uses: readonly string[];
 }
 
 /**
- * Of one page: templates that include others twice, which include others twice, would never come to
- * an end.
+ * The most templates that one page may include. If each template includes the next one twice, their
+ * number doubles at each level.
  */
 const maxIncluded = 1_000;
 
 /**
- * Renders a page. `{{name}}` is a value of the page, `{{data name}}` one that pages share, and `{{>
- * name}}` another template with the same values. What is not there is said in its place, and so is
- * a template that includes itself.
+ * Renders a page. `{{name}}` is a value of the page, `{{data name}}` a shared value, and `{{>
+ * name}}` another template with the same values. A missing resource, or a template that includes
+ * itself, is replaced by a message.
  */
 export async function render({ template, values }: Source, resources: Resources): Promise<Rendered> {
   const uses = new Set<string>();
@@ -36,7 +36,7 @@ export async function render({ template, values }: Source, resources: Resources)
     const text = await resources.template(name);
     if (text === undefined) return `[no template ${escapeHtml(name)}]`;
     let html = "";
-    // Every second part stands between braces.
+    // Every second part was in braces.
     for (const [index, part] of text.split(/\{\{([^{}]*)\}\}/).entries()) {
       html += index % 2 === 0 ? part : await insert(part.trim(), [...within, name]);
     }

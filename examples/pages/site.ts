@@ -4,7 +4,8 @@ import { data, pages, templates } from "./tables.js";
 export const authors = ["ann", "ben", "eve", "joe"];
 
 /**
- * A site of so many posts by four authors, and an imprint that shares only the footer with them.
+ * Creates a site with this many posts by four authors, and an imprint that shares only the footer
+ * with them.
  */
 export async function makeSite(db: Database, posts: number): Promise<void> {
   await db.transact((tx) => {

@@ -1,10 +1,10 @@
 /**
- * What is stored. Templates, data and the pages' sources are edited; the observers derive
- * everything else.
+ * The tables. Templates, data and the pages' sources are edited. The observers derive everything
+ * else.
  */
 import { family, json, signal, table, text } from "percolatordb";
 
-/** What a page is made of: its template, and the values that are its own. */
+/** The source of a page: its template, and its own values. */
 export interface Source {
   readonly template: string;
   readonly values: Readonly<Record<string, string>>;
@@ -19,15 +19,15 @@ export const data = table("data", { value: text() });
 /** Pages by URL. */
 export const pages = table("pages", {
   source: json<Source>(),
-  /** The page as it was rendered last. */
+  /** The last rendering of the page. */
   html: text(),
-  /** The resources that were looked at for that, whether they were there or not. Sorted. */
+  /** The resources that this rendering requested, including missing ones. Sorted. */
   uses: json<readonly string[]>(),
-  /** The page, or something that it is made of, has changed. */
+  /** The page, or a resource that it uses, has changed. */
   stale: signal(),
 });
 
-/** The pages that use a resource, by its name: `uses` of all pages, turned round. */
+/** The pages that use a resource, by its name: the inverse of `uses` of all pages. */
 export const dependents = table("dependents", { pages: family(text()) });
 
 export const tables = [templates, data, pages, dependents];

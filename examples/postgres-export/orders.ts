@@ -1,4 +1,4 @@
-/** Orders, and the export of every state that one was in. */
+/** Orders, and the export of every state of an order. */
 import { json, type Transaction, table } from "percolatordb";
 import { type Deliver, type ExportQueue, exportQueue } from "percolatordb/recipes";
 
@@ -15,7 +15,7 @@ export function orderChanges(deliver: Deliver<Order>): ExportQueue<Order> {
   return exportQueue("order_changes", { value: json<Order>(), deliver });
 }
 
-/** Changes an order, and adds the change to the queue: both are committed, or neither. */
+/** Changes an order, and adds the change to the queue. Both are committed, or neither. */
 export async function changeOrder(
   tx: Transaction,
   queue: ExportQueue<Order>,

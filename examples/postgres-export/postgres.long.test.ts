@@ -13,7 +13,7 @@ let pool: Pool;
 beforeAll(async () => {
   server = await startPostgres();
   pool = new Pool({ host: server.host, user: server.user, database: "postgres" });
-  // A connection that breaks while it is unused is replaced.
+  // The pool replaces an idle connection that breaks.
   pool.on("error", () => {});
 });
 
@@ -39,7 +39,7 @@ async function changeAll(db: Database, queue: ReturnType<typeof orderChanges>, n
 }
 
 /**
- * What PostgreSQL has is what the database has: every change once, and the newest state of each
+ * Expects that PostgreSQL and the database agree: every change once, and the newest state of each
  * order.
  */
 async function expectSame(db: Database, numbers: readonly string[]): Promise<void> {
@@ -57,7 +57,7 @@ async function expectSame(db: Database, numbers: readonly string[]): Promise<voi
 
 const many = Array.from({ length: 20 }, (_, n) => `order ${10 + n}`);
 
-test("every change arrives once and in order, many in one statement, though runs' commits are lost", async () => {
+test("every change arrives once and in order, many in one statement, even if commits of runs are lost", async () => {
   const sizes: number[] = [];
   const deliver = deliverToPostgres(pool);
   const queue = orderChanges((entries, options) => {
@@ -78,10 +78,10 @@ test("every change arrives once and in order, many in one statement, though runs
   await db.drain();
   await expectSame(db, many);
   expect(Math.max(...sizes)).toBeGreaterThan(1);
-  expect(sizes.reduce((a, b) => a + b)).toBeGreaterThan(60); // some came again
+  expect(sizes.reduce((a, b) => a + b)).toBeGreaterThan(60); // Some were repeated.
 });
 
-test("an earlier change that comes again, after later ones, changes nothing", async () => {
+test("an earlier change that is repeated after later ones changes nothing", async () => {
   const deliver = deliverToPostgres(pool);
   const { signal } = new AbortController();
   const entry = (sequence: number) => ({ key: "a", sequence, value: { state: states[sequence - 1] } });
@@ -93,7 +93,7 @@ test("an earlier change that comes again, after later ones, changes nothing", as
   expect((await pool.query("select * from order_changes")).rowCount).toBe(3);
 });
 
-test("nothing is lost or doubled when the server crashes while changes are delivered", async () => {
+test("nothing is lost or doubled when the server crashes during deliveries", async () => {
   const queue = orderChanges(deliverToPostgres(pool));
   const observers = [queue.observer];
   await using db = await open("memory:", { tables: [orders, ...queue.tables], observers });
@@ -107,7 +107,7 @@ test("nothing is lost or doubled when the server crashes while changes are deliv
   await expectSame(db, many);
 });
 
-test("what the server refuses for good is parked for its key alone, and delivered when it takes it", async () => {
+test("entries that the server always refuses are parked for their key alone, and delivered when it accepts them", async () => {
   await pool.query("alter table orders add constraint no_ann check (number <> 'ann')");
   const queue = orderChanges(deliverToPostgres(pool));
   await using db = await open("memory:", { tables: [orders, ...queue.tables], observers: [queue.observer] });
@@ -125,7 +125,7 @@ test("what the server refuses for good is parked for its key alone, and delivere
 /** Two entries of one order in a call, the newer one first. */
 const backwards = [2, 1].map((sequence) => ({ key: "order 1", sequence, value: { state: `${sequence}` } }));
 
-test("of several entries of an order in one call the newest is its state, wherever it stands", async () => {
+test("of several entries of an order in one call the newest is its state, wherever it is in the list", async () => {
   const find = () => pool.query<{ sequence: string; state: unknown }>("select sequence, state from orders");
   const expected = [{ sequence: "2", state: { state: "2" } }];
   await deliverToPostgres(pool)(backwards, { signal: new AbortController().signal });

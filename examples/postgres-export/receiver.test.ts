@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { newest } from "./receiver.js";
 
-test("the newest entry of a key is that of the highest sequence, wherever it stands", () => {
+test("the newest entry of a key is that of the highest sequence, wherever it is in the list", () => {
   const entries = [
     ["a", 2],
     ["b", 1],

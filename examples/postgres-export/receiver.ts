@@ -16,37 +16,37 @@ const tables = `
     state jsonb not null
   )`;
 
-/** Every change, once. One that comes again has a sequence that is there. */
+/** Inserts every change once. A repeated change has a sequence that already exists. */
 const insertChanges = `
   insert into order_changes (number, sequence, change)
   select * from unnest($1::text[], $2::bigint[], $3::jsonb[])
   on conflict (number, sequence) do nothing`;
 
-/** The newest state. An earlier one that comes again does not replace a later one. */
+/** Updates the newest state. A repeated earlier change does not replace a later one. */
 const updateOrders = `
   insert into orders (number, sequence, state)
   select * from unnest($1::text[], $2::bigint[], $3::jsonb[])
   on conflict (number) do update set sequence = excluded.sequence, state = excluded.state
   where excluded.sequence > orders.sequence`;
 
-/** Makes the receiver's tables if they are not there. */
+/** Creates the receiver's tables if they do not exist. */
 export async function createTables(pool: Pool): Promise<void> {
   await pool.query(tables);
 }
 
 /**
- * Delivers to PostgreSQL, all entries in one transaction of two statements. When it has committed,
- * they are safe there; when it has and the answer was lost, they come again and change nothing.
+ * Delivers all entries to PostgreSQL in one transaction of two statements. If the transaction has
+ * committed but its answer was lost, the queue delivers the entries again, and they change nothing.
  */
 export function deliverToPostgres(pool: Pool): Deliver<unknown> {
   return async (entries, { signal }) => {
     const client = await pool.connect();
-    // A transaction may be open in a connection that failed, or was given up: it is closed, and
-    // with it the transaction.
+    // If the connection failed or the delivery was aborted, a transaction may still be open.
+    // Closing the connection ends it.
     const release = once((error?: Error) => client.release(error));
     const giveUp = () => release(new Error("The delivery was given up."));
     signal.addEventListener("abort", giveUp, { once: true });
-    // Said of a connection that breaks, beside the rejection of what was asked of it.
+    // If the connection breaks, the client emits this error and also rejects its queries.
     client.on("error", release);
     try {
       signal.throwIfAborted();
@@ -83,8 +83,8 @@ function columns(entries: Iterable<ExportEntry<unknown>>): [string[], number[], 
 }
 
 /**
- * The entry of each key with the highest sequence, wherever it stands: one statement cannot change
- * a row twice.
+ * Returns the entry of each key with the highest sequence, because one statement cannot change a
+ * row twice.
  */
 export function newest(entries: readonly ExportEntry<unknown>[]): Iterable<ExportEntry<unknown>> {
   const found = new Map<string, ExportEntry<unknown>>();

@@ -1,6 +1,6 @@
 /**
- * What `percolator worker LOCATION examples/webindex/app.ts` takes, for processes that share the
- * work of one index.
+ * The application module for `percolator worker LOCATION examples/webindex/app.ts`, so that several
+ * processes can share the work of one index.
  */
 import { observers } from "./observers/index.js";
 import { tables } from "./tables.js";

@@ -5,7 +5,7 @@ import type { Counts } from "./terms.js";
 import { seeded } from "./testing/site.js";
 
 describe("a block", () => {
-  it("comes back as it was, in the order of the ids, whatever the counts", () => {
+  it("decodes to the encoded block, ordered by id, for any counts", () => {
     const random = seeded(1);
     const block: Block = new Map();
     for (let index = 0; index < 500; index++) {
@@ -17,14 +17,14 @@ describe("a block", () => {
     expect([...decoded.keys()]).toEqual([...block.keys()].sort());
   });
 
-  it("has the same bytes however it came to be", () => {
+  it("has the same bytes whatever the order of insertion", () => {
     const ids = ["a", "b", "c"].map((url) => pageId(url).text);
     const forward: Block = new Map(ids.map((id) => [id, [1, 0, 128] as Counts]));
     const backward: Block = new Map([...ids].reverse().map((id) => [id, [1, 0, 128] as Counts]));
     expect(encodeBlock(forward)).toEqual(encodeBlock(backward));
   });
 
-  it("is nothing when it is empty", () => {
+  it("is not stored if it is empty", () => {
     expect(encodeBlock(new Map())).toBeUndefined();
     expect(decodeBlock(undefined).size).toBe(0);
   });

@@ -1,16 +1,17 @@
 /**
- * A block: for pages of one shard, three counts each. What the pages that have a term, and the
- * lengths of a shard, are stored as: ordered by id, the eight bytes of the id and the counts as
- * variable-length integers.
+ * A block is a list of pages of one shard, in the order of their ids, with three counts for each
+ * page: of its text, its title and its anchors. The block of a term lists the pages that have the
+ * term, and counts the term. The block of a shard lists all its pages, and counts all their terms.
+ * Each entry is the id's eight bytes and the counts as variable-length integers.
  */
 import type { Counts } from "./terms.js";
 
 const idBytes = 8;
 
-/** A block as it is worked with. By id. */
+/** A decoded block: counts by page id. */
 export type Block = Map<string, Counts>;
 
-/** The bytes of a block; `undefined` for one without pages, which is not stored. */
+/** Encodes a block. Returns `undefined` for an empty block, which is not stored. */
 export function encodeBlock(block: Block): Uint8Array | undefined {
   if (block.size === 0) return undefined;
   const ids = [...block.keys()].sort();
@@ -23,14 +24,14 @@ export function encodeBlock(block: Block): Uint8Array | undefined {
   return bytes.subarray(0, at);
 }
 
-/** What {@link encodeBlock} made bytes of; an empty block if there are none. */
+/** Decodes what {@link encodeBlock} returned. If nothing is stored, returns an empty block. */
 export function decodeBlock(stored: Uint8Array | undefined): Block {
   const block: Block = new Map();
   if (stored !== undefined) readBlock(stored, (id, ...counts) => block.set(id, counts));
   return block;
 }
 
-/** Goes through a block in the order of the ids, without building anything. */
+/** Visits the entries of a block in id order, without building a map. */
 export function readBlock(
   stored: Uint8Array,
   visit: (id: string, text: number, title: number, anchors: number) => void,
@@ -44,13 +45,13 @@ export function readBlock(
   }
 }
 
-/** A place in bytes that are being read. */
+/** A read position in a byte buffer. */
 export interface Cursor {
   readonly bytes: Buffer;
   at: number;
 }
 
-/** Reads an integer of variable length: seven bits a byte, the lowest first. */
+/** Reads a variable-length integer: seven bits in each byte, the lowest first. */
 export function readCount(cursor: Cursor): number {
   const { bytes } = cursor;
   let byte = bytes[cursor.at++]!;
@@ -63,7 +64,9 @@ export function readCount(cursor: Cursor): number {
   return count;
 }
 
-/** Writes what {@link readCount} reads, at most five bytes; answers where it ends. */
+/**
+ * Writes an integer for {@link readCount}, in at most five bytes. Returns the position after it.
+ */
 export function writeCount(bytes: Buffer, start: number, count: number): number {
   let at = start;
   let rest = count;

@@ -6,7 +6,7 @@ import { memberKey, memberUrl } from "./tables.js";
 import { inKeyOrder } from "./twin/order.js";
 
 describe("contents", () => {
-  it("come back as they were", () => {
+  it("unpack to the packed contents", () => {
     const body = Buffer.from([0, 1, 255, 128]);
     const { contentType, body: found } = unpackContents(
       packContents({ contentType: "text/html; charset=utf-8", body }),
@@ -17,7 +17,7 @@ describe("contents", () => {
   });
 });
 
-describe("what a page says", () => {
+describe("a page's description", () => {
   const html =
     '<title>T</title><p>one two</p><a href="/x">here</a> <a href="/x#y">there</a> <a href="/x">here</a>';
   const contents = (contentType: string) => packContents({ contentType, body: Buffer.from(html) });
@@ -29,14 +29,14 @@ describe("what a page says", () => {
     expect(page.words).toContain("one 1");
   });
 
-  it("hashes the body alone", () => {
+  it("hashes only the body", () => {
     const one = describePage(contents("text/html"), "https://example.org/1");
     expect(describePage(contents("text/html; charset=utf-8"), "https://example.org/2").hash).toBe(one.hash);
     const other = packContents({ contentType: "text/html", body: Buffer.from(`${html} `) });
     expect(describePage(other, "https://example.org/1").hash).not.toBe(one.hash);
   });
 
-  it("bounds the anchor text of one link, without half a character at the end", () => {
+  it("limits the anchor text of one link, without half a character at the end", () => {
     const long = Array.from({ length: 300 }, (_, index) => ({ url: "u", text: `\u{1f600}${index}` }));
     const [[, anchor] = ["", ""]] = mergeLinks(long);
     expect(anchor.length).toBeLessThanOrEqual(500);
@@ -45,7 +45,7 @@ describe("what a page says", () => {
 });
 
 describe("an anchor sample", () => {
-  it("counts equal texts, leaves out empty ones, and ends at its limit", () => {
+  it("counts equal texts, skips empty ones, and ends at its limit", () => {
     const sample = new AnchorSample();
     for (const text of ["a", "", "b", "a"]) sample.add(text);
     expect(sample.anchors).toEqual([

@@ -1,6 +1,6 @@
 /**
- * What is derived from a page alone, and from the links to it: plain functions, for the observers
- * and the batch twin.
+ * Plain functions that derive data from one page, or from the links to it. Both the observers and
+ * the batch twin call them.
  */
 import { type Contents, unpackContents } from "./contents.js";
 import { contentHash } from "./identity.js";
@@ -9,24 +9,30 @@ import { wordsOf } from "./terms.js";
 import { cut } from "./text/charset.js";
 import { extract, hasMoreTerms, limits } from "./text/index.js";
 
-/** What a page says. */
+/** What the index takes from a page. */
 export interface Description {
   readonly hash: string;
   readonly title: string;
   readonly words: string;
   readonly links: Links;
-  /** What of it is left out, as it is more than is indexed of a page; `undefined` if nothing is. */
+  /**
+   * The parts that are cut off because the page has more than the index takes. `undefined` if the
+   * page is complete.
+   */
   readonly truncated: string | undefined;
 }
 
-/** What of a page may be more than is indexed. */
+/** The parts of a page that have a limit. */
 export const truncations = ["links", "text", "terms"] as const;
 export type Truncation = (typeof truncations)[number];
 
-/** The links that are looked at to know a page's anchors, and the duplicates whose links are. */
+/**
+ * A page's anchors come from links to the members of its cluster. At most this many links are read,
+ * to at most this many members.
+ */
 export const anchorLimits = { links: 200, members: 20 } as const;
 
-/** Reads a page as it is stored. */
+/** Describes a page from its stored bytes. */
 export function describePage(packed: Uint8Array, url: string): Description {
   const { contentType, body }: Contents = unpackContents(packed);
   const { title, text, links, truncatedLinks, truncatedText } = extract(body, contentType, url);
@@ -37,7 +43,7 @@ export function describePage(packed: Uint8Array, url: string): Description {
   return { hash: contentHash(body), title, words, links: mergeLinks(links), truncated };
 }
 
-/** One link for each page that is linked to, with all its different anchor texts. */
+/** Merges all links to the same page into one, with all their different anchor texts. */
 export function mergeLinks(all: Iterable<{ readonly url: string; readonly text: string }>): Links {
   const merged = new Map<string, Set<string>>();
   for (const { url, text } of all) {
@@ -51,9 +57,7 @@ export function mergeLinks(all: Iterable<{ readonly url: string; readonly text: 
   return [...merged].map(([url, texts]) => [url, cut([...texts].join(" "), limits.anchor)]);
 }
 
-/**
- * Gathers the anchors of a canonical page: links one by one, in order, as many as are looked at.
- */
+/** Collects the anchors of a canonical page, one link after another, up to the limit. */
 export class AnchorSample {
   readonly #times = new Map<string, number>();
   #left: number = anchorLimits.links;

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * How many groups the pages are divided into, and the terms. Right for some thousand to some
- * hundred thousand pages.
+ * The number of shards, which group pages, and of buckets, which group terms. They suit some
+ * thousand to some hundred thousand pages.
  */
 const shardCount = 128;
 const bucketCount = 512;
@@ -11,13 +11,13 @@ const idBytes = 8;
 
 /** A short name for a page: 64 bits of a hash of its URL. */
 export interface PageId {
-  /** As a qualifier: 11 characters. */
+  /** As a column qualifier: 11 characters. */
   readonly text: string;
   /** The row of `shards` that the page belongs to, and the qualifier of its terms in `postings`. */
   readonly shard: string;
 }
 
-/** The id of the page at `url`. */
+/** Returns the id of the page at `url`. */
 export function pageId(url: string): PageId {
   const hash = createHash("sha256").update(url).digest();
   return { text: hash.toString("base64url", 0, idBytes), shard: hex(hash[0]! % shardCount, 2) };
@@ -28,9 +28,9 @@ export function shardNames(): string[] {
   return Array.from({ length: shardCount }, (_, index) => hex(index, 2));
 }
 
-/** The row of `postings` that a term is in. */
+/** Returns the row of `postings` that contains a term. */
 export function bucketOf(term: string): string {
-  // FNV-1a: there are many more terms than pages, so that the hash has to be quick.
+  // FNV-1a. There are many more terms than pages, so the hash must be fast.
   let hash = 0x811c9dc5;
   for (let index = 0; index < term.length; index++)
     hash = Math.imul(hash ^ term.charCodeAt(index), 0x01000193);
@@ -41,7 +41,7 @@ function hex(number: number, digits: number): string {
   return number.toString(16).padStart(digits, "0");
 }
 
-/** What tells bodies apart: 128 bits of a hash. */
+/** Identifies a body: 128 bits of its hash. */
 export function contentHash(body: Uint8Array): string {
   return createHash("sha256").update(body).digest().toString("base64url", 0, 16);
 }

@@ -1,8 +1,8 @@
 import type { Logger } from "percolatordb";
 
 /**
- * On stderr, what an operator has to know: what failed, and what was given up on. Nothing of what
- * is ordinary.
+ * Logs to stderr what an operator must know: failures, and cells that were parked. Logs no ordinary
+ * events.
  */
 export const stderrLogger: Logger = { info: () => undefined, warn: tell, error: tell };
 

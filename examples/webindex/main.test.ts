@@ -14,7 +14,7 @@ interface Ended {
   readonly err: string;
 }
 
-/** The command under way: what it says, and how it ended. */
+/** A running command: its output, and how it ended. */
 class Command {
   readonly ended: Promise<Ended>;
   readonly #child;
@@ -41,7 +41,7 @@ class Command {
     this.#child.kill("SIGINT");
   }
 
-  /** Resolves with the first match in what is printed. */
+  /** Resolves with the first match in the output. */
   async printed(pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const found = pattern.exec(this.#out);
@@ -65,7 +65,7 @@ const second = [
 ];
 
 describe("the command", () => {
-  it("loads crawl after crawl, compares with the twin, and exits with 0", async () => {
+  it("loads several crawls, compares with the twin, and exits with 0", async () => {
     await using scratch = await Scratch.make();
     const one = await scratch.write("one.warc.gz", gzipEach(first));
     const two = await scratch.write("two.warc.gz", gzipEach(second));
@@ -82,7 +82,7 @@ describe("the command", () => {
     expect(again.out).toContain("0 commits of 0 cells");
   });
 
-  it("loads what can be read of a damaged archive, says where the damage is, and exits with 1", async () => {
+  it("loads the readable parts of a damaged archive, reports the place of the damage, and exits with 1", async () => {
     await using scratch = await Scratch.make();
     const whole = gzipEach(first);
     const cut = await scratch.write("cut.warc.gz", whole.subarray(0, whole.length - 20));
@@ -92,7 +92,7 @@ describe("the command", () => {
     expect(ended.err).toContain("cut.warc.gz, byte ");
   });
 
-  it("exits with 1 if a crawl was skipped: the page is stale, and the comparison with the source finds it, too", async () => {
+  it("exits with 1 if a crawl was skipped: the page is stale, and the comparison with the source finds it too", async () => {
     await using scratch = await Scratch.make();
     const one = await scratch.write("one.warc.gz", gzipEach(first));
     const fields = { "WARC-Payload-Digest": sha1("<title>A</title>marmot") };
@@ -145,13 +145,13 @@ describe("the command", () => {
     expect(ended.err).not.toContain("    at ");
   });
 
-  it("says how it is used", async () => {
+  it("prints its usage", async () => {
     const ended = await run(["--help"]);
     expect(ended.code).toBe(0);
     expect(ended.out).toContain("Exit codes");
   });
 
-  it("indexes the packages of the project if nothing is named, serves search, and ends when it is told to", async () => {
+  it("without arguments indexes the packages of the project, serves search, and ends on a signal", async () => {
     await using scratch = await Scratch.make();
     await scratch.write(
       "node_modules/walrus/README.md",
@@ -167,7 +167,7 @@ describe("the command", () => {
     expect(await command.ended).toMatchObject({ code: 0, err: "" });
   });
 
-  it("can be interrupted while it loads, and goes on later", async () => {
+  it("can be interrupted during a load, and continues later", async () => {
     await using scratch = await Scratch.make();
     for (let index = 0; index < 600; index++) {
       await scratch.write(

@@ -1,4 +1,4 @@
-/** The command: loads sources, keeps the index, and serves search. See `options.ts`. */
+/** The command: loads sources, maintains the index, and serves search. See `options.ts`. */
 import { readFile } from "node:fs/promises";
 import { CommanderError } from "commander";
 import { InvalidArgumentError, PercolatorError } from "percolatordb";
@@ -19,15 +19,15 @@ import { isEqual, verifyIndex } from "./twin/verify.js";
 import { WebIndex } from "./webindex.js";
 
 /**
- * If search is served meanwhile, so many pages are loaded before they are indexed: fewer would cost
- * more.
+ * If search is served during a load, the load waits after this many pages until all of them can be
+ * found. With a smaller number each page would cost more work.
  */
 const visibleEvery = 2_000;
 
 const exitCodes = { done: 0, data: 1, usage: 2 } as const;
 type ExitCode = number;
 
-/** Ends the work when the process is told to; told a second time, it ends at once. */
+/** Stops the work on the first signal. A second signal ends the process at once. */
 class Interruption {
   readonly #controller = new AbortController();
   exitCode: ExitCode = exitCodes.done;
@@ -53,7 +53,7 @@ class Interruption {
     return this.signal.aborted;
   }
 
-  /** Resolves when it happens. */
+  /** Resolves on the first signal. */
   wait(): Promise<void> {
     if (this.happened) return Promise.resolve();
     return new Promise((resolve) => this.signal.addEventListener("abort", () => resolve(), { once: true }));
@@ -79,7 +79,7 @@ async function main(args: readonly string[]): Promise<ExitCode> {
   }
   const server = await session.serve();
   console.log(`Search at ${server.url}\nDashboard at ${server.dashboardUrl}`);
-  // What went wrong with loading is no reason to end the search.
+  // A failed load does not end the search.
   const loading = session.loadAll(sources).catch(explain);
   await interruption.wait();
   await server.stop();
@@ -100,8 +100,8 @@ class Session {
   }
 
   /**
-   * Loads, indexes and reports on one source after the other; without any, finishes what is due.
-   * Answers the exit code; 0 if it was interrupted.
+   * Loads, indexes and reports on one source after another. Without sources, finishes the due work.
+   * Returns the exit code. The exit code is 0 if a signal interrupted the load.
    */
   async loadAll(sources: readonly Source[]): Promise<ExitCode> {
     let code: ExitCode = exitCodes.done;
@@ -146,7 +146,7 @@ class Session {
     return (await this.#verify(source)) && report.problemCount === 0;
   }
 
-  /** Waits for the observers, and says meanwhile how much they still have to do. */
+  /** Waits for the observers. Meanwhile shows how many changes they must still handle. */
   async #settle(): Promise<void> {
     let highest = 0;
     await this.#index.settle({
@@ -159,7 +159,7 @@ class Session {
     });
   }
 
-  /** Compares the index with its twin, and with the source that was loaded last, if one was. */
+  /** Compares the index with its twin, and with the last loaded source if there is one. */
   async #verify(source: Source | undefined): Promise<boolean> {
     if (!this.#options.verify) return true;
     this.#progress.set({
@@ -193,7 +193,7 @@ class Session {
   }
 }
 
-/** The exit code of what went wrong, which is said. */
+/** Prints an error and returns its exit code. */
 function explain(error: unknown): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
   if (error instanceof SourceError || error instanceof InvalidArgumentError) {

@@ -1,14 +1,14 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 
-/** What the command line asks for. */
+/** The command line's options. */
 export interface Options {
-  /** Paths; none for the packages of the project. */
+  /** The paths to load. Empty for the packages of the project. */
   readonly sources: readonly string[];
   readonly data: string;
   readonly base: string | undefined;
   readonly once: boolean;
   readonly verify: boolean;
-  /** Loads nothing. */
+  /** Serves search without loading anything. */
   readonly serve: boolean;
   readonly host: string;
   readonly port: number;
@@ -17,7 +17,9 @@ export interface Options {
   readonly dashboardWritable: boolean;
 }
 
-/** Reads the command line; throws commander's error for what cannot be meant, after saying so. */
+/**
+ * Parses the command line. For invalid arguments it prints the reason and throws commander's error.
+ */
 export function readOptions(args: readonly string[]): Options {
   const command = new Command("webindex")
     .description(

@@ -46,7 +46,7 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
     expect(await anchorsOf(a)).toEqual(["walrus"]);
   });
 
-  it("follows a change of text, title and links", async () => {
+  it("follows changes of text, title and links", async () => {
     await crawl(index, { [home]: page("Home", "one", { [a]: "first" }), [a]: page("A", "two") });
     const report = await crawl(index, { [home]: page("House", "three", { [a]: "second" }) });
     expect(report).toMatchObject({ pages: 1, added: 0, changed: 1, unchanged: 0 });
@@ -57,7 +57,7 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
     expect(await anchorsOf(a)).toEqual(["second"]);
   });
 
-  it("forgets a page that is gone, with everything that came of it", async () => {
+  it("removes everything that was derived from a page that is gone", async () => {
     await crawl(index, { [home]: page("Home", "one", { [a]: "walrus" }), [a]: page("A", "two") });
     const report = await crawl(index, { [home]: undefined, [c]: undefined });
     expect(report).toMatchObject({ pages: 0, deleted: 1, problemCount: 0 });
@@ -69,14 +69,14 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
     expect((await index.count()).live).toBe(1);
   });
 
-  it("finds a page again that was gone", async () => {
+  it("finds a page again that was gone for a while", async () => {
     await crawl(index, { [a]: page("A", "walrus") });
     await crawl(index, { [a]: undefined });
     await crawl(index, { [a]: page("A", "walrus") });
     expect(await find("walrus")).toEqual([a]);
   });
 
-  it("makes one result of pages with equal contents: the one of the highest rank", async () => {
+  it("shows pages with equal contents as one result: the one of the highest rank", async () => {
     const twin = page("Twin", "walrus");
     await crawl(index, { [b]: twin, [a]: twin });
     expect(await canonicalOf(twin)).toBe(a);
@@ -89,7 +89,7 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
     expect(await find("walrus")).toEqual([a]);
   });
 
-  it("brings the anchors of links to a duplicate to the canonical page, and moves them with it", async () => {
+  it("attributes the anchors of links to a duplicate to the canonical page, and moves them when it changes", async () => {
     const twin = page("Twin", "walrus");
     await crawl(index, {
       [a]: twin,
@@ -108,7 +108,7 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
     expect(await find("walrus")).toEqual([a]);
   });
 
-  it("lets a page leave its cluster and come back", async () => {
+  it("lets a page leave its cluster and return", async () => {
     const twin = page("Twin", "walrus");
     await crawl(index, { [a]: twin, [b]: twin });
     await crawl(index, { [a]: page("A", "otter") });
@@ -122,7 +122,7 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
     expect(await canonicalOf(twin)).toBeUndefined();
   });
 
-  it("commits nothing and runs nothing for what is loaded a second time", async () => {
+  it("commits nothing and runs nothing if the same source is loaded again", async () => {
     const pages = { [home]: page("Home", "one", { [a]: "walrus" }), [a]: page("A", "two") };
     await crawl(index, pages);
     let commits = 0;
@@ -136,7 +136,7 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
     expect(revisit).toMatchObject({ pages: 2, added: 0, changed: 0, unchanged: 2, problemCount: 0 });
   });
 
-  it("works on nothing but the cluster and its page if only the markup of a page changed", async () => {
+  it("updates only the cluster and its page if only the markup of a page changed", async () => {
     await crawl(index, { [home]: page("Home", "one", { [a]: "walrus" }), [a]: page("A", "two") });
     const ran = new Set<string>();
     const stop = index.db.on(
@@ -148,7 +148,7 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
     expect([...ran].sort()).toEqual(["cluster", "extract"]);
   });
 
-  it("reports a revisit of a page that was never loaded, and goes on", async () => {
+  it("reports a revisit of a page that was never loaded, and continues", async () => {
     const report = await crawl(index, { [a]: unchanged, [b]: page("B", "walrus") });
     expect(report).toMatchObject({ pages: 2, added: 1, problemCount: 1 });
     expect(report.problems).toMatchObject([{ kind: "unseen", count: 1 }]);
@@ -156,7 +156,7 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
     expect(await find("walrus")).toEqual([b]);
   });
 
-  it("reports a URL that is too long for a key, and goes on", async () => {
+  it("reports a URL that is too long for a key, and continues", async () => {
     const long = `https://example.org/${"x".repeat(2_000)}`;
     const report = await crawl(index, {
       [long]: page("Long", "x"),
@@ -166,7 +166,7 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
     expect(await find("walrus")).toEqual([b]);
   });
 
-  it("deletes what a complete source no longer lists, and nothing outside of it", async () => {
+  it("deletes pages that a complete source no longer lists, and no others", async () => {
     const other = "https://example.com/other";
     await crawl(index, { [a]: page("A", "one"), [b]: page("B", "two") }, "https://example.org/");
     await crawl(index, { [other]: page("Other", "three") });
@@ -177,7 +177,7 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
     expect(await find("three")).toEqual([other]);
   });
 
-  it("takes the last of two versions of a page in one crawl", async () => {
+  it("keeps the last of two versions of a page in one crawl", async () => {
     const source = {
       kind: "archive" as const,
       path: "twice",
@@ -206,7 +206,7 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
     expect(await find("second")).toEqual([a]);
   });
 
-  it("says which pages are not indexed whole, and no longer once they are", async () => {
+  it("lists the pages that are not indexed completely, until they are", async () => {
     const many = (count: number, of: (index: number) => string) =>
       Array.from({ length: count }, (_, at) => of(at)).join(" ");
     await crawl(index, {
@@ -224,7 +224,7 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
     expect((await index.truncated()).map(({ kind }) => kind)).toEqual(["terms"]);
   });
 
-  it("keeps work on a page bounded that very many link to", async () => {
+  it("limits the work on a page to which very many others link", async () => {
     const many = Object.fromEntries(
       Array.from({ length: 400 }, (_, i) => [
         `https://example.org/p/${i}`,

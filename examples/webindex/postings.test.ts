@@ -9,19 +9,19 @@ const cell = new Map([
 ]);
 
 describe("a cell of the postings", () => {
-  it("comes back as it was, ordered by term", () => {
+  it("decodes to the encoded cell, ordered by term", () => {
     const decoded = decodePostings(encodePostings(cell));
     expect([...decoded.keys()]).toEqual(["a", "walrus", "été"]);
     for (const [term, block] of cell) expect([...decoded.get(term)!]).toEqual([...block]);
   });
 
-  it("has the same bytes however it came to be, and none when it is empty", () => {
+  it("has the same bytes whatever the order of insertion, and is not stored if it is empty", () => {
     expect(encodePostings(new Map([...cell].reverse()))).toEqual(encodePostings(cell));
     expect(encodePostings(new Map())).toBeUndefined();
     expect(decodePostings(undefined).size).toBe(0);
   });
 
-  it("is searched for one term without reading the others", () => {
+  it("is searched for one term without decoding the others", () => {
     const stored = encodePostings(cell)!;
     expect([...findTerm(stored, "walrus")!]).toEqual([1, 2, 3]);
     expect(findTerm(stored, "été")).toHaveLength(300);
@@ -29,7 +29,7 @@ describe("a cell of the postings", () => {
     expect(findTerm(stored, "zebra")).toBeUndefined();
   });
 
-  it("is one of some hundred rows, which terms are spread over evenly", () => {
+  it("is one of some hundred rows, over which terms are spread evenly", () => {
     const counts = new Map<string, number>();
     for (let index = 0; index < 51_200; index++) {
       const bucket = bucketOf(`term${index}`);

@@ -1,15 +1,16 @@
 /**
- * A cell of the postings: of one bucket of terms, the pages of one shard. Term after term, ordered:
- * the length of the term, the term, the length of its block, its block.
+ * A cell of the postings: the pages of one shard, for one bucket of terms. It contains the terms in
+ * order. For each term it has the length of the term, the term, the length of its block, and its
+ * block.
  */
 import { type Cursor, readCount, writeCount } from "./block.js";
 
-/** A cell as it is worked with: blocks by term. */
+/** A decoded cell: blocks by term. */
 export type PostingCell = Map<string, Uint8Array>;
 
 const longestCount = 5;
 
-/** The bytes of a cell; `undefined` for one without terms, which is not stored. */
+/** Encodes a cell. Returns `undefined` for an empty cell, which is not stored. */
 export function encodePostings(cell: PostingCell): Uint8Array | undefined {
   if (cell.size === 0) return undefined;
   const terms = [...cell.keys()].sort();
@@ -29,7 +30,8 @@ export function encodePostings(cell: PostingCell): Uint8Array | undefined {
 }
 
 /**
- * What {@link encodePostings} made bytes of; an empty cell if there are none. The blocks are views.
+ * Decodes what {@link encodePostings} returned. If nothing is stored, returns an empty cell. The
+ * blocks are views of the given bytes.
  */
 export function decodePostings(stored: Uint8Array | undefined): PostingCell {
   const cell: PostingCell = new Map();
@@ -47,7 +49,7 @@ export function decodePostings(stored: Uint8Array | undefined): PostingCell {
   return cell;
 }
 
-/** The block of one term in a cell. */
+/** Returns the block of one term in a cell. */
 export function findTerm(stored: Uint8Array, term: string): Uint8Array | undefined {
   const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
   const wanted = Buffer.from(term);

@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => db.close());
 
-/** How many times as long rounds last one after the other, given what waits at each. */
+/** The factors by which successive rounds last longer, given the backlog at the start of each. */
 function lasting(waiting: readonly number[]): number[] {
   let pressure = noPressure;
   return waiting.map((each) => {
@@ -21,7 +21,7 @@ function lasting(waiting: readonly number[]): number[] {
   });
 }
 
-/** One more page of each shard waits to be merged. */
+/** Adds one page to each shard, to be merged. */
 async function addPages(round: number): Promise<void> {
   await db.transact((tx) => {
     for (let shard = 0; shard < 128; shard++) {
@@ -31,13 +31,13 @@ async function addPages(round: number): Promise<void> {
   });
 }
 
-it("lasts ever longer while ever more waits, and then less", () => {
+it("a round lasts longer while the backlog grows, and then shorter", () => {
   expect(lasting([100, 200, 300, 400, 500, 400, 400, 0])).toEqual([1, 2, 4, 8, 8, 4, 2, 1]);
   expect(lasting([maxCounted, maxCounted, maxCounted])).toEqual([2, 4, 8]);
   expect(lasting([0, 100, 0, 100])).toEqual([1, 1, 1, 1]);
 });
 
-it("merges longer while ever more pages wait, though no more shards are due", async () => {
+it("merge rounds last longer while the pages to merge increase, even if no more shards are due", async () => {
   const waiting: number[] = [];
   for (let round = 0; round < 4; round++) {
     await addPages(round);
@@ -47,7 +47,7 @@ it("merges longer while ever more pages wait, though no more shards are due", as
   expect(lasting(waiting)).toEqual([1, 2, 4, 8]);
 });
 
-it("counts what is due of the others, and shards of which no page waits", async () => {
+it("counts the due changes of other observers, and shards without a page to merge", async () => {
   await db.transact((tx) => {
     tx.notify(shards.merge, "0");
     for (const url of ["https://example.org/a", "https://example.org/b"]) tx.notify(documents.relinked, url);
@@ -56,7 +56,7 @@ it("counts what is due of the others, and shards of which no page waits", async 
   expect(await countWaiting(db, "relink")).toBe(2);
 });
 
-it("is told to count no longer", async () => {
+it("counting can be aborted", async () => {
   await addPages(0);
   await expect(countWaiting(db, "merge", AbortSignal.abort(new Error("enough")))).rejects.toThrow();
 });

@@ -1,26 +1,26 @@
-/** How long a round of background work may last: longer while ever more waits. */
+/** How long a round of background work may last: longer while the backlog grows. */
 import type { Database } from "percolatordb";
 import { merge } from "./observers/merge.js";
 import { shards } from "./tables.js";
 
-/** What waited when the last round of an observer began, and how many times as long that was. */
+/**
+ * The backlog of an observer when its last round began, and the factor by which that round was
+ * longer.
+ */
 export interface Pressure {
   readonly waiting: number;
   readonly longer: number;
 }
 
-/**
- * While the backlog grows, which is counted up to a limit, a round may last this many times as
- * long.
- */
+/** The largest factor by which a round may last longer while the backlog grows. */
 const maxLonger = 8;
 export const maxCounted = 20_000;
 
 export const noPressure: Pressure = { waiting: 0, longer: 1 };
 
 /**
- * How many times as long an observer is worked on: longer as long as ever more waits, so that there
- * is an end to it.
+ * Returns the next round's factor. It rises while the backlog grows, so that the observer catches
+ * up in the end.
  */
 export function pressureOf(waiting: number, before: Pressure): Pressure {
   const grows = (waiting > before.waiting && before.waiting > 0) || waiting === maxCounted;
@@ -29,8 +29,9 @@ export function pressureOf(waiting: number, before: Pressure): Pressure {
 }
 
 /**
- * How much waits for an observer. Of merging these are pages: what is due are shards, which are
- * soon all there are, while ever more pages wait in them.
+ * Counts the backlog of an observer, up to {@link maxCounted}. For `merge` it counts the waiting
+ * pages, because its due changes are whole shards. Soon every shard is due, and then only the
+ * number of pages shows that the backlog grows.
  */
 export async function countWaiting(db: Database, observer: string, signal?: AbortSignal): Promise<number> {
   let due = 0;

@@ -1,4 +1,4 @@
-/** Results in words, for the terminal. */
+/** Formats results as text for the terminal. */
 import type { MetricsSnapshot } from "percolatordb";
 import type { Truncation } from "./derive.js";
 import type { Kind, LoadReport } from "./load/report.js";
@@ -34,14 +34,14 @@ const truncationWords: Record<Truncation, string> = {
   terms: `pages with more than ${number(maxTerms)} different terms; further ones cannot be found`,
 };
 
-/** Pages that are not indexed whole, of all that there are. */
+/** Lists how many of all pages are not indexed completely. */
 export function printTruncated(kinds: readonly Kind<Truncation>[]): string | undefined {
   if (kinds.length === 0) return undefined;
   const lines = printKinds(kinds, (kind) => truncationWords[kind], "    ");
   return ["  not indexed whole:", ...lines].join("\n");
 }
 
-/** What problems of a kind are, and what to do. */
+/** Explains each kind of problem, and what to do about it. */
 const problemWords: Record<ProblemKind, string> = {
   damage: "damaged places",
   digest: "records that do not have their own digest; they were not loaded",
@@ -62,7 +62,7 @@ export function printProblems(report: LoadReport): string | undefined {
   return [`${count(problemCount, "problem")}:`, ...lines].join("\n");
 }
 
-/** Each kind with its count, and its examples below. */
+/** Prints kinds with their counts, and their examples below. */
 function printKinds<K extends string>(
   kinds: readonly Kind<K>[],
   words: (kind: K) => string,
@@ -76,7 +76,7 @@ function printKinds<K extends string>(
   });
 }
 
-/** What the observers did between two looks at the metrics. */
+/** Prints what the observers did between two readings of the metrics. */
 export function printWork(before: MetricsSnapshot, after: MetricsSnapshot): string {
   const runs = Object.entries(after.observers).map(([name, { runs }]) => {
     const earlier = before.observers[name]?.runs;

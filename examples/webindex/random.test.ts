@@ -8,8 +8,8 @@ import { WebIndex } from "./webindex.js";
 const words = "ant bee cat dog eel fox gnu hen ibis jay koi lynx mole newt owl pig".split(" ");
 
 /**
- * Some pages of a small site, changed at random: texts that coincide, links everywhere, pages that
- * go and come back.
+ * Random changes to some pages of a small site. Several pages have the same text, links lead
+ * everywhere, and pages are removed and added again.
  */
 function randomCrawl(
   random: (below: number) => number,
@@ -26,7 +26,7 @@ function randomCrawl(
       continue;
     }
     const links = Object.fromEntries(Array.from({ length: random(4) }, () => [url(), word()]));
-    // Few different bodies: many duplicates.
+    // Few different bodies, so that there are many duplicates.
     said[url()] =
       random(2) === 0 ? page("Same", words[random(bodies)]!) : page(word(), `${word()} ${word()}`, links);
   }
@@ -48,32 +48,36 @@ describe("random edits, compared with the batch twin after each step", () => {
     expect(await index.parked()).toEqual([]);
   });
 
-  it.each([5, 6])("seed %i, two-phase", async (seed) => {
+  it.each([5, 6])("seed %i, with two-phase commits", async (seed) => {
     const random = seeded(seed);
     await using index = await WebIndex.open("memory:", { concurrency: 16, commit: "two-phase" });
     for (let step = 0; step < 8; step++) await crawl(index, randomCrawl(random, 15, 10));
     expect(await index.parked()).toEqual([]);
   });
 
-  it.each([7, 8])("seed %i, in a folder, with crawls loaded before the last one is indexed", async (seed) => {
-    const random = seeded(seed);
-    const folder = await mkdtemp(join(tmpdir(), "webindex-"));
-    try {
-      for (let step = 0; step < 3; step++) {
-        await using index = await WebIndex.open(folder, { concurrency: 16 });
-        for (let crawls = 0; crawls < 4; crawls++) await index.load(crawlSource(randomCrawl(random, 20, 12)));
-        // Closed in the midst of the work the first time: the next one goes on.
-        if (step === 0) continue;
-        await index.settle();
-        await expectTwin(index);
-        expect(await index.db.check()).toEqual([]);
+  it.each([7, 8])(
+    "seed %i, in a folder, with crawls loaded before the previous one is indexed",
+    async (seed) => {
+      const random = seeded(seed);
+      const folder = await mkdtemp(join(tmpdir(), "webindex-"));
+      try {
+        for (let step = 0; step < 3; step++) {
+          await using index = await WebIndex.open(folder, { concurrency: 16 });
+          for (let crawls = 0; crawls < 4; crawls++)
+            await index.load(crawlSource(randomCrawl(random, 20, 12)));
+          // The first step closes the index in the middle of its work. The next step continues it.
+          if (step === 0) continue;
+          await index.settle();
+          await expectTwin(index);
+          expect(await index.db.check()).toEqual([]);
+        }
+      } finally {
+        await rm(folder, { recursive: true, force: true });
       }
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
-  });
+    },
+  );
 
-  it("seed 9, two indexes at work on one folder", async () => {
+  it("seed 9, two indexes working on one folder", async () => {
     const random = seeded(9);
     const folder = await mkdtemp(join(tmpdir(), "webindex-"));
     try {

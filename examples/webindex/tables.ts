@@ -1,60 +1,57 @@
-/** What is stored. Pages come in by `documents.contents`; the observers derive everything else. */
+/** The tables. Pages are loaded into `documents.contents`. The observers derive everything else. */
 import { bytes, family, int, json, signal, table, text } from "percolatordb";
 import type { Counts } from "./terms.js";
 
-/**
- * A page's links: the URL that each leads to, once, and its anchor text. Ordered as on the page.
- */
+/** A page's links, in the order of the page: each target URL once, with its anchor text. */
 export type Links = readonly (readonly [url: string, anchor: string])[];
 
-/** Anchor texts that lead to a page, with the number of links that have them. */
+/** Anchor texts of links to a page, with the number of links that have each text. */
 export type Anchors = readonly (readonly [text: string, times: number])[];
 
 /** Pages by URL. */
 export const documents = table("documents", {
   /**
-   * The body and its Content-Type, packed (`contents.ts`). What is loaded, with `digests` and
-   * `captures`.
+   * The body and its Content-Type, packed (`contents.ts`). Written by the load, as are `digests`
+   * and `captures`.
    */
   contents: bytes(),
   /**
-   * Digests that archives record for these contents and that the body does not have, as it was
-   * transferred encoded; apart by spaces.
+   * Digests that archives record for these contents but that the decoded body does not have,
+   * because it was transferred encoded. Separated by spaces.
    */
   digests: text(),
   /**
-   * When archives recorded these contents, or found them unchanged (`revisit.ts`); apart by spaces.
+   * When archives recorded these contents, or found them unchanged (`revisit.ts`). Separated by
+   * spaces.
    */
   captures: text(),
-  /** Hash of the body: the cluster that the page belongs to. */
+  /** Hash of the body. It identifies the page's cluster. */
   hash: text(),
   title: text(),
   /** The terms of text and title (`terms.ts`). */
   words: text(),
   links: json<Links>(),
   /**
-   * Of a page that has more than is indexed: what is left out, as in `truncations`, apart by
-   * spaces.
+   * Which parts are cut off, if the page has more than the index takes: as in `truncations`,
+   * separated by spaces.
    */
   truncated: text(),
   /** How many pages link to it, up to a limit. */
   rank: int(),
-  /** The cluster in which it stands as a member, under its rank. */
+  /** The cluster that currently lists the page as a member, under its rank. */
   cluster: text(),
-  /**
-   * On a canonical page: the anchors that lead to it or to one of its duplicates, up to a limit.
-   */
+  /** On a canonical page: the anchors of links to it or to one of its duplicates, up to a limit. */
   anchors: json<Anchors>(),
   /**
-   * What of it is in the postings, or is about to be: text, title and anchors. None for a
-   * duplicate.
+   * The terms that are in the postings, or wait to be merged: of text, title and anchors. None for
+   * a duplicate.
    */
   terms: text(),
-  /** It is another page than before: it may belong to another cluster. */
+  /** The page's contents changed, so it may belong to another cluster. */
   rescore: signal(),
   /** The links to it may have changed. */
   relinked: signal(),
-  /** Its terms are others, but not its cluster. */
+  /** Its terms changed, but its cluster did not. */
   reindex: signal(),
 });
 
@@ -62,15 +59,15 @@ export const documents = table("documents", {
 export const clusters = table("clusters", {
   /** By `memberKey`: the highest rank first, then by URL. The value is the rank. */
   members: family(int()),
-  /** The first of the members: the one that can be found. */
+  /** The first of the members. Only this one can be found. */
   canonical: text(),
-  /** Of a large cluster: members have moved, or the links to them. */
+  /** For a large cluster: members have moved, or links to them have changed. */
   elect: signal(),
 });
 
-/** Links inverted, by the URL that they lead to. */
+/** Inverted links, by target URL. */
 export const links = table("links", {
-  /** By the id of the page that links: the anchor text. */
+  /** The anchor text, by the id of the linking page. */
   sources: family(text()),
 });
 
@@ -84,36 +81,36 @@ export const postings = table("postings", {
 });
 
 /**
- * The pages that can be found, in groups by their id; a group is merged into the postings at a
- * time.
+ * The pages that can be found, grouped into shards by their ids. One merge updates the postings of
+ * one shard.
  */
 export const shards = table("shards", {
-  /** By id, pages that wait to be merged. A search lays them over the postings. */
+  /** Pages that wait to be merged, by id. A search overlays them on the postings. */
   pending: family(json<Waiting | FormerWaiting>()),
-  /** The pages' lengths: how many different terms each field has (`block.ts`). */
+  /** The pages' lengths: the number of different terms in each field (`block.ts`). */
   lengths: bytes(),
-  /** How many pages, and the sums of their lengths. */
+  /** The number of pages, and the sums of their lengths. */
   statistics: json<Statistics>(),
-  /** By id. */
+  /** URLs by page id. */
   urls: family(text()),
-  /** Something waits. */
+  /** A page waits to be merged. */
   merge: signal(),
 });
 
 /**
- * A page that waits to be merged: the terms that the postings have of it; its lengths as they are
- * now, by `documents.terms`, null where it can no longer be found; its lengths in the postings,
- * null if they do not have it.
+ * A page that waits to be merged. `terms` are the terms that the postings have for it. `now` are
+ * its current lengths, computed from `documents.terms`, or null if it can no longer be found.
+ * `merged` are its lengths in the postings, or null if the postings do not have the page.
  */
 export type Waiting = readonly [url: string, terms: string, now: Counts | null, merged: Counts | null];
 
 /**
- * As it was written before searches looked at it: it is found as the postings have it until it is
- * merged.
+ * The format from before searches read the waiting pages. A page in this format is found by its
+ * postings until it is merged.
  */
 export type FormerWaiting = readonly [url: string, terms: string];
 
-/** Of a number of pages: how many, and the sums of their fields' lengths. */
+/** How many pages a shard or the whole index has, and the sums of the lengths of their fields. */
 export interface Statistics {
   readonly pages: number;
   readonly lengths: readonly [text: number, title: number, anchors: number];
@@ -121,15 +118,15 @@ export interface Statistics {
 
 export const tables = [documents, clusters, links, postings, shards];
 
-/** Ranks beyond are not told apart. Bounds what is read to know one. */
+/** The highest rank. It limits how many links are read to compute a rank. */
 export const highestRank = 250;
 
-/** The qualifier of a member: sorts by rank, the highest first, then by URL. */
+/** Returns the qualifier of a member. It sorts by rank, the highest first, then by URL. */
 export function memberKey(rank: number, url: string): string {
   return `${String(highestRank - rank).padStart(3, "0")} ${url}`;
 }
 
-/** The URL in a {@link memberKey}. */
+/** Returns the URL in a {@link memberKey}. */
 export function memberUrl(key: string): string {
   return key.slice(key.indexOf(" ") + 1);
 }

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { countsOf, lengthsOf, parseCounts, parseTerms, withAnchors, wordsOf } from "./terms.js";
 
 describe("the stored terms of a page", () => {
-  it("count text and title apart", () => {
+  it("count text and title separately", () => {
     expect(wordsOf("Cat and Dog", "a dog, a dog, a bird")).toBe("a 3 dog 2,1 bird 1 cat 0,1 and 0,1");
     expect(wordsOf("", "")).toBe("");
   });
 
-  it("take the anchors in, as often as they lead here", () => {
+  it("include the anchors, as often as they link here", () => {
     const anchors = [
       ["The Dog", 2],
       ["dog", 1],
@@ -18,7 +18,7 @@ describe("the stored terms of a page", () => {
     expect(withAnchors("", [["x", 1]])).toBe("x 0,0,1");
   });
 
-  it("can be read again", () => {
+  it("can be parsed again", () => {
     expect([...parseTerms("dog 2,1,3 bird 1")]).toEqual([
       ["dog", "2,1,3"],
       ["bird", "1"],
@@ -31,7 +31,7 @@ describe("the stored terms of a page", () => {
     expect(lengthsOf("")).toEqual([0, 0, 0]);
   });
 
-  it("have the counts of one term found, which no part of another and no count is mistaken for", () => {
+  it("give the counts of one term, which is not confused with part of another term or with a count", () => {
     const stored = "dogma 5 12 3 dog 2,1,3 3 7 hotdog 4 été 0,1";
     for (const [term, counts] of parseTerms(stored)) {
       expect([term, countsOf(stored, term)]).toEqual([term, parseCounts(counts)]);

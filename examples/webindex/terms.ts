@@ -1,23 +1,23 @@
 /**
- * The terms of a page with their counts in each field, as the text that is stored: `term counts
- * term counts ...`. The counts are of text, title and anchors, joined by commas, without zeros at
- * the end: `12`, `0,1`, `3,0,2`.
+ * The stored text of a page's terms with their counts in each field: `term counts term counts ...`.
+ * The counts are of text, title and anchors, joined by commas, without zeros at the end: `12`,
+ * `0,1`, `3,0,2`.
  */
 import { termCounts } from "./text/index.js";
 
-/** The fields of a page that are searched, in the order of their counts. */
+/** The fields of a page that are searched, in the order in which counts are stored. */
 export const fields = ["text", "title", "anchors"] as const;
 
 const digits = /^[0-9]+$/;
 
 export type Counts = readonly [text: number, title: number, anchors: number];
 
-/** The terms of a page's own: of its text and title. */
+/** Returns a page's own terms: those of its text and title. */
 export function wordsOf(title: string, text: string): string {
   return format([termCounts(text), termCounts(title)]);
 }
 
-/** The terms of a page with those of its anchors. */
+/** Adds the terms of a page's anchors to its own terms. */
 export function withAnchors(
   words: string,
   anchors: Iterable<readonly [text: string, times: number]>,
@@ -37,7 +37,7 @@ export function withAnchors(
   return parts.join(" ");
 }
 
-/** The terms of a stored text, with their counts as text: enough to compare them. */
+/** Parses the terms of a stored text. The counts stay text, which is enough to compare them. */
 export function parseTerms(stored: string): Map<string, string> {
   const terms = new Map<string, string>();
   if (stored === "") return terms;
@@ -46,16 +46,16 @@ export function parseTerms(stored: string): Map<string, string> {
   return terms;
 }
 
-/** The counts of one term. */
+/** Parses the counts of one term. */
 export function parseCounts(stored: string): Counts {
   if (!stored.includes(",")) return [Number(stored), 0, 0];
   const [text = 0, title = 0, anchors = 0] = stored.split(",").map(Number);
   return [text, title, anchors];
 }
 
-/** The counts of one term of a stored text, which is not taken apart for it. */
+/** Finds the counts of one term in a stored text without parsing all of it. */
 export function countsOf(stored: string, term: string): Counts | undefined {
-  // Counts are digits: what is not cannot be mistaken for one.
+  // A term of digits could be confused with a count, so this case parses the whole text.
   if (digits.test(term)) {
     const counts = parseTerms(stored).get(term);
     return counts === undefined ? undefined : parseCounts(counts);
@@ -68,7 +68,7 @@ export function countsOf(stored: string, term: string): Counts | undefined {
   return parseCounts(end < 0 ? stored.slice(start) : stored.slice(start, end));
 }
 
-/** How many different terms each field has, of a stored text. */
+/** Returns the number of different terms of each field in a stored text. */
 export function lengthsOf(stored: string): Counts {
   const lengths: [number, number, number] = [0, 0, 0];
   if (stored === "") return lengths;

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { documents } from "./tables.js";
 import { WebIndex } from "./webindex.js";
 
-it("tells its logger of what goes wrong in the background", async () => {
+it("logs background failures to its logger", async () => {
   const said: string[] = [];
   let logger: Logger | undefined;
   const warned = new Promise<void>((resolve) => {

@@ -12,35 +12,34 @@ import { documents, tables } from "./tables.js";
 import { type IdleOptions, IndexWork } from "./work.js";
 
 export interface WebIndexOptions {
-  /** Observers that run at the same time. Default: 64. */
+  /** How many observers run concurrently. Default: 64. */
   readonly concurrency?: number | undefined;
-  /** As `open` takes it. */
+  /** As in the options of `open`. */
   readonly commit?: "auto" | "two-phase" | undefined;
-  /** Makes the index if there is none. Default: true. */
+  /** Creates the index if there is none. Default: true. */
   readonly create?: boolean | undefined;
-  /** Told of what goes wrong in the background. Default: it is said on stderr. */
+  /** Receives background failures. Default: they are logged to stderr. */
   readonly logger?: Logger | undefined;
 }
 
 export interface LoadOptions extends Omit<LoaderOptions, "pace"> {
   /**
-   * Waits after so many pages until all of them can be found. Default: only the first observer's
-   * backlog is bounded.
+   * Each time this many pages were loaded, the load waits until all of them can be found. Default:
+   * only the first observer's backlog is limited.
    */
   readonly settleEvery?: number | undefined;
 }
 
-/** The most pages that are loaded and not yet read by an observer. */
+/** The most loaded pages that no observer has read yet. */
 const maxUnread = 4_000;
 const maxTruncatedExamples = 3;
 const pauseMs = 20;
-/**
- * After so long without a run in this process it is looked whether another one has worked
- * meanwhile.
- */
+/** After this time without a run in this process, checks whether another process did the work. */
 const stalledMs = 1_000;
 
-/** The index: a database with its observers at work. To be closed, or held with `await using`. */
+/**
+ * The index: a database with running observers. It must be closed, or declared with `await using`.
+ */
 export class WebIndex {
   readonly db: Database;
   readonly #work: IndexWork;
@@ -52,12 +51,10 @@ export class WebIndex {
     this.#reads = new ReadCount(db);
   }
 
-  /**
-   * Opens the index at a location, makes it if there is none, and begins to work on what is due.
-   */
+  /** Opens the index at a location, creates it if necessary, and starts the due work. */
   static async open(location: string, options: WebIndexOptions = {}): Promise<WebIndex> {
-    // Beyond one machine timestamps come from a coordinator: if none leads, this process starts
-    // one.
+    // On more than one machine timestamps come from a coordinator. If there is no leader, this
+    // process starts one.
     const coordinator = location.startsWith("bigtable:") ? "auto" : undefined;
     const { concurrency = 64, commit, create, logger = stderrLogger } = options;
     const db = await open(location, { tables, observers, commit, coordinator, create, logger });
@@ -67,8 +64,9 @@ export class WebIndex {
   }
 
   /**
-   * Brings the pages of a source in. They are indexed meanwhile, in stages: what few pages cause
-   * together is done once, and so it is for many. See {@link settle}.
+   * Loads the pages of a source. Meanwhile the observers index the pages. The observers for links
+   * and merges run in rounds (`work.ts`), and may still have work when the load ends. See
+   * {@link settle}.
    */
   async load(source: Source, options: LoadOptions = {}): Promise<LoadReport> {
     const { settleEvery = Number.POSITIVE_INFINITY, signal } = options;
@@ -88,19 +86,19 @@ export class WebIndex {
     return loadSource(this.db, source, { ...options, pace });
   }
 
-  /** Waits until every change has been worked on, with all that it causes. */
+  /** Waits until every change and all of its effects are handled. */
   async settle(options: IdleOptions = {}): Promise<void> {
     await this.#work.idle(options);
   }
 
-  /** How many changes observers must handle, counted up to `most`. */
+  /** Counts the changes that observers must handle, up to `most`. */
   async waiting(most: number, of: Parameters<Database["pending"]>[0] = {}): Promise<number> {
     let count = 0;
     for await (const _ of this.db.pending(of)) if (++count === most) break;
     return count;
   }
 
-  /** Waits while more is unread than should be; resolves to how much is. */
+  /** Waits while more pages are unread than allowed. Resolves to the number of unread pages. */
   async #catchUp(unread: () => number, signal: AbortSignal | undefined): Promise<number> {
     let last = unread();
     let stalled = 0;
@@ -110,7 +108,8 @@ export class WebIndex {
       stalled = unread() === last ? stalled + pauseMs : 0;
       last = unread();
       if (stalled < stalledMs) continue;
-      // A page that changed twice is read once, and other processes read too.
+      // `unread` may be too high: a page that changed twice is read only once, and other processes
+      // read pages too.
       const waiting = await this.waiting(maxUnread, { observer: extract.name, signal });
       if (waiting < maxUnread) return waiting;
       stalled = 0;
@@ -118,7 +117,7 @@ export class WebIndex {
     return unread();
   }
 
-  /** Pages that are there, and those of them that can be found: all but duplicates. */
+  /** Counts the existing pages, and those that can be found, which are all except duplicates. */
   async count(): Promise<{ readonly live: number; readonly findable: number }> {
     await using view = await this.db.snapshot();
     let live = 0;
@@ -127,8 +126,8 @@ export class WebIndex {
   }
 
   /**
-   * Pages of which more is left out than is indexed, by what it is. Derived when a page is read:
-   * settle first.
+   * Counts the pages that are not indexed completely, by the part that is cut off. This is derived
+   * when a page is read, so call `settle` first.
    */
   async truncated(): Promise<Kind<Truncation>[]> {
     await using view = await this.db.snapshot();
@@ -139,7 +138,7 @@ export class WebIndex {
     return kinds;
   }
 
-  /** What could not be worked on, a sentence each. */
+  /** Describes the changes that were parked, one sentence each. */
   async parked(): Promise<string[]> {
     const found: string[] = [];
     for await (const { observer, row, error } of this.db.parked())

@@ -39,7 +39,7 @@ async function isMerged(): Promise<boolean> {
   return false;
 }
 
-/** The database, with a wait for `before` ahead of each look at what is due. */
+/** A database whose `pending` first waits for `before`. */
 function pendingAfter(before: () => Promise<void>): Database {
   const pending = async function* (options: Parameters<Database["pending"]>[0]) {
     await before();
@@ -57,7 +57,7 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-it("does what pages cause elsewhere, and merges, without being asked to", async () => {
+it("handles links and merges without being asked", async () => {
   await loadSource(db, site);
   await until(isMerged);
   await until(async () => (await find("otter")).includes(b));
@@ -65,7 +65,7 @@ it("does what pages cause elsewhere, and merges, without being asked to", async 
   expect(await find("otter")).toEqual([b, a]);
 });
 
-it("has everything done that is waited for, by several too", async () => {
+it("finishes everything if one or several callers wait for it", async () => {
   await loadSource(db, site);
   await Promise.all([work.idle(), work.idle()]);
   expect(await isMerged()).toBe(true);
@@ -79,7 +79,7 @@ it("has everything done that is waited for, by several too", async () => {
   expect(await find("otter")).toEqual([]);
 });
 
-it("stops while it rests, and leaves what is due to the next", async () => {
+it("stops during a rest, and leaves due work to the next process", async () => {
   await loadSource(db, site);
   await work.stop();
   work = new IndexWork(db, options);
@@ -87,14 +87,14 @@ it("stops while it rests, and leaves what is due to the next", async () => {
   expect(await find("otter")).toEqual([b, a]);
 });
 
-it("is told to wait no longer", async () => {
+it("a wait can be aborted", async () => {
   await loadSource(db, site);
   await expect(work.idle({ signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow();
   await work.idle();
   expect(await isMerged()).toBe(true);
 });
 
-it("ends a round in its time, however much there is to do", async () => {
+it("ends a round in time, however much work there is", async () => {
   await work.stop();
   await loadSource(db, site);
   const ended = new Promise<void>((resolve) => {
@@ -119,7 +119,7 @@ it("ends a round in its time, however much there is to do", async () => {
   await ended;
 });
 
-it("tells why a round failed, and goes on with the next", async () => {
+it("reports why a round failed, and continues with the next", async () => {
   await work.stop();
   await loadSource(db, site);
   const failure = new Error("no store");
@@ -136,7 +136,7 @@ it("tells why a round failed, and goes on with the next", async () => {
   expect(errors.splice(0)).toEqual([failure]);
 });
 
-it("does not tell what fails as it stops", async () => {
+it("does not report failures during a stop", async () => {
   await work.stop();
   let fail: ((error: unknown) => void) | undefined;
   const asked = new Promise<void>((resolve) => {

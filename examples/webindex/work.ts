@@ -3,27 +3,32 @@ import { observers } from "./observers/index.js";
 import { countWaiting, noPressure, type Pressure, pressureOf } from "./pressure.js";
 
 /**
- * What no changed page waits for to be found: in which rounds it is worked on, and for how long at
- * the most.
+ * The observers that need not run before a changed page can be found. Each runs in every
+ * `everyRounds`th round for up to `ms` milliseconds, or longer while its backlog grows.
  */
 export const later = [
   { name: "relink", everyRounds: 1, ms: 100 },
-  // The longer it waits the more pages it takes together; a search looks at all that wait.
+  // If merges are rare, each one handles many pages. But every search must read all waiting pages.
   { name: "merge", everyRounds: 5, ms: 200 },
 ] as const;
-/** Between two rounds. */
+/** The time between two rounds. */
 export const restMs = 900;
 const looksOfRest = 9;
-/** Its runs at the same time in a round; the maximum if something waits for it. */
+/**
+ * The concurrent runs of an observer in a round. While a caller waits in {@link IndexWork.idle},
+ * the limit is {@link IndexWorkOptions.concurrency} instead.
+ */
 const roundWidth = 4;
 const names: readonly string[] = later.map(({ name }) => name);
-/** While more pages come than are worked on there is no round, but for one after so many rests. */
+/** The most successive rounds that are skipped while pages arrive faster than they are handled. */
 const maxSkipped = 10;
 
 export interface IndexWorkOptions {
-  /** Observers that run at the same time. */
+  /** How many observers run concurrently. */
   readonly concurrency: number;
-  /** Told why a round failed. What is due stays so, and is tried in a later one. */
+  /**
+   * Receives the error of a failed round. The due work stays due, and a later round tries it again.
+   */
   readonly onError: (error: unknown) => void;
 }
 
@@ -33,10 +38,10 @@ export interface IdleOptions {
 }
 
 /**
- * Runs the observers of an index: those on the way of a changed page at once; what its links cause
- * elsewhere, and merging, in rounds with rests between them. So pages do not wait for it, and the
- * common effects of many pages are done once. A caller that waits for everything, by {@link
- * IndexWork.idle}, has it done without rests.
+ * Runs the observers of an index. Observers that make a changed page findable run at once. The
+ * observers in {@link later} run in rounds with rests between them. So no changed page waits for
+ * these, and one run of them handles the effects of many pages. While a caller waits in
+ * {@link IndexWork.idle}, they run without rests.
  */
 export class IndexWork {
   readonly #db: Database;
@@ -47,7 +52,7 @@ export class IndexWork {
   readonly #rounds: Promise<void>;
   /** By observer, as of its last round. */
   readonly #pressures = new Map<string, Pressure>();
-  /** While it is waited for: a worker that rests not, and how many wait. */
+  /** While callers wait: a worker that does not rest, and the number of callers. */
   #unresting: { readonly worker: Worker; users: number } | undefined;
 
   constructor(db: Database, { concurrency, onError }: IndexWorkOptions) {
@@ -61,7 +66,7 @@ export class IndexWork {
 
   /** Resolves when nothing is due. */
   async idle(options: IdleOptions = {}): Promise<void> {
-    // What pages cause elsewhere is done once for all that are on their way.
+    // Finishes the pages themselves first, so that later runs handle the effects of all of them.
     await this.#first.idle(options);
     this.#unresting ??= {
       worker: this.#db.work({ observers: names, concurrency: this.#concurrency }),
@@ -92,8 +97,9 @@ export class IndexWork {
   }
 
   /**
-   * Answers whether many pages were on their way at any look: a load that is as fast as can be has
-   * its pauses, too.
+   * Waits, and meanwhile checks repeatedly whether many pages are being handled. Returns whether
+   * they were at any check. One check would not be enough, because even the fastest load has
+   * pauses.
    */
   async #rest(signal: AbortSignal): Promise<boolean> {
     let wasBehind = false;
@@ -104,19 +110,19 @@ export class IndexWork {
     return wasBehind;
   }
 
-  /** Whether many pages are on their way: what they cause is then better done for all of them. */
+  /** Whether many pages are being handled, so that one later round should handle their effects. */
   get #isBehind(): boolean {
     return this.#first.running >= this.#concurrency / 2;
   }
 
   /**
-   * First the links, as they have more merged. Neither may keep the other from being done: each has
-   * its time, and may fail.
+   * Runs the observer of links first, because links cause further merges. Each observer has its own
+   * time limit, and its failure does not end the round. So neither observer blocks the other one.
    */
   async #goRound(round: number, signal: AbortSignal): Promise<void> {
     for (const { name, everyRounds, ms } of later) {
       if (signal.aborted || round % everyRounds !== 0) continue;
-      // What fails is due as before, and is tried in a later round.
+      // Failed work stays due, and a later round tries it again.
       await this.#workOn(name, ms, signal).catch((error: unknown) => {
         if (!signal.aborted) this.#onError(error);
       });
@@ -133,8 +139,8 @@ export class IndexWork {
   }
 
   /**
-   * Not by `AbortSignal.any` of a timeout: Node 20 collects it before its time is over, and the
-   * round would not end.
+   * Does not use `AbortSignal.any` with a timeout: Node 20 garbage-collects the timeout early, and
+   * the round would not end.
    */
   async #idleWithin(worker: Worker, ms: number, signal: AbortSignal): Promise<void> {
     const over = new AbortController();

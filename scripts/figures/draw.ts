@@ -1,8 +1,8 @@
 import type { Line, Panel, Scene, ShownCell } from "./scene.js";
 
 /*
- * Draws a scene: a table of the protocol's cells for each moment, what is new in it marked, and what is gone from the moment before
- * struck out. Colours are those of the page that it stands in, or else these.
+ * Draws a scene: a table of the protocol's cells at each moment. New lines are marked, and removed
+ * lines are struck out. The colours below apply if the surrounding page defines none.
  */
 
 const colours = {
@@ -21,7 +21,7 @@ const letter = 7.25;
 const noteLetters = 104;
 const columns = ["row", "column", "write", "lock", "status"] as const;
 
-/** What a line is, beside the moment before. */
+/** How a line differs from the previous moment. */
 type Change = "same" | "new" | "gone";
 
 interface DrawnLine {
@@ -29,7 +29,7 @@ interface DrawnLine {
   readonly change: Change;
 }
 
-/** A scene as an SVG, with a title for who cannot see it. */
+/** Draws a scene as an SVG, with a title for readers who cannot see it. */
 export function draw(scene: Scene, title: string): string {
   const numbers = numbering(scene.panels);
   const shown = (line: Line) =>
@@ -53,7 +53,7 @@ export function draw(scene: Scene, title: string): string {
   ].join("\n");
 }
 
-/** Timestamps by their order, from 1: what matters is which is the later. */
+/** Numbers timestamps in order, from 1, because only their order matters. */
 function numbering(panels: readonly Panel[]): ReadonlyMap<number, string> {
   const lines = panels.flatMap((panel) => [
     ...panel.notes,
@@ -126,7 +126,7 @@ function drawPanel(
   return { body, end: y };
 }
 
-/** Lines of a text, none longer than a panel is wide. */
+/** Splits a text into lines that fit into a panel. */
 function wrapped(content: string): readonly string[] {
   const lines: string[] = [];
   for (const word of content.split(" ")) {
@@ -140,7 +140,7 @@ function wrapped(content: string): readonly string[] {
 interface Pair {
   readonly now: ShownCell | undefined;
   readonly before: ShownCell | undefined;
-  /** Whether there was a moment before: in the first one nothing is new. */
+  /** Whether this is the first moment. Then nothing is marked as new. */
   readonly isFirst: boolean;
 }
 
@@ -164,7 +164,7 @@ function linesOf(
   return changes(isFirst ? undefined : (before?.[name] ?? []).map(shown), (now?.[name] ?? []).map(shown));
 }
 
-/** The lines of both moments: those that are there, and those that are gone. */
+/** Merges the lines of both moments: the current ones, and the removed ones. */
 function changes(before: readonly string[] | undefined, now: readonly string[]): readonly DrawnLine[] {
   const gone = (before ?? []).filter((line) => !now.includes(line));
   return [

@@ -2,7 +2,7 @@ import type { AnyTable, Database, InspectedColumn, KeyOf } from "percolatordb";
 import { decodeAcknowledgment, parseRecordColumn } from "../../src/observer/index.js";
 import { definition } from "../../src/schema/index.js";
 
-/** What stands in the parts of a column, a line each. Timestamps in it are whole: drawing numbers them. */
+/** The contents of a column's parts, one line each, with the timestamps of the database. */
 export interface ShownCell {
   readonly row: string;
   readonly column: string;
@@ -19,11 +19,11 @@ export interface Panel {
   readonly title: string;
   readonly notes: readonly Line[];
   readonly cells: readonly ShownCell[];
-  /** Hints that stand: observer, row, and the commit that they are of. */
+  /** The current hints: observer, row, and the commit of the change. */
   readonly hints: readonly Line[];
 }
 
-/** A sequence of moments of some rows, taken from a database while it works. */
+/** A sequence of moments of some rows, recorded from a running database. */
 export class Scene {
   readonly panels: Panel[] = [];
   readonly #rows: readonly (readonly [AnyTable, string])[];
@@ -34,7 +34,7 @@ export class Scene {
     this.withHints = withHints;
   }
 
-  /** Takes what `db.inspect` shows now. */
+  /** Records the current result of `db.inspect`. */
   async take(db: Database, title: string, ...notes: readonly Line[]): Promise<void> {
     const cells: ShownCell[] = [];
     for (const [table, row] of this.#rows) {
@@ -85,7 +85,7 @@ function primaryName(row: Uint8Array, column: Uint8Array, own: Uint8Array): stri
   return Buffer.from(column).equals(own) ? name : `${name}, ${Buffer.from(column).toString()}`;
 }
 
-/** A value as a program reads it. */
+/** Formats a value as a program reads it. */
 function formatted(table: AnyTable, column: string, bytes: Uint8Array): string {
   const codec = table[definition].columns.get(column)?.codec;
   if (codec === undefined) throw new Error(`There is no column ${column} of values.`);

@@ -12,8 +12,8 @@ import {
 import { Scene } from "./scene.js";
 
 /*
- * The scenes of docs/how-it-works.md: small programs that stop in the middle of a commit, and look. Time stands still and
- * random numbers are decided, so that they always come to the same.
+ * The scenes of docs/how-it-works.md: small programs that stop in the middle of a commit and record
+ * the state. Time stands still and random numbers are fixed, so that the result is always the same.
  */
 
 const accounts = table("accounts", { balance: int() });
@@ -27,7 +27,7 @@ interface Bank {
   readonly db: Database;
 }
 
-/** Bob has 10, Joe has 2, and nothing is under way. */
+/** Bob has 10 and Joe has 2. No transaction is running. */
 async function openBank(): Promise<Bank> {
   const clock = new TestClock();
   const hooks = new StepHooks();
@@ -67,7 +67,7 @@ const labelled =
     label === wanted;
 const ofTransfer = labelled("transfer");
 
-/** Stops before the commit point of a transaction, and again after it. */
+/** Pauses a transaction before its commit point, and again after it. */
 function aroundCommitPoint(
   hooks: StepHooks,
   where: StepFilter,
@@ -122,12 +122,16 @@ async function transferOf7(): Promise<Scene> {
   return scene;
 }
 
-/** A reader before the commit point pushes, one after it rolls forward. */
+/**
+ * A reader before the commit point pushes the transaction. A reader after the commit point rolls
+ * the transaction forward.
+ */
 async function readers(): Promise<Scene> {
   const { clock, hooks, db } = await openBank();
   const scene = new Scene([bob, joe]);
   const beforeCommit = hooks.pauseBefore("commit-primary", ofTransfer);
-  // The first try is refused; of the second one what comes after is looked at.
+  // The first reader's push makes the store refuse the first attempt to commit. This pause is in
+  // the second attempt.
   const afterCommit = hooks.pauseAfter("commit-primary", ofTransfer);
   const done = transfer(db);
   await beforeCommit.reached;
@@ -168,7 +172,7 @@ async function readers(): Promise<Scene> {
   return scene;
 }
 
-/** A writer dies with its locks standing. */
+/** A writer dies and leaves its locks. */
 async function deadWriter(): Promise<Scene> {
   const clock = new TestClock();
   const store = memoryStore({ environment: clock.process() });
@@ -256,7 +260,7 @@ async function observing(): Promise<Scene> {
   return scene;
 }
 
-/** Versions that no snapshot can see are dropped. */
+/** Versions that no snapshot can see are removed. */
 async function collecting(): Promise<Scene> {
   const { clock, db } = await openBank();
   const scene = new Scene([bob]);

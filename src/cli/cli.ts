@@ -55,8 +55,8 @@ export class Cli {
   }
 
   /**
-   * Prints a remark on the error stream. With `--json` it prints nothing. If the remark cannot be
-   * printed, the exit code reports it at the end.
+   * Prints a remark on the error stream. With `--json` it prints nothing. If printing fails, the
+   * command continues, and its exit code reports the failure at the end.
    */
   async note(text: string): Promise<void> {
     if (!this.json) await this.err.line(`note: ${text}`).catch(() => undefined);

@@ -10,7 +10,9 @@ export interface CommandHelp {
   readonly examples: readonly string[];
   /** Describes what `--json` prints. */
   readonly json: readonly string[];
-  /** Exit codes that mean more for this command than `percolator --help` says. */
+  /**
+   * Meanings that exit codes have for this command, in addition to those in `percolator --help`.
+   */
   readonly exit?: readonly string[] | undefined;
 }
 
@@ -27,8 +29,8 @@ export interface DatabaseOptions {
 }
 
 /**
- * Adds a command that opens a database. Its first argument is the location; the caller adds the
- * others.
+ * Adds a command that opens a database. Its first argument is the location. The caller adds the
+ * other arguments.
  */
 export function databaseCommand(program: Command, name: string, help: CommandHelp): Command {
   return plainCommand(program, name, help, (command) =>
@@ -40,8 +42,8 @@ export function databaseCommand(program: Command, name: string, help: CommandHel
 }
 
 /**
- * Adds a command that opens no database. `begin` adds what the help must list before the common
- * options.
+ * Adds a command that opens no database. `begin` adds arguments and options that the help must list
+ * before `--json`.
  */
 export function plainCommand(
   program: Command,
@@ -63,8 +65,8 @@ export function plainCommand(
 export function addAppOption(command: Command): Command {
   return command.option(
     "--app <module>",
-    "JavaScript or TypeScript module that default-exports { tables, observers }: for tables not yet recorded, and for " +
-      "columns with a codec of their own",
+    "JavaScript or TypeScript module that default-exports { tables, observers }; needed for tables that are not yet recorded, " +
+      "and for columns with a custom codec",
   );
 }
 

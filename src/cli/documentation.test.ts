@@ -9,8 +9,8 @@ import { helpOf } from "./command.js";
 import { buildProgram } from "./program.js";
 
 /*
- * The part of docs/command-line.md after the mark is generated from the program.
- * `npx vitest run -u` with this file writes it again.
+ * The part of docs/command-line.md after the mark is generated from the program. To regenerate it,
+ * run `npx vitest run src/cli/documentation.test.ts --update`.
  */
 
 const page = fileURLToPath(new URL("../../docs/command-line.md", import.meta.url));
@@ -68,7 +68,7 @@ describe("docs/command-line.md", () => {
     await expect(`${intro}\n${sections.join("\n\n")}\n`).toMatchFileSnapshot(page);
   });
 
-  it("lists every command, and every exit code that is told by --help", async () => {
+  it("lists every command, and every exit code in --help", async () => {
     const text = readFileSync(page, "utf8");
     const intro = text.slice(0, text.indexOf(mark));
     const listed = [...intro.matchAll(/\[`([a-z]+)`\]\(#([a-z]+)\)/g)].map((match) => {

@@ -16,7 +16,7 @@ afterEach(() => {
   children.clear();
 });
 
-/** Starts the command line in a process of its own. */
+/** Starts the command line in a separate process. */
 function start({ folder }: CommandLine, ...args: string[]) {
   return watch(spawn(process.execPath, ["--import", tsx, main, ...args], { cwd: folder, stdio: "pipe" }));
 }
@@ -58,7 +58,7 @@ export default { tables: [documents], observers: [sizes] };
 `;
 
 describe("the program", () => {
-  it("answers exit codes, and prints all that it has to a pipe", async () => {
+  it("returns exit codes, and prints all of its output to a pipe", async () => {
     const cli = await libraryCommandLine();
     const long = "x".repeat(3_000_000);
     await withLibrary(cli, (db) => db.transact((tx) => tx.set(documents.title, "long", long)));
@@ -74,7 +74,7 @@ describe("the program", () => {
     expect(JSON.parse(usage.stderr)).toMatchObject({ error: { code: "SCHEMA" } });
   });
 
-  it("ends when its reader has enough, and says so in one line", async () => {
+  it("ends when its reader has gone, and reports it in one line", async () => {
     const cli = await libraryCommandLine();
     await withLibrary(cli, (db) =>
       db.transact((tx) => {
@@ -90,7 +90,7 @@ describe("the program", () => {
     });
   });
 
-  it("works with a TypeScript module until it is told to end, and drains", async () => {
+  it("works with a TypeScript module until a signal, and drains", async () => {
     const cli = await CommandLine.create();
     await cli.write("app.ts", app);
     const worker = start(cli, "worker", "data", "app.ts");
@@ -104,7 +104,7 @@ describe("the program", () => {
     expect(stdout).toMatch(/stopped after 1 run\n$/);
   });
 
-  it("ends as one of several processes if the one that started it has ended while it was loaded", async () => {
+  it("as one of several processes ends if the process that started it ended during the load", async () => {
     const cli = await CommandLine.create();
     await cli.write("app.ts", app);
     const child = fork(main, ["worker", "data", "app.ts"], {
@@ -115,7 +115,7 @@ describe("the program", () => {
     });
     children.add(child);
     const exited = once(child, "exit");
-    // A lost channel is all that the worker can see of its supervisor's end.
+    // The worker learns that its supervisor has ended only from the closed channel.
     child.disconnect();
     expect(await exited).toEqual([0, null]);
   });

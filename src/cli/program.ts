@@ -54,8 +54,8 @@ const commands: readonly AddCommand[] = [
 ];
 
 const afterHelp = `
-LOCATION is a folder with a database, or bigtable://PROJECT/INSTANCE. A TARGET is TABLE, TABLE.COLUMN, TABLE.FAMILY or TABLE.FAMILY:QUALIFIER. Rows are
-given as text; composite keys as JSON arrays. Give arguments that begin with - after --.
+LOCATION is a folder with a database, or bigtable://PROJECT/INSTANCE. A TARGET is TABLE, TABLE.COLUMN, TABLE.FAMILY or TABLE.FAMILY:QUALIFIER. Give a
+row as text, and a composite key as a JSON array. Give arguments that begin with - after --.
 
 Examples:
   $ percolator worker ./data ./app.ts
@@ -66,11 +66,11 @@ Examples:
 
 Exit codes:
   0    done
-  1    the data says no: nothing there, problems found, a store that cannot be opened or is damaged, a deadline passed
-  2    the command cannot be meant: an unknown command, option, table or column, a key or value that its codec refuses
-  3    a worker has nothing to run any more: its observers were unregistered, or are registered in newer versions
-  4    what was printed could not be written, such as on a full disk: not all of it arrived. What the command did is done
-  141  the reader of the output closed it before all was printed, as head does
+  1    nothing found, problems found, a store that cannot be opened or is damaged, or a deadline that passed
+  2    a wrong command: an unknown command, option, table or column, or a key or value that its codec refuses
+  3    a worker has nothing left to run: its observers were unregistered, or are registered in newer versions
+  4    not all output could be written, for example because the disk is full. The command's changes are committed
+  141  the reader of the output closed it before the command had printed everything, as head does
   130  interrupted by SIGINT; 143 by SIGTERM. A second signal ends a command at once.
 
 Data goes to the standard output, everything else to the error stream. With --json each document is one line; an error is
@@ -85,7 +85,7 @@ export function buildProgram(cli: Cli): Command {
     output.write(text).catch(() => undefined);
   };
   program
-    .description("Looks into databases of percolatordb, changes them, and runs their observers.")
+    .description("Reads and changes databases of percolatordb, and runs their observers.")
     .version(packageManifest().version, "-V, --version", "print the version")
     .helpOption("-h, --help", "print help")
     .helpCommand("help [command]", "print help for a command")

@@ -64,24 +64,27 @@ describe("help", () => {
     expect(stdout).toContain("Exit codes:");
   });
 
-  it.each(commandNames)("of %s has examples, says what --json prints, and fits the width", async (name) => {
-    const cli = await CommandLine.create();
-    const { code, stdout } = await cli.run([name, "--help"]);
-    expect(code).toBe(0);
-    expect(stdout).toContain(`$ percolator ${name} ./data`);
-    expect(stdout).toContain("--json");
-    expect(stdout).toMatch(/With --json:\n {2}\S/);
-    for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
-    expect((await cli.run(["help", name])).stdout).toBe(stdout);
-  });
+  it.each(commandNames)(
+    "of %s has examples, explains the output of --json, and fits the width",
+    async (name) => {
+      const cli = await CommandLine.create();
+      const { code, stdout } = await cli.run([name, "--help"]);
+      expect(code).toBe(0);
+      expect(stdout).toContain(`$ percolator ${name} ./data`);
+      expect(stdout).toContain("--json");
+      expect(stdout).toMatch(/With --json:\n {2}\S/);
+      for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);
+      expect((await cli.run(["help", name])).stdout).toBe(stdout);
+    },
+  );
 
-  it("is printed on the error stream where no command is given", async () => {
+  it("is printed on the error stream if no command is given", async () => {
     const { code, stdout, stderr } = await (await CommandLine.create()).run([]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain("Usage: percolator");
   });
 
-  it("tells the version", async () => {
+  it("prints the version", async () => {
     const { code, stdout } = await (await CommandLine.create()).run(["--version"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
@@ -95,9 +98,9 @@ describe("usage errors", () => {
     [["get", "data", "documents.title", "a", "b"], "too many arguments"],
     [["get", "data", "documents.title", "a", "--jsn"], "unknown option '--jsn'"],
     [["scan", "data", "documents", "--limit"], "argument missing"],
-    [["get", "memory:", "documents.title", "a"], "lives in the program that opened it"],
+    [["get", "memory:", "documents.title", "a"], "exists only in the program that opened it"],
     [["get", "s3://bucket", "documents.title", "a"], '"s3:"'],
-  ])("answer 2: %j", async (args, message) => {
+  ])("exit with 2: %j", async (args, message) => {
     const cli = await libraryCommandLine();
     const plain = await cli.run(args);
     expect(plain).toMatchObject({ code: 2, stdout: "" });
@@ -108,7 +111,7 @@ describe("usage errors", () => {
     expect(JSON.parse(stderr)).toEqual({ error: { code: "INVALID_ARGUMENT", message: expect.any(String) } });
   });
 
-  it("prints errors for people where --json is a value", async () => {
+  it("are printed for people if --json is a value", async () => {
     const cli = await libraryCommandLine();
     const { code, stderr } = await cli.run(["set", "data", "documents.size", "a", "--", "--json"]);
     expect(code).toBe(2);
@@ -118,7 +121,7 @@ describe("usage errors", () => {
 
 describe("a location", () => {
   it.each(["get documents.title a", "scan documents", "check", "gc", "locks", "status", "pending"])(
-    "without a database is not made into one: %s",
+    "without a database is not created: %s",
     async (text) => {
       const [name, ...rest] = text.split(" ");
       const cli = await CommandLine.create();
@@ -161,7 +164,7 @@ describe("a location", () => {
 });
 
 describe("the output", () => {
-  it("that nobody reads on ends a command, which says so in one line", async () => {
+  it("ends a command when its reader has gone, with one line about it", async () => {
     const cli = await libraryCommandLine();
     await withLibrary(cli, (db) =>
       db.transact((tx) => {
@@ -171,21 +174,21 @@ describe("the output", () => {
     const stdout = new ClosedAfter(3);
     expect(await cli.run(["scan", "data", "documents.size"], { stdout })).toMatchObject({
       code: 141,
-      stderr: "error: Not all was printed to the standard output: its reader closed it. (OUTPUT)\n",
+      stderr: "error: Not all output reached the standard output: its reader closed it. (OUTPUT)\n",
     });
     expect(stdout.taken).toBe(3);
   });
 
-  it("that has no room is an error", async () => {
+  it("to a full device is an error", async () => {
     const cli = await libraryCommandLine();
     const { code, stderr } = await cli.run(["get", "data", "documents.title", "a"], { stdout: new Full() });
     expect(code).toBe(4);
     expect(stderr).toBe(
-      "error: Not all was printed to the standard output: no space left on device. (OUTPUT)\n",
+      "error: Not all output reached the standard output: no space left on device. (OUTPUT)\n",
     );
   });
 
-  it("that is lost on the error stream shows in the exit code, unless another says more", async () => {
+  it("lost on the error stream shows in the exit code, unless another error has priority", async () => {
     const cli = await libraryCommandLine();
     const run = (...args: string[]) => cli.run(args, { stderr: new Full() });
     const noted = await run("get", "data", "ledger.total", "all");

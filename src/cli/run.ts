@@ -52,7 +52,8 @@ async function runCommand(cli: Cli, args: readonly string[]): Promise<number> {
 }
 
 async function answer(cli: Cli, args: readonly string[]): Promise<number> {
-  // Commander's errors come before the command parses its options.
+  // Commander can report an error before it has parsed `--json`, so this line looks for the option
+  // itself.
   cli.json = saysJson(args);
   const program = buildProgram(cli);
   if (args.length === 0) {

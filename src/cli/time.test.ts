@@ -11,7 +11,7 @@ describe("durations", () => {
     ["5m", 300_000],
     ["1h", 3_600_000],
     ["2d", 172_800_000],
-  ])("%s are read", (text, milliseconds) => {
+  ])("%s can be parsed", (text, milliseconds) => {
     expect(parseDuration(text)).toBe(milliseconds);
   });
 
@@ -30,12 +30,12 @@ describe("durations", () => {
     [3_720_000, "1h 2m"],
     [93_600_000, "1d 2h"],
     [-1_500, "-1s"],
-  ])("of %d ms are shown", (milliseconds, text) => {
+  ])("of %d ms are formatted", (milliseconds, text) => {
     expect(formatDuration(milliseconds)).toBe(text);
   });
 });
 
-describe("moments", () => {
+describe("times", () => {
   it("are timestamps or dates", () => {
     expect(parseMoment("1735689600000000")).toBe(1_735_689_600_000_000);
     expect(parseMoment("2025-01-01")).toEqual(new Date("2025-01-01T00:00:00Z"));
@@ -49,7 +49,7 @@ describe("moments", () => {
     },
   );
 
-  it("are shown as dates", () => {
+  it("are formatted as dates", () => {
     expect(showTimestamp(1_735_689_600_000_999)).toBe("2025-01-01T00:00:00.000Z");
     expect(showTimestamp(Number.POSITIVE_INFINITY)).toBe("");
   });

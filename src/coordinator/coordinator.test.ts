@@ -17,7 +17,7 @@ const eventually = (check: () => void | Promise<void>) =>
   vi.waitFor(check, { timeout: 30_000, interval: 10 });
 
 describe("timestamps", () => {
-  test("rise over a change of leaders, which a client does not notice", async () => {
+  test("rise across a change of leaders, which a client does not notice", async () => {
     const first = await all.lead();
     const clients = [all.client(), all.client({ addresses: [first.address] })];
     let greatest = 0;
@@ -30,7 +30,8 @@ describe("timestamps", () => {
       if (round === 10) {
         const second = await all.start();
         await eventually(() => expect(second.status.leader).toBe(first.address));
-        // The client with one address learns of the other coordinator from that one.
+        // The client has one address. It learns the other coordinator's address from the first
+        // coordinator.
         await Promise.all([first.stop(), eventually(() => expect(second.status.role).toBe("leading"))]);
         clients[1] = all.client({ addresses: [first.address, second.address] });
       }
@@ -38,7 +39,7 @@ describe("timestamps", () => {
     expect(await all.client().oracle.latest()).toBeGreaterThan(greatest);
   });
 
-  test("are refused if the store counts by itself", async () => {
+  test("are refused if the store has its own counter", async () => {
     const { address } = await all.lead({ store: memoryStore() });
     const { oracle, cluster } = all.client({ addresses: [address] });
     await expect(oracle.next()).rejects.toMatchObject({ code: "COORDINATOR" });
@@ -47,7 +48,7 @@ describe("timestamps", () => {
     await eventually(async () => expect(await cluster.alive("s")).toBe(true));
   });
 
-  test("are waited for until `retryForMs` is over", async () => {
+  test("have callers wait until `retryForMs` is over", async () => {
     const { oracle } = all.client({ retryForMs: 300 });
     await expect(oracle.next()).rejects.toMatchObject({
       code: "ORACLE_UNAVAILABLE",
@@ -58,7 +59,7 @@ describe("timestamps", () => {
     expect(await waiting).toBeGreaterThan(0);
   });
 
-  test("a caller may stop waiting, and the others do not notice", async () => {
+  test("can be aborted by one caller without an effect on the others", async () => {
     const { oracle } = all.client();
     const [abort, kept] = [new AbortController(), oracle.next()];
     const left = oracle.next({ signal: abort.signal });
@@ -84,13 +85,13 @@ describe("sessions", () => {
     expect(await b.cluster.alive("a")).toBe(false);
     await a.cluster.join("a");
     expect(await b.cluster.alive("a")).toBe(true);
-    // Closing leaves.
+    // The first close ends the session. The second one has no effect.
     await a.close();
     await a.close();
     expect(await b.cluster.alive("a")).toBe(false);
   });
 
-  test("many live at a time, without a warning", async () => {
+  test("many can live at a time, without a warning", async () => {
     const warnings: Error[] = [];
     const warned = (warning: Error) => warnings.push(warning);
     process.on("warning", warned);
@@ -110,7 +111,7 @@ describe("sessions", () => {
     await expect(async () => await cluster.join("b")).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
   });
 
-  test("joining waits for a coordinator, or until its signal", async () => {
+  test("joining waits for a coordinator, or until its signal is aborted", async () => {
     all = new Coordinators();
     const { cluster } = all.client();
     const signal = AbortSignal.timeout(50);
@@ -134,13 +135,14 @@ describe("claims and busy periods", () => {
     all = new Coordinators(unhurried);
   });
 
-  test("are the session's, and go with it", async () => {
+  test("belong to the session, and end with it", async () => {
     await all.lead();
     const [a, b] = [(await all.member("a")).cluster, (await all.member("b")).cluster];
     const keys = ["x", "y", "z"].map((name) => Buffer.from(name));
     expect(await Promise.all(keys.map((key) => a.claim(key)))).toEqual([true, true, true]);
     a.release(keys[1]!);
-    // It was sent before this is asked, over another connection.
+    // The session's stream keeps the order of its messages. When `busy` is acknowledged, the
+    // release before it has arrived, too.
     await a.busy();
     expect(await Promise.all(keys.map((key) => b.claim(key)))).toEqual([false, true, false]);
     expect(await b.activity()).toMatchObject({
@@ -167,7 +169,8 @@ describe("claims and busy periods", () => {
     const second = await all.start();
     await first.stop();
     await eventually(() => expect(second.status.role).toBe("leading"));
-    // Without a leader: advice, and steps that are sent later.
+    // Without a leader, a claim counts as granted. The session reports the claims that it holds
+    // when it joins the next leader.
     a.release(returned);
     expect(await Promise.race([a.claim(Buffer.from("new")), new Promise((r) => setTimeout(r, 5_000))])).toBe(
       true,
@@ -176,13 +179,14 @@ describe("claims and busy periods", () => {
       expect(await b.activity()).toMatchObject({ sessions: new Set(["a", "b"]), busy: new Set(["a"]) });
     });
     expect((await b.activity())?.epoch).not.toBe(before?.epoch);
-    // If an answer takes long, a claim counts as granted. Then ask again.
+    // If the coordinator answers too late, the client treats a claim as granted, so the test asks
+    // again.
     await isTaken(held);
     await isTaken(Buffer.from("new"));
     expect(await b.claim(returned)).toBe(true);
   });
 
-  test("thousands of one turn are answered one by one", async () => {
+  test("thousands of requests in one turn are all answered", async () => {
     await all.lead();
     const [a, b] = [(await all.member("a")).cluster, (await all.member("b")).cluster];
     const keys = Array.from({ length: 3_500 }, (_, index) => Buffer.from(`key ${index}`));
@@ -193,7 +197,7 @@ describe("claims and busy periods", () => {
     for (const [key, isGranted] of asked) expect(isGranted).toBe(Number(`${key}`.slice(4)) % 2 !== 0);
   });
 
-  test("without an answer, advice is what is safe without it, and comes soon", async () => {
+  test("if there is no answer, the safe result is returned soon", async () => {
     const failures: unknown[] = [];
     const { cluster } = all.client({ onFailure: ({ error }) => failures.push(error) });
     expect(await cluster.claim(Buffer.from("x"))).toBe(true);
@@ -206,8 +210,8 @@ describe("claims and busy periods", () => {
   });
 });
 
-describe("who leads", () => {
-  test("a standby sends its clients to the leader", async () => {
+describe("the leader", () => {
+  test("a standby redirects its clients to the leader", async () => {
     const first = await all.lead();
     const second = await all.start();
     await eventually(() => expect(second.status.leader).toBe(first.address));
@@ -218,7 +222,7 @@ describe("who leads", () => {
     await eventually(async () => expect(await cluster.alive("s")).toBe(true));
   });
 
-  test("a lease of another oracle differs from having no leader", async () => {
+  test("a lease of another oracle is reported differently from a missing leader", async () => {
     const { store } = all;
     const another = new OracleLeader({ store, environment: systemEnvironment, name: "another" });
     another.start();
@@ -230,7 +234,7 @@ describe("who leads", () => {
     await another.stop();
   });
 
-  test("one that stops gives the lease back, and takes no new clients", async () => {
+  test("a coordinator that stops releases the lease, and accepts no new clients", async () => {
     const first = await all.lead();
     const second = await all.start();
     const client = all.client();

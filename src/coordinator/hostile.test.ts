@@ -29,7 +29,7 @@ beforeEach(() => {
 
 afterEach(() => all.close());
 
-/** An answer that a busy machine was too late for is asked for again. */
+/** Repeats the request if a busy machine answered it too late. */
 const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 10 });
 
 const asItIs = (bytes: Buffer) => bytes;
@@ -51,13 +51,12 @@ const paths = [
   coordinatorService.timestamps,
   coordinatorService.session,
   coordinatorService.alive,
-  coordinatorService.latest,
   coordinatorService.activity,
   healthService.check,
   healthService.watch,
 ].map(({ path }) => path);
 
-/** Sends messages as bytes, and resolves to how the stream ended. */
+/** Sends messages as bytes. Resolves when the stream has ended. */
 async function send(client: Client, path: string, messages: readonly Buffer[]): Promise<number | undefined> {
   const stream: ClientDuplexStream<Buffer, Buffer> = client.makeBidiStreamRequest(
     path,
@@ -73,12 +72,12 @@ async function send(client: Client, path: string, messages: readonly Buffer[]): 
   stream.resume();
   for (const message of messages) stream.write(message);
   stream.end();
-  // Health is watched until somebody stops.
+  // A health watch lasts until the client stops it.
   if (path === healthService.watch.path) setTimeout(() => stream.cancel(), 20);
   return await ended;
 }
 
-test("whatever bytes a coordinator is sent, the stream ends and the next client is served", async () => {
+test("whatever bytes a coordinator receives, the stream ends and the next client is served", async () => {
   const { address } = await all.lead();
   const security = { tls: undefined, token: undefined };
   const client = new Client(`dns:${address}`, credentialsOf(security));
@@ -109,7 +108,7 @@ test("a stream that does not begin with a join, or joins twice, is ended", async
   client.close();
 });
 
-test("what is no gRPC is cut off", async () => {
+test("a connection that is not gRPC is closed", async () => {
   const { address } = await all.lead();
   const { host, port } = parseAddress(address, "It");
   const { cluster } = all.client({ addresses: [address] });
@@ -128,7 +127,7 @@ test("what is no gRPC is cut off", async () => {
   await eventually(async () => expect(await cluster.activity()).toBeDefined());
 });
 
-/** A server that answers each request with the next of some bytes. */
+/** A server that answers successive requests with the given byte strings. */
 async function answering(replies: readonly Buffer[]): Promise<{ address: string; stop: () => void }> {
   const server = new Server();
   let next = 0;
@@ -146,7 +145,7 @@ async function answering(replies: readonly Buffer[]): Promise<{ address: string;
     call.on("error", () => undefined);
   };
   const unary = (_: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => answer(null, reply());
-  const { timestamps, session, latest, alive, activity } = coordinatorService as unknown as Record<
+  const { timestamps, session, alive, activity } = coordinatorService as unknown as Record<
     string,
     MethodDefinition<never, never>
   >;
@@ -154,11 +153,10 @@ async function answering(replies: readonly Buffer[]): Promise<{ address: string;
     {
       timestamps: raw(timestamps!),
       session: raw(session!),
-      latest: raw(latest!),
       alive: raw(alive!),
       activity: raw(activity!),
     },
-    { timestamps: stream, session: stream, latest: unary, alive: unary, activity: unary },
+    { timestamps: stream, session: stream, alive: unary, activity: unary },
   );
   const port = await new Promise<number>((resolve) => {
     server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (_, bound) => resolve(bound));
@@ -166,7 +164,7 @@ async function answering(replies: readonly Buffer[]): Promise<{ address: string;
   return { address: `127.0.0.1:${port}`, stop: () => server.forceShutdown() };
 }
 
-test("whatever bytes a coordinator answers with, a client gets what can be meant or a named error", async () => {
+test("whatever bytes a coordinator answers with, a client gets a valid result or a named error", async () => {
   const named = (error: unknown) => expect(error).toBeInstanceOf(PercolatorError);
   const replies = fc.array(fc.oneof(bytes, mutated), { minLength: 1, maxLength: 4 });
   await fc.assert(

@@ -1,4 +1,6 @@
-/** Version of the protocol between clients and coordinators. Both must have the same. */
+/**
+ * Version of the protocol between clients and coordinators. Both sides must have the same version.
+ */
 export const protocolVersion = 1;
 
 /** Limits of a coordinator. */
@@ -27,18 +29,22 @@ export const coordinatorLimits = Object.freeze({
   requestBytes: 8 * 2 ** 20,
   /** Bytes of a message to a client. */
   replyBytes: 8 * 2 ** 20,
-  /** Streams of timestamps and sessions together at a time; also watchers of health at a time. */
+  /**
+   * Timestamp streams and session streams at a time, together. Health watchers have the same limit,
+   * and count separately.
+   */
   streams: 30_000,
 });
 
 /**
- * Heartbeats of a connection: their interval, and how long the other side may take to answer, in
- * milliseconds.
+ * gRPC's keepalive pings on a connection: their interval, and how long the other side may take to
+ * answer, in milliseconds.
  */
 export const keepalive = Object.freeze({ everyMs: 2_000, withinMs: 2_500 });
 
 /**
- * After a pause of this length, in milliseconds, a coordinator forgets everything: its clients no
- * longer wait for the acknowledgment of what they reported last.
+ * If a coordinator was paused for this long, in milliseconds, it forgets all sessions. Its
+ * membership table may be wrong, because clients may have stopped waiting for the acknowledgment of
+ * their reports during the pause.
  */
 export const maxStallMs = 2_000;

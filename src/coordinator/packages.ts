@@ -3,8 +3,8 @@ import type Protobuf from "protobufjs/minimal.js";
 import { type PackageNeed, requirePackage } from "../errors/index.js";
 
 /**
- * The optional peers of coordinators and their clients. Only this room loads them, so other
- * programs do not need them.
+ * The optional peer dependencies of the coordinator and its client. Only the code in this folder
+ * loads them, so other programs do not need them.
  */
 
 const need: PackageNeed = { user: "A coordinator or its client", packages: ["@grpc/grpc-js", "protobufjs"] };

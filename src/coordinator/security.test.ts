@@ -26,7 +26,7 @@ afterEach(() => all.close());
 
 const tls = { cert: certificate, key };
 
-/** Whether a client of these options is served, or how it is refused. */
+/** Returns whether a client with these options is served, or how it is refused. */
 async function outcome(
   server: Partial<CoordinatorOptions>,
   client: Partial<ConnectOptions>,
@@ -82,7 +82,7 @@ describe("TLS and tokens", () => {
       { tls: { ...tls, cert: otherCertificate } },
       { tls: { ca: authority } },
     ],
-  ])("refuse a client with %s at once, saying what to do", async (_, reason, message, server, client) => {
+  ])("refuse a client with %s at once, with advice", async (_, reason, message, server, client) => {
     const refusal = await outcome(server, client);
     expect(refusal).toMatchObject({ code: "COORDINATOR", reason, message: expect.stringMatching(message) });
   });
@@ -90,14 +90,14 @@ describe("TLS and tokens", () => {
   test("refuse a client of another version", async () => {
     const { address } = await all.lead();
     const channel = new Channel(address, { tls: undefined, token: undefined }, "2");
-    const asked = channel.ask(coordinatorService.latest, nothing, new AbortController().signal);
+    const asked = channel.ask(coordinatorService.activity, nothing, new AbortController().signal);
     await expect(asked).rejects.toMatchObject({
       details: expect.stringContaining("same version of percolatordb"),
     });
     channel.drop();
   });
 
-  test("what is no coordinator is told apart from one that is away", async () => {
+  test("distinguish a server that is not a coordinator from one that is unavailable", async () => {
     const server = new Server();
     server.addService(healthService, {});
     const port = await new Promise<number>((resolve, reject) => {
@@ -112,7 +112,7 @@ describe("TLS and tokens", () => {
   });
 });
 
-describe("options that cannot be meant", () => {
+describe("invalid options", () => {
   test.each<[RegExp, Partial<CoordinatorOptions>]>([
     [/HOST:PORT/, { listen: "4100" }],
     [/HOST:PORT/, { listen: "localhost:99999" }],
@@ -126,14 +126,14 @@ describe("options that cannot be meant", () => {
     [/PEM/, { tls: { cert: "no certificate", key } }],
     [/leaseMs/, { leaseMs: 0 }],
     [/cannot listen/, { listen: "192.0.2.1:4100", insecure: true }],
-  ])("a coordinator's: %s", async (message, options) => {
+  ])("of a coordinator: %s", async (message, options) => {
     await expect(all.start(options)).rejects.toMatchObject({
       code: "INVALID_ARGUMENT",
       message: expect.stringMatching(message),
     });
   });
 
-  test("an open coordinator, where that is asked for", async () => {
+  test("an open coordinator is allowed if requested", async () => {
     const { address } = await all.start({ listen: "0.0.0.0:0", advertise: "localhost:4100", insecure: true });
     expect(address).toBe("localhost:4100");
   });
@@ -146,7 +146,7 @@ describe("options that cannot be meant", () => {
     [/maxAtOnce/, { addresses: ["localhost:1"], maxAtOnce: 0 }],
     [/attemptMs/, { addresses: ["localhost:1"], attemptMs: 0 }],
     [/PEM/, { addresses: ["localhost:1"], tls: { ca: "no certificate" } }],
-  ])("a client's: %s", (message, options) => {
+  ])("of a client: %s", (message, options) => {
     expect(() => connectCoordinator({ environment, ...options })).toThrow(
       expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringMatching(message) }),
     );
@@ -160,7 +160,7 @@ describe("secrets that change while a coordinator runs", () => {
       ({ reason }: { reason?: string }) => reason,
     );
 
-  test("tokens, at clients and coordinator, without a new connection", async () => {
+  test("tokens, for clients and the coordinator, without a new connection", async () => {
     const coordinator = await all.lead({ token: "old" });
     let token = "old";
     const client = all.client({ addresses: [coordinator.address], token: () => token });
@@ -174,7 +174,7 @@ describe("secrets that change while a coordinator runs", () => {
     expect(await outcomeOf(client)).toBe("token");
   });
 
-  test("the certificate, for connections that are made after", async () => {
+  test("the certificate, for later connections", async () => {
     const coordinator = await all.lead({ tls });
     const { certificateExpires } = coordinator;
     expect(certificateExpires).toBeGreaterThan(environment.now());
@@ -188,17 +188,17 @@ describe("secrets that change while a coordinator runs", () => {
     expect(await outcomeOf(all.client(elsewhere))).toBe("served");
   });
 
-  test("what cannot be used changes nothing", async () => {
+  test("unusable secrets change nothing", async () => {
     const coordinator = await all.lead({ tls, token: "secret" });
-    expect(() => coordinator.replace({ tls: { ...tls, cert: "none" }, token: "secret" })).toThrow("no PEM");
+    expect(() => coordinator.replace({ tls: { ...tls, cert: "none" }, token: "secret" })).toThrow("not PEM");
     expect(() => coordinator.replace({ tls, token: "a b" })).toThrow("printable");
-    expect(() => coordinator.replace({ token: "secret" })).toThrow("restart");
+    expect(() => coordinator.replace({ token: "secret" })).toThrow("Restart");
     const options = { addresses: [coordinator.address], tls: { ca: authority }, token: "secret" };
     expect(await outcomeOf(all.client(options))).toBe("served");
   });
 });
 
-test("a certificate that no client would take is refused at the start, with the reason", async () => {
+test("a certificate that clients would refuse is refused at the start, with the reason", async () => {
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const otherKey = privateKey.export({ type: "pkcs8", format: "pem" });
   await expect(all.start({ tls: { cert: certificate, key: otherKey } })).rejects.toThrow(

@@ -1,14 +1,14 @@
 /**
- * The JSON that the dashboard's server answers and its pages show: types only, so that both ends
- * compile against one contract. Rows, columns and values are text as the command line writes them:
- * a text key as it is, any other key as JSON, a cell of a family as `name:qualifier`. Timestamps
- * are those of the database. Names that end in `Ms` are milliseconds, names that end in `At` are
- * milliseconds since 1970.
+ * The JSON that the dashboard's server sends and its pages show. This file has only types, so that
+ * the server and the pages compile against one contract. Rows, columns and values are text in the
+ * command line's format. A text key is unchanged, any other key is JSON, and a cell of a family is
+ * `name:qualifier`. Timestamps are those of the database. Names that end in `Ms` are milliseconds,
+ * names that end in `At` are milliseconds since 1970.
  */
 
 /**
- * Which processes tell a view about transactions. Only the processes that run transactions know
- * what they do.
+ * Which processes report transactions to the views. Only the processes that run transactions know
+ * what those transactions do.
  */
 export type Reach =
   /** This process, or the workers that this process supervises. */
@@ -63,7 +63,7 @@ export interface ObserverOverview {
   readonly conflictsPerSecond: number;
 }
 
-/** A schedule, with the changes that it should have fired by now, and has not. */
+/** A schedule, with the changes that it should have fired by now but has not. */
 export interface ScheduleOverview {
   readonly name: string;
   readonly overdue: Count;
@@ -71,29 +71,40 @@ export interface ScheduleOverview {
   readonly oldestOverdueMs: number | undefined;
 }
 
-/** A count. `isBound` if counting stopped at a bound, and there may be more. */
+/** A count. `isBound` says that counting stopped at a bound, so there may be more. */
 export interface Count {
   readonly count: number;
   readonly isBound: boolean;
 }
 
-/** One value for each second, oldest first. The last one is of the newest full second. */
+/** One value for each second, oldest first. The last value is that of the newest full second. */
 export interface Series {
   readonly endsAt: number;
   readonly values: readonly number[];
 }
 
-/** `GET api/overview`, and event `overview` of `GET api/stream`, once a second. */
-export interface Overview {
-  readonly now: number;
-  readonly reach: Reach;
-  readonly observers: readonly ObserverOverview[];
-  readonly schedules: readonly ScheduleOverview[];
+/** What transactions do: rates of the last seconds, and counts of the last five minutes. */
+export interface Rates {
   readonly commitsPerSecond: number;
   readonly conflictsPerSecond: number;
   readonly rollbacksPerSecond: number;
   readonly commits: Series;
   readonly conflicts: Series;
+}
+
+/** The coordinator of a cluster. */
+export interface CoordinatorShown {
+  /** Undefined if no coordinator leads. */
+  readonly address: string | undefined;
+  readonly answers: boolean;
+}
+
+/** `GET api/overview`, and event `overview` of `GET api/stream`, once a second. */
+export interface Overview extends Rates {
+  readonly now: number;
+  readonly reach: Reach;
+  readonly observers: readonly ObserverOverview[];
+  readonly schedules: readonly ScheduleOverview[];
   readonly transactionDuration: Durations;
   readonly pending: Count;
   readonly parked: Count;
@@ -101,7 +112,7 @@ export interface Overview {
   readonly workers: number;
   readonly safepointAgeMs: number | undefined;
   readonly latestTimestamp: number;
-  readonly coordinator: { readonly address: string | undefined; readonly answers: boolean } | undefined;
+  readonly coordinator: CoordinatorShown | undefined;
   /** Figures that the store reports about itself. */
   readonly statistics: Readonly<Record<string, number>>;
 }
@@ -184,7 +195,7 @@ export interface InspectedRow {
     readonly column: string;
     /** What the column is for: `user`, or a record of the protocol. */
     readonly role: "user" | "acknowledgment" | "parked" | "other";
-    /** One entry for each timestamp with any part, newest first. */
+    /** One entry for each timestamp at which the column has a record, newest first. */
     readonly entries: readonly {
       readonly timestamp: number;
       readonly at: number;
@@ -201,7 +212,7 @@ export interface InspectedRow {
 /** A part of a transaction that took time. */
 export interface TransactionSpan {
   readonly name: string;
-  /** Counted from the transaction's begin. */
+  /** Time since the transaction began. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly cell: CellName | undefined;
@@ -228,7 +239,9 @@ export interface TransactionShown {
   readonly cells: number;
   /** The change that an observer ran for: its cell, and when it was committed. */
   readonly cause: { readonly cell: CellName; readonly commitTimestamp: number } | undefined;
-  /** Where and with which transaction it conflicted, as far as that is known. */
+  /**
+   * The cell on which the transaction conflicted, and the transaction that won, as far as known.
+   */
   readonly conflict:
     | {
         readonly cell: CellName | undefined;
@@ -242,10 +255,12 @@ export interface TransactionShown {
 /** `GET api/transaction?id=`. */
 export interface TransactionDetail extends TransactionShown {
   readonly spans: readonly TransactionSpan[];
-  /** The cells that it read and wrote, up to a bound. */
+  /** The cells that the transaction read and wrote, up to a bound. */
   readonly read: readonly CellName[];
   readonly written: readonly CellName[];
-  /** Among the remembered transactions: its cause, and the runs that it caused. */
+  /**
+   * The transaction that caused this one, and the runs that this one caused, if still remembered.
+   */
   readonly causedBy: TransactionShown | undefined;
   readonly caused: readonly TransactionShown[];
 }
@@ -256,7 +271,7 @@ export interface ConflictInsights {
   readonly sinceMs: number;
   readonly pairs: readonly {
     readonly cell: CellName;
-    /** How many conflicts the two had on that cell. */
+    /** How often `loser` lost this cell to `winner`. */
     readonly count: number;
     /** Observer, label, or `transaction`. */
     readonly loser: string;
@@ -274,8 +289,8 @@ export interface ParkedPage {
 
 export interface ParkedShown extends CellName {
   /**
-   * For `POST api/parked/retry` and `api/parked/discard` as `{ "id": ... }`; `{ "observer": ... }`
-   * means all changes of an observer.
+   * Send it as `{ "id": ... }` to `POST api/parked/retry` or `POST api/parked/discard`. To choose
+   * all parked changes of an observer, send `{ "observer": ... }` instead.
    */
   readonly id: string;
   readonly observer: string;
@@ -288,9 +303,9 @@ export interface ParkedShown extends CellName {
 /** The answer of `POST api/parked/retry`, `api/parked/discard` and `api/locks/resolve`. */
 export interface Acted {
   readonly done: number;
-  /** How many no longer existed. */
+  /** How many of the chosen changes or locks no longer existed. */
   readonly gone: number;
-  /** How many remain: locks whose owner lives. */
+  /** How many locks remain because their owner is alive. */
   readonly standing: number;
 }
 
@@ -301,7 +316,7 @@ export interface LocksPage {
 }
 
 export interface LockShown extends CellName {
-  /** For `POST api/locks/resolve` as `{ "id": ... }`. */
+  /** Send it as `{ "id": ... }` to `POST api/locks/resolve`. */
   readonly id: string;
   readonly kind: string;
   readonly startTimestamp: number;
@@ -321,14 +336,14 @@ export interface Workers {
     readonly process: string;
     readonly observers: readonly string[];
     readonly isHere: boolean;
-    /** The figures below are known only of processes that report. */
+    /** Only processes that send reports have the figures below. */
     readonly runsPerSecond: number | undefined;
     readonly commitsPerSecond: number | undefined;
     readonly running: number | undefined;
     readonly claims: number | undefined;
     readonly memoryBytes: number | undefined;
   }[];
-  readonly coordinator: { readonly address: string | undefined; readonly answers: boolean } | undefined;
+  readonly coordinator: CoordinatorShown | undefined;
   /** Processes or named dashboards that sent no report, and why. */
   readonly unheard?: readonly { readonly name: string; readonly error: string }[];
 }
@@ -341,7 +356,10 @@ export interface HeatMap {
   readonly reach: Reach;
   readonly table: string;
   readonly metric: "writes" | "conflicts" | "hints";
-  /** The first row of each range, as text. Ranges adapt to the activity. */
+  /**
+   * The first row of each range, as text. The ranges are chosen so that they have about equal
+   * activity.
+   */
   readonly ranges: readonly string[];
   readonly startsAt: number;
   readonly bucketMs: number;

@@ -1,4 +1,5 @@
 import type { Database } from "../database/index.js";
+import type { ObserverRecord } from "../observer/index.js";
 
 /** How many changes of one kind wait. */
 export interface Backlog {
@@ -9,18 +10,27 @@ export interface Backlog {
   readonly oldest: Date | undefined;
 }
 
-/** Counts the pending and the parked changes of an observer, each up to a bound. */
+/** An observer, with the changes that wait for it. */
+export interface ObserverBacklog {
+  readonly record: ObserverRecord;
+  readonly pending: Backlog;
+  readonly parked: Backlog;
+}
+
+/** Counts the pending and the parked changes of each observer, up to a bound. */
 export async function observerBacklogs(
   db: Database,
-  observer: string,
   max: { readonly pending: number; readonly parked: number },
-  signal: AbortSignal | undefined,
-): Promise<{ readonly pending: Backlog; readonly parked: Backlog }> {
-  const options = { observer, signal };
-  return {
-    pending: await countBacklog(db.pending(options), ({ since }) => since, max.pending),
-    parked: await countBacklog(db.parked(options), ({ parkedAt }) => parkedAt, max.parked),
-  };
+  signal: AbortSignal,
+): Promise<readonly ObserverBacklog[]> {
+  const backlogs: ObserverBacklog[] = [];
+  for (const [observer, record] of await db.observers()) {
+    const options = { observer, signal };
+    const pending = await countBacklog(db.pending(options), ({ since }) => since, max.pending);
+    const parked = await countBacklog(db.parked(options), ({ parkedAt }) => parkedAt, max.parked);
+    backlogs.push({ record, pending, parked });
+  }
+  return backlogs;
 }
 
 /** Counts changes one by one, up to `max`. */

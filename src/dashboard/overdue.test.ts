@@ -16,7 +16,7 @@ async function put(db: Database, to: ReturnType<typeof reminders>, times: readon
 
 const reminders = (spreads: number) => schedule("reminders", { value, fire: () => {}, spreads });
 
-/** Times that are not in order. */
+/** Times in random order. */
 const mixed = (count: number) => Array.from({ length: count }, (_, index) => 1_000 + ((index * 7) % count));
 
 test.each([
@@ -77,7 +77,7 @@ test.each<readonly [string, Readonly<Record<string, AnyTable>>]>([
   ["another key", { due: table("jobs_due", { delays: int() }) }],
   ["something else parked", { parked: table("jobs_parked", { parked: text() }) }],
   ["another table for what is parked", { parked: table("jobs_given_up", { parked: json() }) }],
-])("takes tables with %s for no schedule", async (_, others) => {
+])("does not take tables with %s for a schedule", async (_, others) => {
   await using db = await open("memory:", { tables: Object.values({ ...like, ...others }) });
   expect(await overdueSchedules(db, nowMs, never, 100)).toEqual([]);
 });

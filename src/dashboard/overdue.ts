@@ -8,18 +8,18 @@ export interface Overdue {
   readonly count: number;
   /** Whether there are more than `count`. */
   readonly more: boolean;
-  /** When the oldest counted one was due. */
+  /** When the oldest counted change was due. */
   readonly oldest: Date | undefined;
 }
 
 type DueKey = readonly [spread: number, dueAt: number, key: string];
 
-/** Sorts after every time. */
+/** A due time after every real one. */
 const afterAll = Number.MAX_VALUE;
 
 /**
- * What is overdue in each schedule of a database, counted up to `max`. A schedule is recognized by
- * the tables that it declares.
+ * Counts the overdue changes of each schedule of a database, up to `max` for each schedule. It
+ * recognizes a schedule by the tables that it declares.
  */
 export async function overdueSchedules(
   db: Database,
@@ -49,7 +49,11 @@ function isSchedule(tables: ReadonlyMap<string, AnyTable>, name: string): boolea
   );
 }
 
-/** Skips changes that are due later, by jumping from each spread to the next one that has rows. */
+/**
+ * Counts the overdue changes of one schedule. Its changes are spread over ranges of keys, the
+ * spreads, and each spread is ordered by due time. After the overdue changes of a spread, the scan
+ * skips the changes that are due later, and jumps to the next spread that has rows.
+ */
 async function countOverdue(
   snapshot: Snapshot,
   table: AnyTable,

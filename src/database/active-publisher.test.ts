@@ -42,7 +42,7 @@ test.each(garbage.map((value) => [value.toString(), value] as const))(
   },
 );
 
-test("a published snapshot that says it counts for years holds nothing back, and is told of by check and doctor", async () => {
+test("a published snapshot that claims to count for years holds nothing back, and is reported by check and doctor", async () => {
   const environment = new TestEnvironment();
   const db = await openTest({ environment });
   const { table, row, column } = systemCell("active/wrong", "oldest");
@@ -55,7 +55,8 @@ test("a published snapshot that says it counts for years holds nothing back, and
   ]);
   expect(await oldestPublished(db.context)).toBe(Number.POSITIVE_INFINITY);
   expect(await strayRecords(db.context)).toEqual([]);
-  // A record of a process whose clock is some minutes ahead counts, but no longer than any other.
+  // A record from a process whose clock is some minutes ahead counts, but for no longer than any
+  // other record.
   const ahead = environment.now() + 600_000;
   const believed = Buffer.from(JSON.stringify({ oldest: 7, expires: ahead }));
   await db.store.mutate({ table, row, guards: [], mutations: [putHint(column, 8, believed)] });
@@ -67,7 +68,7 @@ test("a published snapshot that says it counts for years holds nothing back, and
   await db.close();
 });
 
-test("check tells of records of processes that last for years, and of those that cannot be read", async () => {
+test("check reports records of processes that last for years, and unreadable ones", async () => {
   const store = memoryStore();
   await using db = await open(store, { collectEveryMs: 0 });
   expect(await db.check()).toEqual([]);
@@ -88,7 +89,7 @@ test("check tells of records of processes that last for years, and of those that
   expect(await db.check({ maxProblems: 1 })).toHaveLength(1);
 });
 
-test("collection goes on with records of processes and sessions that cannot be read", async () => {
+test("garbage collection ignores unreadable records of processes and sessions", async () => {
   const store = memoryStore();
   const db = await open(store, { observers: [length], collectEveryMs: 0 });
   for (const value of ["1", "2", "3"]) await db.transact((tx) => tx.set(documents.contents, "a", value));

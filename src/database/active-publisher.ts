@@ -21,8 +21,8 @@ interface Published {
 }
 
 /**
- * Longest pause between two records of a process, in milliseconds. The constant below says how many
- * pauses a record outlives.
+ * Longest time between two writes of a process's record, in milliseconds. A record stays valid for
+ * `pausesOutlived` times the process's own interval.
  */
 const maxPauseMs = 30_000;
 const pausesOutlived = 4;
@@ -32,10 +32,10 @@ const maxMs = pausesOutlived * maxPauseMs;
 const isPublished = record<Published>({ oldest: isWhole, expires: isTime });
 
 /**
- * Publishes the oldest transaction or snapshot of this process in the store, so that garbage
- * collection in other processes keeps what it reads. Only transactions and snapshots old enough to
- * be at risk are published. Each record expires, so a process that died does not hold back
- * collection for long.
+ * Publishes the oldest transaction or snapshot of this process in the store. Garbage collection in
+ * other processes then keeps the versions that the oldest one reads. The process publishes nothing
+ * while all its transactions and snapshots are much younger than the retention. Each record
+ * expires, so a process that died does not hold back collection for long.
  */
 export class ActivePublisher {
   readonly #context: TransactionContext;
@@ -109,9 +109,10 @@ export class ActivePublisher {
 
 /**
  * Returns the oldest timestamp that a live record of any process holds, and removes records that
- * have expired. It reports a record that cannot be read and otherwise ignores it. The process
- * writes that record again if it lives; at worst its reads below the safepoint are refused. A
- * record with an expiry later than any process writes is ignored too, and removed.
+ * have expired. Reports and ignores a record that cannot be read. A live process soon replaces its
+ * unreadable record. Until then collection may overtake the process, and its reads below the
+ * safepoint are then refused. Removes a record whose expiry is so late that only a wrong clock can
+ * have written it, and does not use its timestamp.
  */
 export async function oldestPublished(context: TransactionContext): Promise<number> {
   const { store, environment, events } = context;
@@ -129,8 +130,8 @@ export async function oldestPublished(context: TransactionContext): Promise<numb
 }
 
 /**
- * Yields the records that every reader ignores: those that cannot be read, and those with an expiry
- * later than any process writes.
+ * Yields the records that every reader ignores. A reader ignores a record that it cannot read, and
+ * one whose expiry is so late that only a wrong clock can have written it.
  */
 export async function* strayPublished(
   store: RowStore,

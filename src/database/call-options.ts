@@ -76,8 +76,8 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
 };
 
 /**
- * Checks for option values that would otherwise be misread. They apply in every call that has the
- * option.
+ * Checks of option values, by the option's name. They exist for options whose invalid values would
+ * otherwise be used without an error. A check applies to every call that has its option.
  */
 const checks: Readonly<
   Record<string, { readonly wanted: string; readonly fits: (value: unknown) => boolean }>
@@ -106,7 +106,7 @@ function isObject(value: unknown): value is object {
 
 /**
  * Whether the value has the members of an `AbortSignal`. An `instanceof` check would refuse signals
- * of another realm, or of a library.
+ * of another realm, and those that a polyfill made.
  */
 function isAbortSignal(value: unknown): boolean {
   if (!isObject(value)) return false;

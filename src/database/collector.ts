@@ -12,7 +12,8 @@ import { oldestPublished } from "./active-publisher.js";
 const doing = "Garbage collection";
 
 /**
- * Runs garbage collection, on request and at intervals in the background. The database owns one.
+ * Runs garbage collection, on request and at intervals in the background. Each database has one
+ * collector.
  */
 export class Collector {
   readonly #context: TransactionContext;
@@ -44,7 +45,8 @@ export class Collector {
   async #inBackground(): Promise<void> {
     const { environment, events, safepoint, settings } = this.#context;
     try {
-      // Another process may have collected in the meantime, which leaves little to collect.
+      // If the safepoint is recent, another process has just collected, and little is left to
+      // collect.
       const behindMs = environment.now() - settings.retentionMs - (await safepoint.current()) / 1_000;
       if (behindMs > this.#everyMs / 2) await this.collect({ signal: this.#stopping.signal });
     } catch (error) {
@@ -68,10 +70,10 @@ export class Collector {
     return collect(this.#context, tables, oldest, options);
   }
 
-  /** Ends a running pass after its current page. Rejects the calls that wait for one. */
+  /** Ends a running pass after its current page. Rejects the calls that wait for a pass. */
   async stop(): Promise<void> {
     this.#timer?.cancel();
-    this.#stopping.abort(new ClosedError("The database was closed while its garbage was collected."));
+    this.#stopping.abort(new ClosedError("The database was closed during its garbage collection."));
     // The signal rejects all waiting calls, so this call waits only for the running pass.
     await this.#passes.run(async () => undefined, undefined, doing);
   }

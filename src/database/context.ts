@@ -66,12 +66,12 @@ function chooseOracle(store: RowStore, given: Oracle | undefined, events: Emitte
   if (store.atomic !== undefined) {
     if (given === undefined) return counterOracle(store.atomic);
     throw new InvalidArgumentError(
-      `${store.description} counts by itself: leave \`oracle\` out, since two that count would contradict each other.`,
+      `${store.description} assigns timestamps itself. Leave out \`oracle\`: two sources of timestamps would contradict each other.`,
     );
   }
   if (given !== undefined) return countTimestamps(given, events);
   throw new InvalidArgumentError(
-    `${store.description} has no counter of its own: open it with the cluster's \`coordinator\`, or with an \`oracle\` that all ` +
+    `${store.description} does not assign timestamps itself. Open it with the cluster's \`coordinator\`, or with an \`oracle\` that all ` +
       "its processes share.",
   );
 }

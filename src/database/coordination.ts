@@ -14,12 +14,13 @@ export interface CoordinatorStatus {
   /** Number of the current term. Each new leader increases it. */
   readonly epoch: number;
   /**
-   * Whether the coordinator answers this process. Undefined if this process uses no coordinator.
+   * Whether the coordinator answers this process. Undefined if this process does not use a
+   * coordinator.
    */
   readonly answers: boolean | undefined;
   /** Sessions that send heartbeats to the coordinator. Undefined if it does not answer. */
   readonly sessions: ReadonlySet<string> | undefined;
-  /** Those sessions that have a run in progress. Undefined if the coordinator does not answer. */
+  /** The sessions that have a run in progress. Undefined if the coordinator does not answer. */
   readonly busy: ReadonlySet<string> | undefined;
 }
 
@@ -27,7 +28,10 @@ export interface CoordinationOptions {
   readonly store: RowStore;
   readonly environment: Environment;
   readonly choice: CoordinatorChoice;
-  /** Whether the coordinator assigns timestamps. If so, nothing works until it answers. */
+  /**
+   * Whether the coordinator assigns timestamps. If so, the database cannot work until the
+   * coordinator answers.
+   */
   readonly isOracle: boolean;
   readonly onFailure: (failure: LeaderFailure) => void;
 }
@@ -100,7 +104,10 @@ export class Coordination {
     return (await this.cluster.activity()) !== undefined;
   }
 
-  /** Waits until the coordinator answers. A leader may have ended a moment ago. */
+  /**
+   * Waits until the coordinator that assigns timestamps answers, and throws if it does not. The
+   * wait gives a standby time to take over from a leader that has just ended.
+   */
   async #wait(failure: () => unknown): Promise<void> {
     const { store, environment, choice, isOracle } = this.#options;
     const startedAt = environment.monotonic();
@@ -108,7 +115,7 @@ export class Coordination {
       if (await this.#answers()) return;
       const error = failure();
       if (error instanceof CoordinatorError) throw error;
-      // Sessions and claims are only advice, so the database opens without them.
+      // A coordinator that is not the oracle only gives advice, so the database opens without it.
       if (!isOracle) return;
       const lease = await readLease({ store, environment, timeoutMs: readMs });
       const patienceMs =
@@ -124,7 +131,7 @@ export class Coordination {
     const { store, choice } = this.#options;
     const where = choice.addresses === undefined ? "" : ` at ${choice.addresses.join(", ")}`;
     return new OracleUnavailableError(
-      `No coordinator leads the cluster of ${store.description}${where}, which has no counter of its own. Start one with ` +
+      `No coordinator leads the cluster of ${store.description}${where}, which needs one for its timestamps. Start one with ` +
         '"percolator coordinator LOCATION", or open the database with `coordinator: "auto"` (--coordinator auto).',
       { cause },
     );
@@ -163,7 +170,10 @@ export class Coordination {
   }
 }
 
-/** Returns what the store says about the leader. Undefined if the cluster never had one. */
+/**
+ * Returns the leader and the epoch from the lease in the store. Undefined if the cluster never had
+ * a leader.
+ */
 export async function coordinatorStatus(
   store: RowStore,
   environment: Environment,

@@ -11,19 +11,19 @@ export interface CoordinatorChoice {
   /** `HOST:PORT` of each coordinator. Default: found by the lease in the store. */
   readonly addresses?: readonly string[] | undefined;
   /**
-   * Starts a coordinator inside this process if none leads, now or later. It ends with the
-   * database. Default: false.
+   * Whether to start a coordinator inside this process if none leads, now or later. Closing the
+   * database stops that coordinator. Default: false.
    */
   readonly start?: boolean | undefined;
   /**
-   * The token that the coordinator asks for. Give several while you replace the token: this process
-   * shows the first, and a coordinator started here accepts any of them. A function is called for
-   * each request, so the token may change. Default: none.
+   * The token that the coordinator asks for. Give several while you replace the token. This process
+   * sends the first one, and a coordinator started here accepts any of them. If you give a
+   * function, it is called for each request, so the token may change. Default: none.
    */
   readonly token?: TokenChoice | (() => TokenChoice | undefined) | undefined;
   /**
-   * TLS for the connection; `true` for the defaults of Node. A function is called for each new
-   * connection, so certificates may change. Default: none.
+   * TLS for the connection; `true` for the defaults of Node. If you give a function, it is called
+   * for each new connection, so certificates may change. Default: none.
    */
   readonly tls?: ClientTls | boolean | (() => ClientTls | undefined) | undefined;
   /**
@@ -38,8 +38,8 @@ export interface CoordinatorChoice {
   readonly advertise?: string | undefined;
   /**
    * For a coordinator started here: its certificate. Listening beyond this machine needs it, and a
-   * token. Give `tls` too, because this process is a client of the coordinator. A function is
-   * called every second, so the certificate may change.
+   * token. Give `tls` too, because this process is a client of the coordinator. If you give a
+   * function, it is called every second, so the certificate may change.
    */
   readonly serverTls?: CoordinatorTls | (() => CoordinatorTls) | undefined;
   /** For a coordinator started here: the length of its lease, in milliseconds. Default: 10,000. */
@@ -66,7 +66,7 @@ export function coordinatorChoice(option: CoordinatorOption | undefined): Coordi
   if (addresses === undefined) return option;
   if (start) {
     throw new InvalidArgumentError(
-      "A `coordinator` is either found at its `addresses` or started here (`start`): leave one of both out.",
+      "`coordinator` takes either the `addresses` of coordinators, or `start`, which starts one in this process. Leave out one of them.",
     );
   }
   return { ...option, addresses: checkAddresses(addresses) };
@@ -85,20 +85,21 @@ function checkAddresses(addresses: readonly string[]): readonly string[] {
 
 function notMeant(option: unknown): InvalidArgumentError {
   return new InvalidArgumentError(
-    '`coordinator` must be "auto", `false`, `HOST:PORT`, a list of those, or an object with its choices, not ' +
+    '`coordinator` must be "auto", `false`, `HOST:PORT`, a list of those, or an object with options, not ' +
       `${describeValue(option)}.`,
   );
 }
 
-/** Returns the current tokens. The first is the one to show. */
+/** Returns the current tokens. This process sends the first. */
 export function tokensOf({ token }: Pick<CoordinatorChoice, "token">): readonly string[] {
   const given = typeof token === "function" ? token() : token;
   return typeof given === "string" ? [given] : (given ?? []);
 }
 
 /**
- * Returns the default if the option is not given. A store without timestamps of its own, and
- * without an `oracle`, uses its cluster's coordinator.
+ * Returns the choice for the option, or the default if the option is not given. By default, a
+ * database uses its cluster's coordinator only if its store assigns no timestamps and the program
+ * gives no `oracle`.
  */
 export function chooseCoordinator(
   store: RowStore,

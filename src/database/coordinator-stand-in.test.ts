@@ -15,7 +15,7 @@ import type { CoordinatorChoice } from "./coordinator-choice.js";
 import { CoordinatorStandIn } from "./coordinator-stand-in.js";
 import { open } from "./open.js";
 
-test("one that could not be started is started at a later look", async () => {
+test("a coordinator that could not be started is started at a later attempt", async () => {
   const clock = new TestClock();
   const store = memoryStore({ atomicBatches: false });
   const place = { store, environment: clock.process() };
@@ -45,7 +45,7 @@ test("one that could not be started is started at a later look", async () => {
 
 const place = () => ({ store: memoryStore({ atomicBatches: false }), environment: systemEnvironment });
 
-test("one that runs takes changed tokens, several of them, and tells of what it cannot take", async () => {
+test("a running coordinator takes changed tokens, several of them, and reports unusable ones", async () => {
   const { store, environment } = place();
   const failures: LeaderFailure[] = [];
   let token: string | readonly string[] = "old";
@@ -76,7 +76,7 @@ test("one that runs takes changed tokens, several of them, and tells of what it 
   }
 });
 
-test("a database whose coordinator takes another certificate goes on", async () => {
+test("a database whose coordinator takes another certificate continues", async () => {
   const { store, environment } = place();
   let cert = certificate;
   const choice: CoordinatorChoice = {
@@ -102,8 +102,8 @@ test("a database whose coordinator takes another certificate goes on", async () 
 test.each<[string, CoordinatorChoice, RegExp]>([
   ["TLS, which the coordinator would not speak", { tls: { ca: authority } }, /PERCOLATOR_TLS_CA.*serverTls/],
   ["TLS by a function", { tls: () => ({ ca: authority }) }, /PERCOLATOR_TLS_CA/],
-  ["a certificate and no TLS", { serverTls: { cert: certificate, key } }, /give `tls` too/],
-])("one is not started with %s", async (_, choice, message) => {
+  ["a certificate and no TLS", { serverTls: { cert: certificate, key } }, /Give `tls` as well/],
+])("no coordinator is started with %s", async (_, choice, message) => {
   const { store } = place();
   const opening = open(store, { coordinator: { start: true, ...choice } });
   await expect(opening).rejects.toMatchObject({
@@ -112,7 +112,7 @@ test.each<[string, CoordinatorChoice, RegExp]>([
   });
 });
 
-test("with TLS the coordinator that leads is used, and none is started", async () => {
+test("with TLS the coordinator that is the leader is used, and none is started", async () => {
   const { store, environment } = place();
   let leading = () => {};
   const leads = new Promise<void>((resolve) => {

@@ -15,15 +15,15 @@ export interface StandInOptions {
 const watchEveryMs = 5_000;
 const readMs = 5_000;
 /**
- * Time that a lease without holder or renewal is left to other coordinators, in milliseconds. It is
- * added to the length of the lease.
+ * This process starts a coordinator if the lease has not changed for its own length plus this time,
+ * in milliseconds. During this time, other coordinators can take the expired lease.
  */
 const graceMs = 5_000;
 
 /**
  * The coordinator that a process starts if the cluster has none. It starts at once if no
- * coordinator leads, and later if the leader is lost. So a small cluster outlives the process that
- * led it.
+ * coordinator leads, and later if the leader is lost. A small cluster therefore continues after its
+ * leading process has ended.
  */
 export class CoordinatorStandIn {
   readonly #options: StandInOptions;
@@ -79,7 +79,7 @@ export class CoordinatorStandIn {
     const { environment, onFailure } = this.#options;
     const look = () => {
       this.#watching = this.#look().catch((error: unknown) => {
-        onFailure({ doing: "looking whether a coordinator leads", error });
+        onFailure({ doing: "looking for a coordinator that leads", error });
         this.#watch();
       });
     };
@@ -93,7 +93,10 @@ export class CoordinatorStandIn {
     else this.#watch();
   }
 
-  /** Whether the lease has not changed for longer than any leader would leave it. */
+  /**
+   * Whether the lease has not changed for its own length and {@link graceMs}. A live leader would
+   * have renewed it.
+   */
   #isAbandoned(lease: LeaseRecord | undefined): boolean {
     const now = this.#options.environment.monotonic();
     const revision = lease?.revision ?? 0;
@@ -101,7 +104,10 @@ export class CoordinatorStandIn {
     return now - this.#seen.at >= (lease?.leaseMs ?? 0) + graceMs;
   }
 
-  /** Stops the coordinator if this process started one. Another one may lead at once. */
+  /**
+   * Stops the coordinator if this process started one. A coordinator in another process may then
+   * lead at once.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
@@ -127,10 +133,10 @@ function checkTls({ tls, serverTls }: CoordinatorChoice): void {
   if (asksTls === (serverTls !== undefined)) return;
   throw new InvalidArgumentError(
     asksTls
-      ? "No coordinator that leads answers, and one inside this process (`start`, --coordinator auto) would not speak TLS, which this process " +
-          "asks for (`tls`, --tls, --tls-ca, PERCOLATOR_TLS_CA). Leave TLS out; or start `percolator coordinator` with --tls-cert and " +
-          "--tls-key; or, in a program, give its certificate (`serverTls`)."
-      : "A coordinator that is started inside this process speaks TLS by `serverTls`: give `tls` too, the authority of its certificate, since " +
-          "this process is its client.",
+      ? "No leading coordinator answers. One inside this process (`start`, --coordinator auto) would not use TLS, but this process asks for " +
+          "TLS (`tls`, --tls, --tls-ca, PERCOLATOR_TLS_CA). Leave out TLS, or start `percolator coordinator` with --tls-cert and " +
+          "--tls-key. A program can also give the coordinator's certificate (`serverTls`)."
+      : "A coordinator inside this process uses TLS because of `serverTls`, and this process is its client. Give `tls` as well: the " +
+          "authority of the coordinator's certificate.",
   );
 }

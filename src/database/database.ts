@@ -28,7 +28,6 @@ import {
   pendingOfRow,
   type Registry,
   retryParked,
-  type SessionRecord,
   type Sessions,
   type UnregisterOptions,
   unregister,
@@ -42,10 +41,7 @@ import {
   type CheckOptions,
   type CollectOptions,
   type CollectReport,
-  CoreTransaction,
   check,
-  checkTimeout,
-  deadline,
   type HistoryEntry,
   history,
   type InspectedColumn,
@@ -57,19 +53,21 @@ import {
   type Snapshot,
   showColumn,
   systemTable,
-  Transaction,
+  type Transaction,
   type TransactionContext,
   type TransactionOptions,
   type TransactOptions,
   transact,
 } from "../transaction/index.js";
 import { ActivePublisher } from "./active-publisher.js";
+import { BegunTransactions } from "./begun.js";
 import { known } from "./call-options.js";
 import { Collector } from "./collector.js";
-import { type Coordination, type CoordinatorStatus, coordinatorStatus } from "./coordination.js";
+import type { Coordination } from "./coordination.js";
 import type { Settings } from "./options.js";
 import { type DatabaseReach, type ReachOptions, reachOf } from "./reach.js";
 import { type SnapshotOptions, takeSnapshot } from "./snapshots.js";
+import { type DatabaseStatus, statusOf } from "./status.js";
 import { type StrayRecord, strayRecords } from "./stray-records.js";
 
 /** Most problems that {@link Database.check} lists unless the caller gives another number. */
@@ -87,29 +85,9 @@ export interface DatabaseParts {
   readonly coordination?: Coordination | undefined;
 }
 
-/** The result of {@link Database.status}. */
-export interface DatabaseStatus {
-  /** Kind and location of the store. */
-  readonly store: string;
-  /**
-   * Counters of the store, such as bytes and entries. If a coordinator assigns timestamps, also the
-   * requests for them.
-   */
-  readonly statistics: Readonly<Record<string, number>>;
-  readonly commit: "one-phase" | "two-phase";
-  readonly retentionMs: number;
-  readonly latestTimestamp: number;
-  /** Timestamp below which the database refuses snapshots. 0 before the first collection. */
-  readonly safepoint: number;
-  readonly safepointAgeMs: number | undefined;
-  /** The processes that have workers, by session. */
-  readonly sessions: ReadonlyMap<string, SessionRecord>;
-  /** The cluster's coordinator. Undefined if there never was one. */
-  readonly coordinator: CoordinatorStatus | undefined;
-}
-
 /**
- * An open database. `open` creates it. Close it with {@link close}, or hold it with `await using`.
+ * An open database. `open` creates it. Close it with {@link close}, or declare it with `await
+ * using`.
  */
 export class Database {
   readonly #context: TransactionContext;
@@ -121,8 +99,7 @@ export class Database {
   readonly #metrics: Metrics;
   readonly #workers: WorkerPool;
   readonly #coordination: Coordination | undefined;
-  /** Transactions that {@link begin} started and that have not ended. */
-  readonly #begun = new Set<CoreTransaction>();
+  readonly #begun = new BegunTransactions();
   #closing: Promise<void> | undefined;
 
   /** @internal */
@@ -153,14 +130,14 @@ export class Database {
     const context = this.#open();
     if (!this.#readOnly) return context;
     throw new StoreError(
-      `The database ${context.store.description} was opened readOnly; it cannot ${doing}. Open it without \`readOnly\`.`,
+      `The database ${context.store.description} was opened with \`readOnly\`, so it cannot ${doing}. Open it without \`readOnly\`.`,
     );
   }
 
   /**
    * Runs `run` in a transaction and commits it. If the transaction conflicts, runs `run` again
-   * after a backoff, so `run` must be free of other side effects. Resolves to the result of `run`
-   * when the commit is durable.
+   * after a backoff, so `run` must have no side effects outside the transaction. Resolves to the
+   * result of `run` when the commit is durable.
    *
    * @throws whatever `run` throws, without a commit.
    * @throws ConflictError after the last retry.
@@ -178,42 +155,19 @@ export class Database {
   }
 
   /**
-   * Starts a transaction that the caller ends with `await tx.commit()` or `await tx.rollback()`, or
-   * holds with `await using`.
+   * Starts a transaction that the caller ends with `await tx.commit()` or `await tx.rollback()`. If
+   * the caller declares it with `await using`, it is rolled back at the end of the block unless it
+   * was committed.
    */
   async begin(options: TransactionOptions = {}): Promise<Transaction> {
     const context = this.#writable("begin transactions");
     known("db.begin", options);
-    const limit = deadline(
-      context.environment,
-      options.signal,
-      checkTimeout(options.timeoutMs),
-      "The transaction",
-    );
-    const { isolation, label } = options;
-    try {
-      const core = await CoreTransaction.begin(context, {
-        isolation,
-        label,
-        signal: limit.signal,
-        onEnd: () => {
-          limit.end();
-          this.#begun.delete(core);
-        },
-      });
-      this.#begun.add(core);
-      // A forgotten transaction holds back garbage collection only until its deadline.
-      limit.whenOver((reason) => core.fence(reason));
-      return new Transaction(core);
-    } catch (error) {
-      limit.end();
-      throw error;
-    }
+    return this.#begun.begin(context, options);
   }
 
   /**
    * Opens a read-only view of the database, as of now or of a moment within the retention. Close
-   * it, or hold it with `await using`.
+   * it, or declare it with `await using`.
    */
   async snapshot(options: SnapshotOptions = {}): Promise<Snapshot> {
     return takeSnapshot(this.#open(), known("db.snapshot", options));
@@ -221,8 +175,8 @@ export class Database {
 
   /**
    * Starts a worker. It runs the observers given to `open`, or some of them, until it is stopped.
-   * It runs changes that this process commits at once. It finds the changes of other processes by
-   * scanning, well within a second.
+   * The worker handles changes of this process as soon as they are committed. It finds the changes
+   * of other processes by scanning, well within a second.
    *
    * @example
    * await using worker = db.work({ concurrency: 32 });
@@ -233,9 +187,9 @@ export class Database {
   }
 
   /**
-   * Runs observers until nothing is left to do. That covers every change committed before the call,
-   * and all changes that those cause, in this process or another. Waits for changes that will be
-   * retried, but not for parked ones.
+   * Runs observers until nothing is left to do. Handles every change that any process committed
+   * before the call, and all changes that those runs cause. Waits for changes that will be retried,
+   * but not for parked ones.
    *
    * @throws ObserverError if changes wait for observers that no live process runs.
    */
@@ -245,8 +199,8 @@ export class Database {
   }
 
   /**
-   * Resolves when nothing is left to do, as {@link drain} does. It runs no observers itself: the
-   * workers of this or other processes do.
+   * Resolves when nothing is left to do, as {@link drain} does, but runs no observers itself. The
+   * workers of this or other processes run them.
    *
    * @throws ObserverError if changes wait for observers that no live process runs. A process counts
    * as live until it has sent no heartbeat for 15 s.
@@ -273,7 +227,7 @@ export class Database {
   }
 
   /**
-   * Count of the observer runs in progress in this process, and of the rows that it has claimed.
+   * How many observer runs are in progress in this process, and how many rows it has claimed.
    * `claims` is undefined without a coordinator.
    *
    * @internal
@@ -348,7 +302,8 @@ export class Database {
    */
   async inspect<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<readonly InspectedColumn[]> {
     const context = this.#open();
-    if (!isTable(table)) throw new SchemaError("`inspect` takes a table made with `table(name, columns)`.");
+    if (!isTable(table))
+      throw new SchemaError("`inspect` takes a table that `table(name, columns)` returned.");
     return inspectRow(context, table[definition].name, encodeRow(table[definition], row));
   }
 
@@ -358,8 +313,8 @@ export class Database {
   }
 
   /**
-   * Resolves a lock. Rolls it forward or back according to its primary lock, unless its owner is
-   * alive: then the result is `"standing"`.
+   * Rolls a lock forward or back according to its primary lock. If the lock's owner is alive,
+   * leaves the lock and resolves to `"standing"`.
    */
   async resolve(lock: LockInfo): Promise<"gone" | "standing"> {
     return (await resolveLock(this.#writable("resolve a lock"), lock)) === "standing" ? "standing" : "gone";
@@ -385,8 +340,8 @@ export class Database {
   }
 
   /**
-   * Returns the records of processes that cannot be read, or that expire later than any process
-   * writes.
+   * Returns the records of processes that every reader ignores. A reader ignores a record that it
+   * cannot read, and one whose expiry is so late that only a wrong clock can have written it.
    *
    * @internal
    */
@@ -436,22 +391,7 @@ export class Database {
    * workers, and the coordinator.
    */
   async status(): Promise<DatabaseStatus> {
-    const { store, safepoint, oracle, environment } = this.#open();
-    const at = await safepoint.current();
-    return {
-      store: store.description,
-      statistics: {
-        ...(await store.statistics()),
-        ...(oracle.requests === undefined ? {} : { timestampRequests: oracle.requests }),
-      },
-      commit: this.#context.settings.commit,
-      retentionMs: this.#context.settings.retentionMs,
-      latestTimestamp: await oracle.latest(),
-      safepoint: at,
-      safepointAgeMs: at === 0 ? undefined : Math.max(0, environment.now() - at / 1_000),
-      sessions: await this.#sessions.list(),
-      coordinator: await (this.#coordination?.status() ?? coordinatorStatus(store, environment)),
-    };
+    return statusOf(this.#open(), this.#sessions, this.#coordination);
   }
 
   /** Whether {@link close} was called. */
@@ -460,8 +400,8 @@ export class Database {
   }
 
   /**
-   * Asks the store and the coordinator for a sign of life. Health probes use it. Rejects only with
-   * a `ClosedError`, after {@link close}.
+   * Checks whether the store and the coordinator answer. Health probes use it. Rejects only with a
+   * `ClosedError`, after {@link close}.
    */
   async reach({ timeoutMs = 1_000 }: ReachOptions = {}): Promise<DatabaseReach> {
     const { store, environment } = this.#open();
@@ -476,28 +416,19 @@ export class Database {
 
   /**
    * Ends background work, waits for calls in progress, and frees all resources. A second call waits
-   * for the first. An observer must not await it: the call would wait for that observer's run until
-   * its `timeoutMs`.
+   * for the first. An observer must not await this call. The call waits for the observer's run,
+   * which would then last until its `timeoutMs`.
    *
-   * @throws the first failure. The remaining steps run all the same.
+   * @throws the first failure. The remaining steps of closing still run.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  /**
-   * Ends the transactions of {@link begin} that never ended. Their deadline timers would keep the
-   * process alive.
-   */
-  #endBegun(): void {
-    const error = new ClosedError("The database was closed before the transaction was committed.");
-    for (const core of this.#begun) core.fence(error);
-  }
-
   async #close(): Promise<void> {
     const steps = [
-      () => this.#endBegun(),
+      () => this.#begun.end(new ClosedError("The database was closed before the transaction was committed.")),
       () => this.#workers.close(),
       () => this.#collector.stop(),
       () => this.#publisher?.stop(),

@@ -6,10 +6,11 @@ export {
   coordinatorChoice,
   tokensOf,
 } from "./coordinator-choice.js";
-export { Database, type DatabaseStatus } from "./database.js";
+export { Database } from "./database.js";
 export { type Location, openStore } from "./location.js";
 export { open, openWithHooks } from "./open.js";
 export type { Logger, OpenOptions, OpenWithHooksOptions } from "./options.js";
 export type { DatabaseReach, ReachOptions, SignOfLife } from "./reach.js";
 export type { SnapshotOptions } from "./snapshots.js";
+export type { DatabaseStatus } from "./status.js";
 export type { StrayRecord } from "./stray-records.js";

@@ -1,10 +1,10 @@
 import type { Emitter } from "../events/index.js";
 import type { Logger } from "./options.js";
 
-/** Sends to a logger what an operator wants to know: failures and parked changes. */
+/** Logs the events that an operator wants to know about: failures and parked changes. */
 export function logEvents(events: Emitter, logger: Logger): void {
   events.on("backgroundFailure", ({ doing, error }) => {
-    logger.warn(`${doing} failed; it will be done again`, { error });
+    logger.warn(`Background work failed: ${doing}`, { error });
   });
   events.on("run", ({ observer, outcome, attempts, error }) => {
     if (outcome === "parked")

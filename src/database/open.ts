@@ -63,8 +63,8 @@ export async function openWithHooks(
 }
 
 /**
- * Collects the background failures during `open`, when no listener exists yet. The error that they
- * lead to carries them.
+ * Forwards background failures to `listener`, and drops those that occur before it is set. If such
+ * a failure keeps `open` from continuing, `open` rejects with the failure as the cause.
  */
 class Failures {
   listener: ((failure: LeaderFailure) => void) | undefined;

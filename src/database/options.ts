@@ -28,7 +28,8 @@ export interface OpenOptions {
   /**
    * When a transaction counts as committed. `"full"` (default): when it is on disk. `"none"`: when
    * it is in the database file, before the flush. A power failure may then lose the newest
-   * transactions, but never an older one without the newer, and never half of one.
+   * transactions. If it loses a transaction, it also loses every newer one. It never loses only part
+   * of a transaction.
    */
   readonly durability?: "full" | "none" | undefined;
   /**
@@ -37,10 +38,10 @@ export interface OpenOptions {
   readonly commit?: "auto" | "two-phase" | undefined;
   /**
    * How long the database keeps old versions for snapshots of the past, in milliseconds. The
-   * database records it, and later calls of `open` without this option use it. The last value given
-   * counts, but running processes keep theirs. On Bigtable use at least some minutes: the retention
-   * must exceed the delay of any request and the error of the clocks. Default: the recorded
-   * retention, at first one hour.
+   * database records it, and later calls of `open` without this option use it. The database uses
+   * the value that was given last, but running processes keep the value with which they started. On
+   * Bigtable use at least some minutes: the retention must exceed the delay of any request and the
+   * error of the clocks. Default: the recorded retention, at first one hour.
    */
   readonly retentionMs?: number | undefined;
   /**
@@ -76,10 +77,10 @@ export interface OpenOptions {
   readonly create?: boolean | undefined;
   /**
    * Opens the database for reading only. It records, registers and collects nothing, and refuses
-   * writes with a `StoreError` before they begin. It also opens a folder that this user or the file
-   * system does not let this process write. LMDB then takes no lock: after another process has
-   * written to the folder, every read rejects with a `StoreChangedError`. A missing folder is not
-   * created. Default: false.
+   * writes with a `StoreError` before they begin. It also works on a read-only file system, or if
+   * this user may not write to the folder. In these two cases LMDB takes no lock. After another
+   * process has written to the folder, every read rejects with a `StoreChangedError`. A missing
+   * folder is not created. Default: false.
    */
   readonly readOnly?: boolean | undefined;
   /**

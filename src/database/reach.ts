@@ -4,10 +4,10 @@ import { readLease, within } from "../oracle/index.js";
 import type { RowStore } from "../store/index.js";
 import type { Coordination } from "./coordination.js";
 
-/** Whether the store or the coordinator gave a sign of life. */
+/** Whether the store or the coordinator answered. */
 export interface SignOfLife {
   readonly answers: boolean;
-  /** Why it did not. */
+  /** The reason if it did not answer. Undefined if it did. */
   readonly error: Error | undefined;
 }
 
@@ -27,7 +27,10 @@ export interface DatabaseReach {
 }
 
 export interface ReachOptions {
-  /** How long each of the two may take to answer, in milliseconds. Default: 1,000. */
+  /**
+   * How long the store and the coordinator may each take to answer, in milliseconds. Default:
+   * 1,000.
+   */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -42,7 +45,7 @@ interface Asked {
 export async function reachOf(asked: Asked): Promise<DatabaseReach> {
   const { store, environment, timeoutMs, coordination } = asked;
   const ask = (what: string, question: (signal: AbortSignal) => Promise<unknown>) =>
-    within({ environment, timeoutMs, doing: `Asking ${what} for a sign of life` }, question).then(
+    within({ environment, timeoutMs, doing: `Asking ${what} whether it answers` }, question).then(
       (): SignOfLife => ({ answers: true, error: undefined }),
       (error: Error): SignOfLife => {
         if (error instanceof ClosedError) throw error;

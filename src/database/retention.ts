@@ -8,7 +8,8 @@ const columns = [{ exact: column }];
 
 /**
  * Reads the retention that the database has recorded, in milliseconds. All processes of a database
- * share it. `given` is the caller's option, which replaces a record that cannot be read.
+ * share it. `given` is the caller's option. Throws if the record cannot be read and `given` is
+ * undefined.
  */
 export async function readRetention(store: RowStore, given: number | undefined): Promise<number | undefined> {
   const page = store.readRow({ table, row, columns, at: Number.POSITIVE_INFINITY });
@@ -17,13 +18,13 @@ export async function readRetention(store: RowStore, given: number | undefined):
   const recorded = stored === undefined ? undefined : decodeRetention(stored);
   if (given === undefined && Number.isNaN(recorded)) {
     throw new StoreDamagedError(
-      "The retention that the database has recorded cannot be read; open it with `retentionMs`, which records it anew.",
+      "The recorded retention of the database cannot be read. Open the database with `retentionMs`, which records it again.",
     );
   }
   return recorded;
 }
 
-/** Records the retention that the caller gave, if it differs. The last value written counts. */
+/** Records the caller's retention if it differs from the recorded one. */
 export async function recordRetention(
   store: RowStore,
   environment: Environment,

@@ -9,7 +9,7 @@ export interface SnapshotOptions {
    * retention and not in the future. Default: everything committed so far.
    */
   readonly at?: number | Date | undefined;
-  /** Rejects the snapshot's reads when it is aborted. Default: none. */
+  /** When this signal is aborted, the snapshot's reads reject. Default: none. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -19,8 +19,8 @@ export async function takeSnapshot(
   options: SnapshotOptions = {},
 ): Promise<Snapshot> {
   const known = await context.oracle.latest();
-  // A client of the oracle may not know the latest timestamp issued to other processes. For a
-  // moment that it does know of, no request is needed.
+  // A client of the oracle may not know the latest timestamp that other processes received. If it
+  // knows a timestamp at or above the requested moment, it need not ask the oracle.
   const isKnown = typeof options.at === "number" && options.at <= known;
   const latest = isKnown ? known : await currentTimestamp(context);
   const snapshot = new Snapshot(context, snapshotTimestamp(context, options.at, latest), {
@@ -36,8 +36,8 @@ export async function takeSnapshot(
 }
 
 /**
- * Returns a timestamp that the oracle has already issued. Above it, a later commit could still
- * change what the snapshot sees.
+ * Returns a timestamp that the oracle has already given out. At a later timestamp, a commit could
+ * still change what the snapshot sees.
  */
 function snapshotTimestamp(
   context: TransactionContext,

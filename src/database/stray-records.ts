@@ -3,14 +3,14 @@ import type { Problem, TransactionContext } from "../transaction/index.js";
 import { strayPublished } from "./active-publisher.js";
 
 /**
- * A record of a process in the store that every reader ignores: it cannot be read, or it expires
- * later than any process writes.
+ * A record of a process that every reader of the store ignores. Either the record cannot be read,
+ * or its expiry is so late that only a wrong clock can have written it.
  */
 export interface StrayRecord extends Problem {
   readonly invariant: "readable" | "expires";
 }
 
-/** Returns all such records. The next worker or collection that meets one removes it. */
+/** Returns all stray records. The next worker or collection that reads one removes it. */
 export async function strayRecords(context: TransactionContext): Promise<readonly StrayRecord[]> {
   const { store, environment } = context;
   const now = environment.now();
@@ -21,7 +21,7 @@ export async function strayRecords(context: TransactionContext): Promise<readonl
       found.push({ invariant: "readable", where, message });
       return;
     }
-    const message = `it says that it counts until ${new Date(stray.expires).toISOString()}: the clock of its process was far ahead`;
+    const message = `it expires only at ${new Date(stray.expires).toISOString()}: the clock of its process was far ahead`;
     found.push({ invariant: "expires", where, message });
   };
   for await (const { session, ...stray } of strayedSessions(store, now)) look(`session ${session}`, stray);

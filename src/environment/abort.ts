@@ -37,10 +37,10 @@ export function unlessAborted<T>(
 }
 
 /**
- * Calls `use` with a signal that is aborted when any of `signals` is, with the same reason. This
- * function holds the given signals until `use` has ended. Otherwise Node may collect them, and the
- * joined signal of `AbortSignal.any` is never aborted (a timeout in Node 20, a controller in
- * 24.16).
+ * Calls `use` with a signal that is aborted when any of `signals` is, with the same reason.
+ * `AbortSignal.any` is not reliable: Node may garbage-collect the signals given to it, and then
+ * never aborts the joined signal (seen with a timeout in Node 20, with a controller in 24.16). This
+ * function holds the given signals until `use` has ended.
  */
 export async function underSignals<T>(
   signals: readonly (AbortSignal | undefined)[],

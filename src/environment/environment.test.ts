@@ -78,7 +78,7 @@ describe("backoffDelay", () => {
 });
 
 describe("the system environment", () => {
-  test("tells the system's time, and never goes back", () => {
+  test("gives the system's time, and never goes back", () => {
     expect(Math.abs(systemEnvironment.now() - Date.now())).toBeLessThan(60_000);
     let last = systemEnvironment.monotonic();
     for (let round = 0; round < 1_000; round++) {
@@ -99,7 +99,7 @@ describe("the system environment", () => {
       vi.setSystemTime(at);
       for (let look = 0; look < 3; look++) {
         expect(systemEnvironment.now()).toBeGreaterThanOrEqual(at);
-        // The test's clock is frozen, while the machine's clock goes on.
+        // The test's clock is frozen, while the machine's clock continues.
         expect(systemEnvironment.now() - at).toBeLessThan(60_000);
       }
     });
@@ -114,7 +114,7 @@ describe("the system environment", () => {
     expect(fired).toBe(0);
   });
 
-  test("knows whether a process of this machine runs, and says undefined for other machines", async () => {
+  test("knows whether a process of this machine runs, and returns undefined for other machines", async () => {
     expect(systemEnvironment.isRunning(systemEnvironment.processName)).toBe(true);
     const child = spawn(process.execPath, ["-e", ""]);
     const name = systemEnvironment.processName.replace(/\d+$/, String(child.pid));
@@ -124,7 +124,7 @@ describe("the system environment", () => {
     expect(systemEnvironment.isRunning(systemEnvironment.processName.replace(/\d+$/, "x"))).toBeUndefined();
   });
 
-  test("machine names tell apart machines and containers that share a host name", () => {
+  test("machine names distinguish machines and containers that share a host name", () => {
     const facts = { hostname: "db", bootId: "one", processNamespace: "pid:[1]", addresses: ["aa", "bb"] };
     const name = machineName(facts);
     expect(name).toMatch(/^db\/[0-9a-f]{16}$/);

@@ -18,7 +18,7 @@ export interface Environment {
   readonly processName: string;
   /**
    * Whether the process with this name still runs. Undefined if this process cannot know, for
-   * example because the other one is on another machine.
+   * example because that process is on another machine.
    */
   isRunning(processName: string): boolean | undefined;
   /**

@@ -5,5 +5,5 @@ export { packageManifest } from "./manifest.js";
 export { onAbort } from "./on-abort.js";
 export { OneAtATime } from "./one-at-a-time.js";
 export { SingleFlight } from "./single-flight.js";
-export { sleep } from "./sleep.js";
+export { eventLoopTurn, sleep } from "./sleep.js";
 export { systemEnvironment } from "./system.js";

@@ -17,12 +17,13 @@ export interface MachineFacts {
 }
 
 /**
- * The name of the place in which a process id means one process. A host name is not enough: two
- * machines or containers may share one, and would take each other's processes for dead.
+ * A name for the machine or container, within which each process id belongs to one process. A host
+ * name is not enough: two machines or containers may share one, and would take each other's
+ * processes for dead.
  *
- * Without a boot id and a namespace, the network addresses identify the machine. If they change
- * while processes run, older and newer processes do not recognize each other. They then rely on
- * heartbeats instead.
+ * Without a boot id and a namespace, the network addresses identify the machine. If the addresses
+ * change, processes that started before and after the change get different machine names. Such
+ * processes can only see from heartbeats whether the others are alive.
  */
 export function machineName({ hostname: host, bootId, processNamespace, addresses }: MachineFacts): string {
   const isKnown = bootId !== undefined && processNamespace !== undefined;

@@ -9,8 +9,8 @@ interface PackageManifest {
 let known: PackageManifest | undefined;
 
 /**
- * The `package.json` of this package. A bundled program has none of ours, so the version is
- * `bundled`.
+ * The `package.json` of this package. A bundled program does not contain that file, so its version
+ * is `bundled`.
  */
 export function packageManifest(): PackageManifest {
   known ??= read() ?? { version: "bundled", engines: { node: ">=20.19" } };

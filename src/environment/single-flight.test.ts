@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { SingleFlight } from "./index.js";
 
-test("callers at one time share one run; the next caller starts it again, after a failure too", async () => {
+test("concurrent callers share one run; the next caller starts it again, also after a failure", async () => {
   const flight = new SingleFlight<number>();
   let runs = 0;
   const ends: ((outcome: number | Promise<never>) => void)[] = [];

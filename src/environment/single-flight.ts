@@ -1,6 +1,6 @@
 /**
- * Runs one piece of work for all callers that ask for it while it runs. The result is not kept: the
- * next caller starts the work again.
+ * Runs a task once for all callers that ask for it while it runs. The result is not kept: the next
+ * caller starts the task again.
  */
 export class SingleFlight<T> {
   #running: Promise<T> | undefined;

@@ -27,3 +27,11 @@ export function sleep(
     });
   });
 }
+
+/**
+ * Resolves after the event loop has had a turn. A loop over a store that answers synchronously
+ * needs this, since it would otherwise block other work.
+ */
+export function eventLoopTurn(environment: Environment): Promise<void> {
+  return new Promise((resolve) => environment.defer(resolve));
+}

@@ -22,10 +22,12 @@ function isRunning(processName: string): boolean | undefined {
 }
 
 /**
- * How far {@link now} may be ahead of `Date.now`, in milliseconds. `performance.now` ignores
- * changes of the system's clock, and stops while the machine sleeps. `Date.now` has whole
- * milliseconds, so a small lead is normal. {@link now} is never behind it: otherwise the present
- * would look like the future.
+ * How far {@link now} may be ahead of `Date.now`, in milliseconds. `Date.now` has whole
+ * milliseconds, so a small lead is normal. A larger one means that the system's clock was changed,
+ * because `performance.now` ignores such a change. {@link now} then follows `Date.now` again.
+ *
+ * {@link now} is never behind `Date.now`, because the time of a `new Date()` would then be in the
+ * future. It would fall behind when the machine sleeps, because `performance.now` stops meanwhile.
  */
 const aheadMs = 5;
 let origin = performance.timeOrigin;

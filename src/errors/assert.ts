@@ -6,5 +6,7 @@ import { InternalError } from "./errors.js";
  */
 export function assert(condition: unknown, message: string): asserts condition {
   if (!condition)
-    throw new InternalError(`Broken assumption: ${message}. This is a defect; please report it.`);
+    throw new InternalError(
+      `Broken assumption: ${message}. This is a defect of percolatordb; please report it.`,
+    );
 }

@@ -98,7 +98,7 @@ export class ConflictError extends PercolatorError {
 
 /**
  * The store did not answer, and nothing can tell any more whether the transaction committed. Read
- * what it would have written, and decide whether to repeat it.
+ * the cells that the transaction would have written, and decide whether to repeat the transaction.
  */
 export class CommitOutcomeUnknownError extends PercolatorError {
   readonly code = "COMMIT_OUTCOME_UNKNOWN";
@@ -150,7 +150,10 @@ export class SchemaError extends PercolatorError {
   readonly code = "SCHEMA";
 }
 
-/** Observers contradict each other or the registry, or a run goes on after it was fenced. */
+/**
+ * Observers contradict each other or the registry, a run goes on after its timeout, or no live
+ * process runs an observer that is due.
+ */
 export class ObserverError extends PercolatorError {
   readonly code = "OBSERVER";
 }
@@ -163,7 +166,7 @@ export interface StoreErrorDetails extends ErrorDetails {
 
 /**
  * The store failed. The transaction did not happen, unless the message says otherwise. `retryable`
- * is true for an outage, which passes, and false for a refusal, which does not. After an outage,
+ * is true if the store had an outage, and false if it refused the call. After an outage,
  * `db.transact` runs the function again until its deadline.
  */
 export class StoreError extends PercolatorError {
@@ -189,8 +192,8 @@ export interface StoreBusyDetails extends ErrorDetails {
   /** Process id of the process that holds the lock. */
   readonly process?: number;
   /**
-   * For how long this process has seen that process hold the lock, in milliseconds. It may have
-   * held it for longer.
+   * How long this process has seen the other process hold the lock, in milliseconds. The other
+   * process may have held it for longer.
    */
   readonly heldMs?: number;
 }
@@ -243,8 +246,8 @@ export class StoreVersionError extends StoreError {
 }
 
 /**
- * A file is not an export, or it is damaged or cut short. The message names the place. Nothing from
- * there on was used.
+ * A file is not an export, or it is damaged or cut short. The message names the damaged place.
+ * Nothing after that place was used.
  */
 export class ExportDamagedError extends PercolatorError {
   readonly code = "EXPORT_DAMAGED";

@@ -8,11 +8,14 @@ export interface MetricSample {
   readonly value: number | Distribution;
 }
 
-/** One metric: its exported name, its description, and where a snapshot of the metrics holds it. */
+/**
+ * One metric: its exported name, its description, and a function that reads it from a snapshot of
+ * the metrics.
+ */
 export interface MetricDescription {
   /**
-   * The name in Prometheus' style, without the prefix, but with the unit and `_total` if the kind
-   * has them.
+   * The name in Prometheus' style, without the prefix. It includes the unit and `_total`, if the
+   * metric has them.
    */
   readonly name: string;
   readonly kind: "counter" | "gauge" | "histogram";
@@ -32,7 +35,7 @@ function single(
   return { kind, name, about, labels: [], read: (metrics) => [{ labels: {}, value: read(metrics) }] };
 }
 
-/** A metric with one sample for each entry of a record. */
+/** A counter whose figures `read` returns by name, with one sample for each name. */
 function each(
   name: string,
   label: string,
@@ -55,7 +58,7 @@ function ofObservers(
   return { kind: "histogram", name, about, labels: ["observer"], read: samples };
 }
 
-/** A counter with one sample for each observer and each entry of a record of it. */
+/** A counter whose figures `read` returns by name, with one sample per observer and name. */
 function eachOfObservers(
   name: string,
   label: string,
@@ -69,16 +72,24 @@ function eachOfObservers(
   return { kind: "counter", name, about, labels: ["observer", label], read: samples };
 }
 
-/** The exported name of each part of the metrics. A part without a name here does not compile. */
+/**
+ * The metrics that each part of a snapshot is exported as. The compiler reports a part that is
+ * missing here.
+ */
 const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescription[] } = {
   commits: [
-    single("counter", "commits_total", "Transactions that committed something.", ({ commits }) => commits),
+    single(
+      "counter",
+      "commits_total",
+      "Transactions that committed at least one write.",
+      ({ commits }) => commits,
+    ),
   ],
   cellsCommitted: [
     single(
       "counter",
       "cells_committed_total",
-      "Cells that they wrote or deleted.",
+      "Cells that these transactions wrote or deleted.",
       ({ cellsCommitted }) => cellsCommitted,
     ),
   ],
@@ -86,7 +97,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     single(
       "counter",
       "conflicts_total",
-      "Transactions that met another's write or lock and did not commit; each is run again until its retries end.",
+      "Transactions that did not commit because of another transaction's write or lock. Each runs again until its retries end.",
       ({ conflicts }) => conflicts,
     ),
   ],
@@ -94,7 +105,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     single(
       "counter",
       "rollbacks_total",
-      "Transactions that were given up by their owner, or failed before their commit point.",
+      "Transactions that their owner rolled back, or that failed before their commit point.",
       ({ rollbacks }) => rollbacks,
     ),
   ],
@@ -102,7 +113,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     single(
       "histogram",
       "transaction_duration_seconds",
-      "From the beginning of a transaction to its commit.",
+      "Time from the beginning of a transaction to its commit.",
       ({ transactionDuration }) => transactionDuration,
     ),
   ],
@@ -110,7 +121,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     single(
       "histogram",
       "commit_duration_seconds",
-      "The commit itself, from the call to the answer.",
+      "Time of the commit itself, from the call to the answer.",
       ({ commitDuration }) => commitDuration,
     ),
   ],
@@ -118,7 +129,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     single(
       "counter",
       "hints_total",
-      "Hints that were committed: an observer and a cell that it is due for.",
+      "Committed hints. Each names an observer and a cell that it is due on.",
       ({ hints }) => hints,
     ),
   ],
@@ -126,7 +137,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     each(
       "locks_resolved_total",
       "outcome",
-      "Locks of others that stood in the way: rolled forward or back, pushed, or waited for.",
+      "Locks of other transactions that were met: rolled forward or back, pushed, or waited for.",
       ({ locksResolved }) => locksResolved,
     ),
   ],
@@ -134,7 +145,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     single(
       "counter",
       "background_failures_total",
-      "Failures of what nobody waits for; it is done again.",
+      "Failures of background work, which is tried again.",
       ({ backgroundFailures }) => backgroundFailures,
     ),
   ],
@@ -150,7 +161,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     single(
       "counter",
       "versions_dropped_total",
-      "Versions that they dropped.",
+      "Versions that these passes dropped.",
       (metrics) => metrics.versionsDropped,
     ),
   ],
@@ -158,7 +169,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     single(
       "gauge",
       "safepoint",
-      "Timestamp of the last collection of this process; 0 before the first.",
+      "Timestamp up to which this process last collected garbage; 0 before its first pass.",
       ({ safepoint }) => safepoint,
     ),
   ],
@@ -166,13 +177,13 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     each(
       "requests_total",
       "kind",
-      "Requests to a store that is not in this process, and to its oracle.",
+      "Requests to a store outside this process, and to its oracle.",
       ({ requests: { total: _, joined: __, perTransaction: ___, ...kinds } }) => kinds,
     ),
     single(
       "counter",
       "mutations_joined_total",
-      "Guarded mutations that went with another one of their row.",
+      "Guarded mutations that were sent together with another one of the same row.",
       ({ requests }) => requests.joined,
     ),
   ],
@@ -183,7 +194,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
       "Runs of observers: committed, clean (nothing was due), conflict, failed, timeout, parked.",
       ({ runs }) => runs,
     ),
-    ofObservers("run_duration_seconds", "How long runs took.", ({ duration }) => duration),
+    ofObservers("run_duration_seconds", "Duration of runs.", ({ duration }) => duration),
     ofObservers(
       "run_delay_seconds",
       "Freshness: from the commit of a change to the commit of its run.",
@@ -192,7 +203,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     eachOfObservers(
       "prefetch_cells_total",
       "outcome",
-      "Cells fetched ahead: read (hits), asked for again (misses), never read (wasted).",
+      "Prefetched cells: read (hits), fetched again (misses), never read (wasted).",
       ({ prefetch }) => prefetch,
     ),
   ],
@@ -201,19 +212,19 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
 /** Every metric that a process exports about itself, with its exported name. */
 export const metricCatalogue: readonly MetricDescription[] = Object.values(byPart).flat();
 
-/** The description of each event. An event without one here does not compile. */
+/** The description of each event. The compiler reports an event that is missing here. */
 export const eventCatalogue: Readonly<Record<EventName, string>> = {
   commit: "A transaction committed.",
-  conflict: "A transaction met another's write or lock, and was not committed.",
-  rollback: "A transaction was given up by its owner, or failed before its commit point.",
+  conflict: "A transaction did not commit because of another transaction's write or lock.",
+  rollback: "A transaction was rolled back by its owner, or failed before its commit point.",
   transaction:
-    "A transaction ended: with what it read, waited for and wrote, and when. Taken down only while somebody listens.",
-  lockResolved: "A lock of another transaction stood in the way, and was dealt with.",
-  backgroundFailure: "A step of work that nobody waits for failed; it is done again by whoever meets it.",
-  hints: "Cells on which observers are due were committed by this process.",
+    "A transaction ended: what it read, waited for and wrote, and when. Recorded only while the event has listeners.",
+  lockResolved: "A transaction met a lock of another one and resolved it, or waited for it.",
+  backgroundFailure: "A step of background work failed. This process or another one tries it again.",
+  hints: "This process committed cells on which observers are due.",
   run: "An observer's run ended.",
-  request: "Something was asked of a store that is not in this process, or of its oracle.",
-  joined: "Guarded mutations of one row went as one.",
-  prefetch: "A run ended that had cells fetched ahead.",
+  request: "This process sent a request to a store outside it, or to its oracle.",
+  joined: "Guarded mutations of one row were sent as one.",
+  prefetch: "A run for which cells were prefetched ended.",
   collect: "A pass of garbage collection ended.",
 };

@@ -18,8 +18,8 @@ export interface CommitSpanIds {
 
 /**
  * Generates the ids of spans. The ids of a commit's span are a hash of the database's name and the
- * commit timestamp, so another process can link to it without a stored trace. All other ids are
- * random. Made by {@link commitIdGenerator}.
+ * commit timestamp. Another process can therefore link to the span without any stored trace data.
+ * All other ids are random. Made by {@link commitIdGenerator}.
  */
 export class CommitIdGenerator implements IdGenerator {
   readonly #database: string;
@@ -47,7 +47,7 @@ export class CommitIdGenerator implements IdGenerator {
   }
 
   /**
-   * Runs `start`, and gives the span that it makes the ids of a commit.
+   * Runs `start`. The span that `start` makes gets `ids`, the ids of a commit.
    *
    * @internal
    */

@@ -13,8 +13,8 @@ export class CommitSpans {
   readonly #tracer: Tracer;
   readonly #ids: CommitIdGenerator;
   /**
-   * Becomes false if the tracer takes its ids from another generator. Links would then lead
-   * nowhere.
+   * Becomes false if the tracer takes its ids from another generator. Links would then refer to
+   * spans that do not exist.
    */
   #isUsed = true;
 
@@ -41,7 +41,10 @@ export class CommitSpans {
     span.end(at);
   }
 
-  /** The context to link to for a commit of another process. */
+  /**
+   * The context by which a run links to the span of another process's commit. Undefined if the
+   * tracer takes its ids from another generator.
+   */
   contextOf(commitTimestamp: number): SpanContext | undefined {
     return this.#isUsed ? { ...this.#ids.of(commitTimestamp), traceFlags: sampled } : undefined;
   }

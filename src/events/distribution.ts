@@ -8,7 +8,10 @@ export interface Distribution {
   readonly maximum: number;
   readonly p50: number;
   readonly p99: number;
-  /** For each of {@link distributionBounds}, how many samples since the start were at most that. */
+  /**
+   * For each of {@link distributionBounds}, the number of samples since the start that were at most
+   * the bound.
+   */
   readonly upTo: readonly number[];
 }
 
@@ -20,12 +23,12 @@ export const distributionBounds: readonly number[] = [
 
 const samplesKept = 1_024;
 
-/** Collects samples in a fixed amount of memory. */
-export class Sampled {
+/** Computes a {@link Distribution} of samples in a fixed amount of memory. */
+export class SampledDistribution {
   readonly #samples = new Float64Array(samplesKept);
   /**
-   * Counts of samples between a bound and the one before it. The last counts those above all
-   * bounds.
+   * Counts of samples between a bound and the previous bound. The last count is of samples above
+   * all bounds.
    */
   readonly #between = new Float64Array(distributionBounds.length + 1);
   #count = 0;

@@ -15,7 +15,7 @@ export class Emitter {
     return () => this.#remove(name, listener);
   }
 
-  /** Whether an event has listeners. Callers do not build events without any. */
+  /** Whether an event has listeners. If it has none, callers do not build the event. */
   hasListeners(name: EventName): boolean {
     return this.#listeners.has(name);
   }
@@ -41,10 +41,7 @@ export class Emitter {
   }
 }
 
-/**
- * Throws an InvalidArgumentError if no event has this name, since its listener would never be
- * called.
- */
+/** Throws an InvalidArgumentError if no event has this name: the listener would never be called. */
 export function checkListener(name: unknown, listener: unknown): void {
   if (typeof name !== "string" || !Object.hasOwn(eventCatalogue, name)) {
     const known = Object.keys(eventCatalogue).join(", ");

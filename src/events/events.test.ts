@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Sampled } from "./distribution.js";
+import { SampledDistribution } from "./distribution.js";
 import { distributionBounds, Emitter, Metrics } from "./index.js";
 
 const commit = {
@@ -47,7 +47,7 @@ describe("an emitter", () => {
     expect(events.hasListeners("run")).toBe(false);
   });
 
-  test("removes a listener that throws, reports it, and goes on", () => {
+  test("removes a listener that throws, reports it, and continues", () => {
     const events = new Emitter();
     const failures: unknown[] = [];
     let heard = 0;
@@ -137,7 +137,7 @@ describe("metrics", () => {
   });
 
   test("distributions count the samples up to each bound", () => {
-    const sampled = new Sampled();
+    const sampled = new SampledDistribution();
     for (const value of [0, 0.1, 0.11, 1, 999, 1_000, 3_600_000, 3_600_001]) sampled.add(value);
     const { upTo, count } = sampled.distribution();
     const at = (bound: number) => upTo[distributionBounds.indexOf(bound)];

@@ -45,14 +45,14 @@ export interface EventMap {
     readonly phases: 1 | 2;
     /** From the transaction's start to its commit. */
     readonly durationMs: number;
-    /** The part of it that the commit took, from the call to the answer. */
+    /** The part of that time that the commit took, from the call to the answer. */
     readonly commitMs: number;
     /**
      * The change that the observer ran for. Undefined if the transaction was not an observer's run.
      */
     readonly cause: Cause | undefined;
   };
-  /** A transaction met another's write or lock, and did not commit. */
+  /** A transaction met another transaction's write or lock, and did not commit. */
   conflict: {
     readonly startTimestamp: number;
     readonly table: string | undefined;
@@ -69,7 +69,10 @@ export interface EventMap {
   rollback: {
     readonly startTimestamp: number;
     readonly label: string | undefined;
-    /** 1 or 2 phases: of the commit that failed, or of the commit that it would have had. */
+    /**
+     * The number of phases of the failed commit, or of the commit that the transaction would have
+     * had.
+     */
     readonly phases: 1 | 2;
     readonly durationMs: number;
     readonly cause: Cause | undefined;
@@ -78,8 +81,8 @@ export interface EventMap {
   };
   /**
    * A transaction ended. Says what it did, for timelines. Recorded only for transactions that begin
-   * while this event has a listener. All lists are bounded. A read of a whole row or of a range has
-   * the family's name as its column, or no bytes if it read all columns.
+   * while this event has a listener. All lists are bounded. For a read of a whole family, the
+   * `column` of the cell is the family's name. For a read of all columns, `column` is empty.
    */
   transaction: {
     readonly startTimestamp: number;
@@ -91,20 +94,22 @@ export interface EventMap {
     readonly phases: 1 | 2 | undefined;
     readonly durationMs: number;
     readonly cause: Cause | undefined;
-    /** At most 128. Reads leave room for the steps of the commit. */
+    /**
+     * At most 128, of which at most 96 are reads, so that the steps of the commit are recorded too.
+     */
     readonly spans: readonly TransactionSpan[];
     /** How many cells and rows it read. `read` holds the first 64 of them. */
     readonly reads: number;
     readonly read: readonly EventCell[];
     /**
-     * How many cells it wrote or deleted, including the observers' own records. `written` holds 64
-     * of the user's cells.
+     * How many cells it wrote or deleted, including the observers' own records. `written` holds at
+     * most 64 of the user's cells.
      */
     readonly cells: number;
     readonly written: readonly EventCell[];
     /**
-     * How many observers became due because of it, counted once per cell. `hinted` holds 64 of
-     * those cells.
+     * How many observers became due because of it, counted once per cell. `hinted` holds at most 64
+     * of those cells.
      */
     readonly hints: number;
     readonly hinted: readonly EventCell[];
@@ -121,7 +126,7 @@ export interface EventMap {
     /** The error that caused a rollback. Undefined if its owner rolled it back. */
     readonly error: unknown;
   };
-  /** A transaction met another's lock, and resolved it or waited for it. */
+  /** A transaction met another transaction's lock, and resolved it or waited for it. */
   lockResolved: {
     readonly startTimestamp: number;
     readonly outcome: "rolled-forward" | "rolled-back" | "pushed" | "waited";
@@ -148,8 +153,8 @@ export interface EventMap {
     readonly cause: Cause;
   };
   /**
-   * This process sent a request to the oracle, or to a store outside this process. Requests that
-   * the store gathers into one call count as one.
+   * This process sent a request to the oracle, or to a store outside this process. If the store
+   * gathers several requests into one call, they count as one request.
    */
   request: { readonly kind: RequestKind };
   /**
@@ -157,9 +162,10 @@ export interface EventMap {
    */
   joined: { readonly mutations: number };
   /**
-   * A run ended for which cells had been prefetched, based on what earlier runs of its observer
-   * read. It read `hits` of the prefetched cells and never read `wasted` of them. It had to fetch
-   * `misses` other cells itself.
+   * A run ended that prefetched cells, or that requested more cells of a row that it had read
+   * before. The prefetch was based on the reads of earlier runs of its observer. The run read
+   * `hits` of the prefetched cells, and never read `wasted` of them. `misses` counts the cells that
+   * it had to request although it had read their row before.
    */
   prefetch: {
     readonly observer: string;

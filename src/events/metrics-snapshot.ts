@@ -2,7 +2,8 @@ import type { Distribution } from "./distribution.js";
 import type { EventMap, RequestKind } from "./events.js";
 
 /**
- * Requests to a store and an oracle outside this process. All are 0 if both are in this process.
+ * Requests to a store and an oracle outside this process. All counts are 0 if the store and the
+ * oracle are in this process.
  */
 export interface RequestMetrics extends Readonly<Record<RequestKind, number>> {
   readonly total: number;
@@ -26,8 +27,8 @@ export interface ObserverMetrics {
   /** Milliseconds from the commit of a change to the commit of its run. */
   readonly delay: Distribution;
   /**
-   * Prefetched cells: `hits` were read, `wasted` were never read. `misses` are cells that had to be
-   * fetched again or were not prefetched.
+   * Numbers of cells. `hits` were prefetched and read. `wasted` were prefetched and never read.
+   * `misses` had to be requested although their row had been read before.
    */
   readonly prefetch: { readonly hits: number; readonly misses: number; readonly wasted: number };
 }

@@ -1,16 +1,16 @@
-import { Sampled } from "./distribution.js";
+import { SampledDistribution } from "./distribution.js";
 import type { Emitter } from "./emitter.js";
 import type { EventMap, RequestKind } from "./events.js";
 import type { MetricsSnapshot, ObserverMetrics, RequestMetrics } from "./metrics-snapshot.js";
 
 class ObserverCounts {
   readonly runs = { committed: 0, clean: 0, conflict: 0, failed: 0, timeout: 0, parked: 0 };
-  readonly duration = new Sampled();
-  readonly delay = new Sampled();
+  readonly duration = new SampledDistribution();
+  readonly delay = new SampledDistribution();
   readonly prefetch = { hits: 0, misses: 0, wasted: 0 };
 }
 
-/** Keeps counters and distributions. They come from the events alone. */
+/** Keeps counters and distributions. Events are their only source. */
 export class Metrics {
   readonly #counts = { commits: 0, cellsCommitted: 0, conflicts: 0, rollbacks: 0, hints: 0 };
   readonly #rare = { backgroundFailures: 0, collections: 0, versionsDropped: 0, safepoint: 0 };
@@ -23,8 +23,8 @@ export class Metrics {
     timestamp: 0,
   };
   #joined = 0;
-  readonly #transactionDuration = new Sampled();
-  readonly #commitDuration = new Sampled();
+  readonly #transactionDuration = new SampledDistribution();
+  readonly #commitDuration = new SampledDistribution();
   readonly #observers = new Map<string, ObserverCounts>();
 
   constructor(events: Emitter) {

@@ -25,7 +25,7 @@ export function prometheusText(
   return exposedText([...own, ...more], labels);
 }
 
-/** Any metrics in Prometheus' text format. */
+/** Formats any metrics in Prometheus' text format. */
 export function exposedText(
   metrics: readonly ExposedMetric[],
   labels: Readonly<Record<string, string>> = {},

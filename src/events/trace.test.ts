@@ -126,7 +126,7 @@ test("a run links to the commit of another process, and the commit to its transa
   expect(new Set(drawn).size).toBe(drawn.length);
 });
 
-test("without the id generator, no span links to a span that was never made", async () => {
+test("without the id generator, no span links to a nonexistent span", async () => {
   const spans = await acrossProcesses(false);
   expect(spans("percolator.commit").length).toBeLessThanOrEqual(1);
   expect(spans("percolator.transaction").flatMap(({ links }) => links)).toEqual([]);

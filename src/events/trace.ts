@@ -22,13 +22,16 @@ export interface TraceOptions {
 
 const internal = 0;
 const failed = 2;
-/** How many commits this process remembers, to link the runs that they cause to them. */
+/**
+ * Number of commits that this process remembers, so that it can link runs to the commits that
+ * caused them.
+ */
 const maxCauses = 10_000;
 
 /**
- * Makes a span of each transaction that ends, with OpenTelemetry's tracer, until the returned
- * function is called. A transaction's span is the child of the span that is active where the
- * program awaits the commit.
+ * Makes a span for each transaction that ends, with OpenTelemetry's tracer. Call the returned
+ * function to stop. A transaction's span is the child of the span that is active where the program
+ * awaits the commit.
  *
  * The run of an observer is a transaction as well. Its span is named `percolator.run NAME`, and
  * links to the span of the transaction that made the change, if both ran in this process.

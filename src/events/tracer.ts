@@ -1,6 +1,6 @@
 /**
- * The part of OpenTelemetry's tracer that this package uses. Every version of OpenTelemetry has it,
- * and none needs to be installed.
+ * The part of OpenTelemetry's tracer that this package uses. Every version of OpenTelemetry has
+ * this part. The package compiles and runs without OpenTelemetry.
  */
 export interface Tracer {
   startSpan(name: string, options: SpanOptions): Span;

@@ -18,8 +18,8 @@ export interface Change<V = unknown, K = unknown> {
   /** The column, the cell of the family, or the signal. */
   readonly column: Column<V, K> | Signal<K>;
   /**
-   * Aborted when the run is given up, because its `timeoutMs` or that of its worker's `stop` has
-   * passed. Pass it to requests to other services.
+   * Aborted when the worker gives the run up, because the observer's `timeoutMs` or the `timeoutMs`
+   * of `worker.stop` has passed. Pass it to requests to other services.
    */
   readonly signal: AbortSignal;
 }
@@ -53,7 +53,7 @@ export interface ChangeParts {
   readonly column: Column<unknown, unknown> | Signal<unknown>;
 }
 
-/** A change as a run receives it. It makes its AbortSignal when the run first uses it. */
+/** A change as a run receives it. It creates its AbortSignal when the run first uses the signal. */
 export class RunChange implements Change {
   readonly row: unknown;
   readonly value: unknown;
@@ -76,7 +76,7 @@ export class RunChange implements Change {
   }
 }
 
-/** Tells once that a run is given up, and why. */
+/** Reports, once, that a run was given up, and why. */
 export class GiveUp {
   #controller: AbortController | undefined;
   #reason: Error | undefined;
@@ -95,8 +95,8 @@ export class GiveUp {
   }
 
   /**
-   * Calls `tell` when the run is given up, or at once if it has been. It keeps only one such
-   * function.
+   * Calls `tell` when the run is given up, or at once if that has already happened. It keeps only
+   * the last function given.
    */
   whenGivenUp(tell: ((reason: Error) => void) | undefined): void {
     this.#tell = tell;

@@ -48,14 +48,14 @@ class World {
 const rowsOf = (count: number) => Array.from({ length: count }, (_, index) => `row ${index}`);
 const committedBy = ({ db }: Member) => db.runs.filter((run) => run.outcome === "committed").length;
 
-/** The name under which a hint of `length` is claimed: its row. */
+/** The key by which a process claims a hint: the hint's row. */
 function claimOf(row: string): string {
   const prefix = hintPrefix("length");
   return Buffer.concat([prefix, Buffer.of(bucketOf(Buffer.from(row))), Buffer.from(row)]).toString("latin1");
 }
 
 describe("sessions of a cluster", () => {
-  test("the service's word comes first, and the record's if the service knows nothing", async () => {
+  test("the service's answer has priority, and the record counts if the service knows nothing", async () => {
     const world = new World();
     const [one, other] = [await world.join([length]), await world.join([length])];
     const { session } = one.db.sessions;
@@ -88,9 +88,9 @@ describe("sessions of a cluster", () => {
     for (const worker of workers) await world.environment.until(worker.stop());
   });
 
-  test("the service's word comes before the machine's, if two machines are taken for one", async () => {
+  test("the service's answer has priority over the machine's, if two machines are taken for one", async () => {
     const world = new World();
-    // By its process id, each of them looks ended to the other.
+    // Each process sees the other's process id as ended.
     class Confused extends TestEnvironment {
       override readonly processName: string;
 
@@ -118,7 +118,7 @@ describe("sessions of a cluster", () => {
       expect([...(await db.sessions.list()).keys()].sort()).toEqual(sessions);
       expect(db.sessions.suspectUpTo("length")).toBe(0);
     }
-    // If the cluster does not answer, the machine's word counts.
+    // If the cluster does not answer, the process trusts the machine's answer.
     other.member.isAway = true;
     await pass(1_000);
     expect(other.db.sessions.isLive(one.db.sessions.session)).not.toBe(true);
@@ -140,7 +140,7 @@ describe("sessions of a cluster", () => {
     await world.environment.until(worker.stop());
   });
 
-  test("a worker that replaces a killed one begins when it is certain of its end", async () => {
+  test("a worker that replaces a killed one begins when the other's end is certain", async () => {
     const world = new World();
     const dead = new TestEnvironment();
     const attempts: number[] = [];
@@ -181,12 +181,12 @@ describe("claims", () => {
     const runs = members.flatMap(({ db }) => db.runs);
     expect(runs.filter((run) => run.outcome === "conflict")).toHaveLength(0);
     expect(world.service.claims.size).toBe(0);
-    // At most the queue and the runs of each process.
+    // Each process claims at most the changes in its queue and those that it runs.
     expect(world.service.maxClaims).toBeLessThanOrEqual(4 * (256 + 16));
     for (const worker of workers) await world.environment.until(worker.stop());
   });
 
-  test("it leaves hints that another process has claimed, and finds unclaimed ones among them", async () => {
+  test("leaves hints that another process has claimed, and finds unclaimed ones among them", async () => {
     const world = new World();
     const one = await world.join([length]);
     const rows = rowsOf(300);
@@ -202,7 +202,7 @@ describe("claims", () => {
     await world.environment.until(worker.stop());
   });
 
-  test("a scan jumps a few times, but not on and on if everything is claimed", async () => {
+  test("a scan jumps a few times, but not endlessly if everything is claimed", async () => {
     const world = new World();
     const one = await world.join([length]);
     const rows = rowsOf(300);
@@ -217,7 +217,7 @@ describe("claims", () => {
     await world.environment.until(worker.stop());
   });
 
-  test("a change of this process runs at once and is claimed; one that another process has claimed is let go", async () => {
+  test("a change of this process runs at once and is claimed; one that another process has claimed is dropped", async () => {
     const world = new World();
     const started: string[] = [];
     const releases: (() => void)[] = [];
@@ -270,7 +270,7 @@ describe("claims", () => {
     const other = await world.join([length]);
     const worker = other.db.pool.work();
     await world.environment.advance(1_500);
-    // As many as it claims: four that run, and four waiting for each of these.
+    // The process claims all twenty: four that run, and four waiting hints for each of these runs.
     await world.write(one, rowsOf(20));
     await dead.settle();
     await world.environment.advance(500);
@@ -299,7 +299,7 @@ describe("claims", () => {
     });
     await world.environment.until(idle);
     expect(committedBy(one)).toBe(4_000);
-    // The queue, the runs, and the hints that are being deleted.
+    // The board holds at most a full queue, the runs, and the hints that are being deleted.
     expect(most).toBeLessThanOrEqual(256 + 8 + 1_024);
     expect(world.service.maxClaims).toBeLessThanOrEqual(256 + 8 + 1_024);
     await world.environment.until(worker.stop());
@@ -372,11 +372,11 @@ describe("idle in a cluster", () => {
     await stop();
   });
 
-  test("does not count a look during which a process was busy or the service restarted", async () => {
+  test("does not count a check during which a process was busy or the service restarted", async () => {
     const { world, one, stop } = await quietWorld();
     const other = world.service.member();
     await other.join("other");
-    // Between any two questions, a process runs or the service forgets.
+    // Between any two checks, a process runs something or the service restarts.
     const restless = { isOn: true };
     const { activity } = one.member;
     let asked = 0;

@@ -3,14 +3,14 @@ import type { MaybePromise } from "../store/index.js";
 /** The name of a due change in the cluster: the row of its hint. */
 export type ClaimKey = Uint8Array;
 
-/** What all processes of a cluster do, as far as they report it to the service. */
+/** The activity of all processes of a cluster, as far as they report it to the service. */
 export interface ClusterActivity {
   /**
    * Identifies one start of the service. It changes when the service restarts and forgets
    * everything. Values of different epochs cannot be compared.
    */
   readonly epoch: string;
-  /** How often any process has become busy in this epoch. */
+  /** How many times processes have become busy in this epoch. */
   readonly busyPeriods: number;
   /** The sessions that report to the service. */
   readonly sessions: ReadonlySet<string>;
@@ -19,17 +19,18 @@ export interface ClusterActivity {
 }
 
 /**
- * The service that the processes of a cluster share. It knows which sessions are alive, which
- * session works on which rows, and whether any works at all. The observer's room declares it, and
- * the coordinator's room implements it.
+ * The service that the processes of a cluster share. It knows which sessions are alive, which rows
+ * each session works on, and whether any session works at all. `src/observer` declares this
+ * interface, and `src/coordinator` implements it.
  *
- * Everything it says is advice. Without it, locks are judged by their own expiry, two processes
- * sometimes run the same hint, and only waiting shows that nothing is left to do.
+ * Its answers are only advice. Without them, a lock counts as abandoned when its own time to live
+ * has passed, two processes sometimes run the same hint, and a process cannot tell whether the
+ * others have work left.
  */
 export interface Cluster {
   /**
-   * Begins to report this process's session, which is alive as long as the connection. Resolves
-   * when the service knows the session, or when `signal` is aborted.
+   * Begins to report this process's session. The session is alive as long as the connection.
+   * Resolves when the service knows the session, or when `signal` is aborted.
    */
   join(session: string, signal?: AbortSignal): Promise<void>;
   /**
@@ -50,8 +51,8 @@ export interface Cluster {
   /** Releases a claim. */
   release(key: ClaimKey): void;
   /**
-   * Reports that this process is busy. A quiet process waits for it before it begins a run.
-   * Resolves even if the service does not answer.
+   * Reports that this process is busy. A process that was quiet calls this before it begins a run,
+   * and begins the run when the result resolves. Resolves even if the service does not answer.
    */
   busy(): MaybePromise<void>;
   /** Reports that this process has no runs in progress any more. */

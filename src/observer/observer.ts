@@ -36,9 +36,10 @@ export interface Observer {
 
 /**
  * Declares what a program does with each change of a column, a family or a signal (the paper,
- * section 2.4). `run` gets a transaction and the change. Its writes commit together with the record
- * that the change was handled. So on a column or family, a run commits exactly once per change,
- * however often it is begun. On a signal, a run happens at least once after each notification.
+ * section 2.4). `run` gets a transaction and the change. The run's writes commit together with the
+ * record that the change was handled. On a column or family, exactly one run therefore commits per
+ * change, however many runs begin. On a signal, a run commits at least once after each
+ * notification.
  *
  * Several changes before a run count as one. A run that throws is repeated with backoff. After
  * `attempts` failed runs, the change is parked. A declaration touches no database: pass observers
@@ -86,7 +87,7 @@ export function observer(
   return Object.freeze({ [brand]: true, name, target, run: run as Observer["run"], ...checked });
 }
 
-/** Whether {@link observer} made this, in this or another copy of the package. */
+/** Whether {@link observer} created the value, in this or another copy of the package. */
 export function isObserver(value: unknown): value is Observer {
   return typeof value === "object" && value !== null && brand in value;
 }

@@ -3,9 +3,9 @@ import { ObserverError, type OptionNames } from "../errors/index.js";
 import { describeValue } from "../schema/index.js";
 import type { Isolation } from "../transaction/index.js";
 
-/** How an observer runs. All are optional. */
+/** The options of an observer. All are optional. */
 export interface ObserverOptions {
-  /** How many failed runs of one change park it. From 1 to 1,000. Default: 5. */
+  /** Number of failed runs after which a change is parked. From 1 to 1,000. Default: 5. */
   readonly attempts?: number | undefined;
   /**
    * The wait between attempts, `{ initialMs, maximumMs }`. It doubles each time, and half of it is
@@ -13,8 +13,8 @@ export interface ObserverOptions {
    */
   readonly backoff?: Partial<Backoff> | undefined;
   /**
-   * Milliseconds after which a run is fenced and counts as failed. `Infinity` for never. Default:
-   * 60,000.
+   * Milliseconds after which a run counts as failed. Its transaction then refuses every call.
+   * `Infinity` means no limit. Default: 60,000.
    */
   readonly timeoutMs?: number | undefined;
   /** The most runs at the same time in one process. Default: as many as the worker allows. */
@@ -24,8 +24,9 @@ export interface ObserverOptions {
   /** A worker takes changes of observers with a higher priority first. Default: 0. */
   readonly priority?: number | undefined;
   /**
-   * Raise it when `run` changes its meaning. `db.backfill` then runs the observer again on cells
-   * that earlier versions have handled. From 1 to 2^31 - 1. Default: 1.
+   * Raise it after a change of `run` that must also apply to cells that earlier versions have
+   * handled. `db.backfill` then runs the observer on those cells again. From 1 to 2^31 - 1.
+   * Default: 1.
    */
   readonly version?: number | undefined;
 }

@@ -18,10 +18,10 @@ export function decodeJson<T>(bytes: Uint8Array, what: string, isRecord: Guard<T
   try {
     read = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (cause) {
-    throw new StoreDamagedError(`${what} cannot be read; run \`check\`.`, { cause });
+    throw new StoreDamagedError(`${what} cannot be read. Run \`percolator check\`.`, { cause });
   }
   if (isRecord(read)) return read;
-  throw new StoreDamagedError(`${what} is not what is written there; run \`check\`.`);
+  throw new StoreDamagedError(`${what} does not have the expected form. Run \`percolator check\`.`);
 }
 
 /** An object with these properties. It may have others as well. */

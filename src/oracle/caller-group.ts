@@ -16,7 +16,7 @@ export class AbortableCaller {
  * costs only its promise and an array slot, since there may be millions of callers a second.
  */
 export class CallerGroup {
-  /** Monotonic time at which the first of them asked, in milliseconds. */
+  /** Monotonic time at which the first caller asked, in milliseconds. */
   readonly askedAt: number;
   /** How many of the callers in the list no longer wait. */
   gone = 0;
@@ -36,7 +36,7 @@ export class CallerGroup {
     return this.#callers.length - this.gone;
   }
 
-  /** Adds a caller. It is the executor of the caller's `new Promise`. */
+  /** Adds a caller. The caller passes this function to `new Promise` as the executor. */
   readonly enrol = (resolve: Resolve): void => {
     this.#callers.push(resolve);
   };
@@ -53,8 +53,8 @@ export class CallerGroup {
   }
 
   /**
-   * Gives each caller its timestamp, from `first` on, and returns the next one. The timestamps of
-   * callers that no longer wait are unused.
+   * Gives each caller its timestamp, from `first` on. Returns the timestamp after the last
+   * caller's. The timestamps of callers that no longer wait are unused.
    */
   answer(first: number): number {
     const callers = this.#callers;

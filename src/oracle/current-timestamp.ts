@@ -2,9 +2,9 @@ import type { MaybePromise, RowStore } from "../store/index.js";
 import type { Oracle } from "./oracle.js";
 
 /**
- * A timestamp at or above every commit that any process was told of before the call. If the store
- * counts timestamps, its counter gives it. The client of an oracle may know only its own
- * timestamps, so it takes a new one.
+ * Returns a timestamp at or above every commit that was known to any process before the call. If
+ * the store counts timestamps, this is the value of its counter. Otherwise this is a new timestamp
+ * of the oracle, because the oracle's client may know only the timestamps that it received itself.
  */
 export function currentTimestamp(context: {
   readonly oracle: Oracle;

@@ -38,15 +38,15 @@ const failureOf = (promise: Promise<unknown>): Promise<unknown> =>
 
 const busy = () => new OracleUnavailableError("busy");
 
-describe("gathering", () => {
+describe("batching", () => {
   test("an answer serves only the callers that asked before its request was sent, in order", async () => {
     const { world, sent, oracle } = byHand();
     const first = oracle.next();
     const later = [oracle.next(), oracle.next(), oracle.next()];
     await world.settle();
     expect(sent.map(({ count }) => count)).toEqual([1]);
-    // An answer with too many timestamps is a defect, and the surplus is not kept for later
-    // callers.
+    // An answer with too many timestamps is a defect. The client does not keep the surplus for
+    // later callers.
     sent[0]!.answer({ first: 100, count: 1 });
     expect(await first).toBe(100);
     await world.settle();
@@ -95,7 +95,7 @@ describe("gathering", () => {
     expect(await Promise.all(asked)).toEqual([100, 200, 201, 300, 301, 400]);
   });
 
-  test("a caller that aborts in the queue leaves it; one that aborts later is not waited for, and its timestamp stays unused", async () => {
+  test("a caller that aborts in the queue leaves it; one that aborts later no longer waits, and its timestamp stays unused", async () => {
     const { world, sent, oracle } = byHand();
     const [inFlight, queued] = [new AbortController(), new AbortController()];
     const first = failureOf(oracle.next({ signal: inFlight.signal }));
@@ -128,7 +128,7 @@ describe("gathering", () => {
     expect(await failureOf(oracle.next({ signal: AbortSignal.abort() }))).toMatchObject({ code: "ABORTED" });
   });
 
-  test("a retryable failure is repeated, together with new callers; an answer that comes too late is dropped", async () => {
+  test("a retryable failure is retried, together with new callers; an answer that comes too late is dropped", async () => {
     const { world, sent, oracle } = byHand({}, 1_000);
     const first = oracle.next();
     sent[0]!.fail(busy());
@@ -148,7 +148,7 @@ describe("gathering", () => {
     expect(await Promise.all([first, second])).toEqual([20, 21]);
   });
 
-  test("repeating ends, and other failures reach the callers of the request", async () => {
+  test("retries end, and other failures reach the callers of the request", async () => {
     const { world, sent, oracle } = byHand({ retryForMs: 500 });
     let isOver = false;
     const first = failureOf(oracle.next()).finally(() => {
@@ -157,10 +157,10 @@ describe("gathering", () => {
     while (!isOver) {
       sent.at(-1)!.fail(busy());
       await world.advance(50);
-      if (world.time > 3_000) throw new Error("It never ends.");
+      if (world.passedMs > 3_000) throw new Error("It never ends.");
     }
     expect(await first).toMatchObject({ code: "ORACLE_UNAVAILABLE" });
-    expect(world.time).toBeLessThan(1_500);
+    expect(world.passedMs).toBeLessThan(1_500);
 
     const before = sent.length;
     const second = failureOf(oracle.next());
@@ -180,7 +180,7 @@ describe("gathering", () => {
     { first: 101.5, count: 1 },
     { first: Number.MAX_SAFE_INTEGER, count: 1 },
     { first: Number.NaN, count: 1 },
-  ])("an answer that cannot be right reaches no caller: %o after 100", async (answer) => {
+  ])("an impossible answer reaches no caller: %o after 100", async (answer) => {
     const { world, sent, oracle } = byHand();
     const first = oracle.next();
     sent[0]!.answer({ first: 100, count: 1 });
@@ -191,14 +191,14 @@ describe("gathering", () => {
     expect(await second).toBeInstanceOf(InternalError);
   });
 
-  test("the last timestamp of all reaches its caller", async () => {
+  test("the last possible timestamp reaches its caller", async () => {
     const { sent, oracle } = byHand();
     const last = oracle.next();
     sent[0]!.answer({ first: lastTimestamp, count: 1 });
     expect(await last).toBe(lastTimestamp);
   });
 
-  test("waiting callers are bounded, and rejected when it is closed", async () => {
+  test("waiting callers are limited, and rejected when it is closed", async () => {
     const { sent, oracle } = byHand({ maxWaiting: 2 });
     const waiting = [failureOf(oracle.next()), failureOf(oracle.next())];
     expect(await failureOf(oracle.next())).toMatchObject({ code: "LIMIT_EXCEEDED" });

@@ -20,29 +20,29 @@ export interface GatheringOptions {
   /** The most callers that wait at the same time. Default: 100,000. */
   readonly maxWaiting?: number | undefined;
   /**
-   * For how long after a caller's call its request is repeated after `retryable` failures, in
-   * milliseconds. Then the caller gets the last failure. Default: 30,000, longer than a change of
-   * leaders takes.
+   * How long the client repeats a caller's request after `retryable` failures, in milliseconds from
+   * the call. After that, the caller gets the last failure. Default: 30,000, longer than a change
+   * of leaders takes.
    */
   readonly retryForMs?: number | undefined;
 }
 
 export interface GatheredOracleOptions extends GatheringOptions {
   /**
-   * Asks the oracle for exactly `count` timestamps. It must settle within a bounded time, for
-   * example with {@link within}. The client repeats it after an error of this package with
-   * `retryable` true, such as a `NotLeaderError`.
+   * Asks the oracle for exactly `count` timestamps. The promise must settle within a bounded time,
+   * for example with {@link within}. The client repeats the request after an error of this package
+   * with `retryable` true, such as a `NotLeaderError`.
    */
   readonly request: (count: number, signal: AbortSignal) => Promise<TimestampRange>;
   /** Called once, when the client is closed. */
   readonly onClose?: (() => void) | undefined;
 }
 
-/** An {@link Oracle} that asks another one. */
+/** The client of an {@link Oracle} that may be in another process. */
 export interface GatheredOracle extends Oracle {
   /**
    * The greatest timestamp that this client has seen. Other clients may have received greater ones.
-   * A client that has seen none takes a new one.
+   * A client that has seen no timestamp takes a new one.
    */
   latest(): number | Promise<number>;
   /**
@@ -85,13 +85,16 @@ class Gatherer implements GatheredOracle {
   /** The groups of callers that wait for a request, in order. The last one takes new callers. */
   #queue: CallerGroup[] = [];
   /**
-   * The groups that the request in flight serves, and the controller that ends it if all their
-   * callers leave.
+   * The groups that the request in flight serves, and the controller that aborts the request if no
+   * caller of these groups waits any more.
    */
   #sent: { readonly groups: readonly CallerGroup[]; readonly abort: AbortController } | undefined;
   /** Number of waiting callers in all groups. */
   #waiting = 0;
-  /** Callers were answered in this turn of the event loop, and are likely to ask again in it. */
+  /**
+   * Whether callers were just answered. They are likely to ask again at once, so the next request
+   * waits for the end of the current microtasks.
+   */
   #isGathering = false;
   #pause: Timer | undefined;
   #failures = 0;
@@ -134,11 +137,14 @@ class Gatherer implements GatheredOracle {
     if (signal?.aborted) return abortError(signal, "Taking a timestamp");
     if (this.#waiting < this.#maxWaiting) return undefined;
     return new LimitExceededError(
-      `${this.#maxWaiting} callers wait for timestamps already. Run fewer transactions at once, or see why the oracle is slow.`,
+      `${this.#maxWaiting} callers already wait for timestamps, the limit. Run fewer transactions at once, or check why the oracle is slow.`,
     );
   }
 
-  /** The group for a caller that asks now. */
+  /**
+   * The group that a new caller joins: the last one. If that one is full or older than `groupMs`, a
+   * new group.
+   */
   #group(): CallerGroup {
     const now = this.#environment.monotonic();
     const last = this.#queue.at(-1);
@@ -205,7 +211,7 @@ class Gatherer implements GatheredOracle {
 
   #ask(groups: readonly CallerGroup[], count: number): void {
     const abort = new AbortController();
-    // Timestamps that are seen while the request is in flight may be greater than its answer.
+    // The answer must be greater than every timestamp that was seen before the request.
     const floor = this.#greatest;
     this.#sent = { groups, abort };
     this.#requests++;
@@ -239,7 +245,8 @@ class Gatherer implements GatheredOracle {
   }
 
   /**
-   * Sends a request after the current microtasks, so that callers that ask again at once share it.
+   * Sends a request after the current microtasks. Callers that ask again at once therefore share
+   * the request.
    */
   #sendAfterThem(): void {
     this.#isGathering = true;
@@ -280,19 +287,21 @@ class Gatherer implements GatheredOracle {
 }
 
 /**
- * Why an answer would break the guarantees of timestamps. Undefined if it is correct. A wrong
- * answer must reach no caller.
+ * Why an answer would break the guarantees of timestamps. Undefined if the answer is correct. No
+ * caller may get a wrong answer.
  */
 function defectOf({ first, count }: TimestampRange, asked: number, floor: number): Error | undefined {
   if (count !== asked) {
-    return new InternalError(`The oracle was asked for ${asked} timestamps and gave ${count}. Is it one?`);
+    return new InternalError(
+      `The oracle was asked for ${asked} timestamps and returned ${count}. Check the \`oracle\` option: the object does not follow the contract.`,
+    );
   }
   const isUsable = Number.isSafeInteger(first) && first >= 1 && first + count - 1 <= lastTimestamp;
   if (!isUsable) return notATimestamp(first);
   if (first > floor) return undefined;
   return new InternalError(
-    `The oracle gave ${first} after ${floor}: timestamps have gone back. Stop all that write, and find out ` +
-      "whether two oracles serve one database, or its row was put back from a backup.",
+    `The oracle returned ${first} after ${floor}, but timestamps must increase. Stop all processes that write. Then find out ` +
+      "whether two oracles serve one database, or a backup of the oracle's row was restored.",
   );
 }
 
@@ -301,9 +310,11 @@ function isRetryable(error: unknown): boolean {
 }
 
 function closedError(): ClosedError {
-  return new ClosedError("The client of the oracle was closed, and takes no timestamps.");
+  return new ClosedError("The client of the oracle was closed. Open the database again.");
 }
 
 function notATimestamp(value: unknown): InternalError {
-  return new InternalError(`The oracle gave ${String(value)}, which is no timestamp. Is it one?`);
+  return new InternalError(
+    `The oracle returned ${String(value)}, which is not a timestamp. Check the \`oracle\` option: the object does not follow the contract.`,
+  );
 }

@@ -73,7 +73,7 @@ describe("taking the lease", () => {
     slow.latency = () => 5;
     const a = candidate(slow);
     await world.when(() => slow.late.length === 1);
-    slow.pause();
+    slow.suspend();
     const b = await leading(new TestMachine(world), { name: "b" });
     const { first } = await b.next();
     expect(await slow.late[0]!()).toBe("rejected");
@@ -94,7 +94,7 @@ describe("taking the lease", () => {
     expect(await machine.late[0]!()).toBe("applied");
     expect(await failureOf(a.next())).toBeInstanceOf(NotLeaderError);
     await world.advance(100);
-    // The lease is its own, so there is nothing to wait for.
+    // The lease belongs to this candidate, so it does not wait until the lease expires.
     expect(a.status).toMatchObject({ role: "leading", epoch: 2 });
     const mark = (await stored(world))!.mark;
     expect((await a.next()).first).toBeLessThanOrEqual(mark);
@@ -103,13 +103,13 @@ describe("taking the lease", () => {
 
   test("two attempts of one candidate never carry the same bytes: the lease counts from the applied one", async () => {
     const world = new TestWorld();
-    // The wall clock is frozen, so only the revision tells the attempts apart.
+    // The wall clock is frozen, so the attempts differ only in their revision.
     const machine = new TestMachine(world);
     machine.now = () => 1_700_000_000_000;
     machine.fates = ["late", "behind-late"];
     const a = candidate(machine);
     await world.when(() => a.status.role === "leading");
-    // The store rejected the second attempt, since the first came before it, and the candidate did
+    // The store rejected the second attempt, since it had applied the first one. The candidate did
     // not confuse the two.
     expect(await stored(world)).toMatchObject({ epoch: 2, revision: 3 });
     await world.until(a.stop());
@@ -133,7 +133,7 @@ describe("taking the lease", () => {
 
 describe("renewing it", () => {
   test.each<Fate>(["answer-lost", "request-lost", "silent", "twice", "fails", "late"])(
-    "leads on if renewals are: %s",
+    "continues as the leader if renewals are: %s",
     async (fate) => {
       const world = new TestWorld(3);
       const machine = new TestMachine(world);
@@ -259,13 +259,13 @@ describe("giving it up", () => {
     const lost = new TestMachine(world);
     const b = await leading(lost, { name: "b" });
     lost.fates = Array.from({ length: 1_000 }, () => "request-lost");
-    await world.until(b.stop(), 5_000);
+    await world.until(b.stop(), { maxMs: 5_000 });
     expect(await stored(world)).toMatchObject({ name: "b" });
     const c = await leading(new TestMachine(world), { name: "c" });
     await world.until(c.stop());
   });
 
-  test("a lease that was taken without an answer keeps its mark when it is given up", async () => {
+  test("a lease that was taken without an answer keeps its mark when it is released", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     machine.fates = ["late"];

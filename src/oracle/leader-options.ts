@@ -12,7 +12,7 @@ export interface OracleLeaderOptions {
   readonly environment: Environment;
   /**
    * The name under which clients know this candidate, such as an address. At most 1,000 characters.
-   * Each candidate has another name.
+   * Each candidate must have a different name.
    */
   readonly name: string;
   /**
@@ -31,13 +31,13 @@ export interface OracleLeaderOptions {
    */
   readonly lookEveryMs?: number | undefined;
   /**
-   * How far ahead the leader raises the high-water mark, in milliseconds of 1,000 timestamps each.
-   * Default: 10,000.
+   * How far ahead the leader reserves timestamps, by raising the high-water mark, in milliseconds.
+   * Each millisecond stands for 1,000 timestamps. Default: 10,000.
    */
   readonly windowMs?: number | undefined;
   /**
    * How much faster this machine's monotonic clock may run than another's, as a fraction. A standby
-   * waits that much longer than the lease before it takes it over. Default: 0.05.
+   * waits longer than the lease by this fraction before it takes the lease over. Default: 0.05.
    */
   readonly maximumDrift?: number | undefined;
   /**
@@ -46,8 +46,8 @@ export interface OracleLeaderOptions {
    */
   readonly requestTimeoutMs?: number | undefined;
   /**
-   * The most timestamps of one request. At most the number of timestamps in a window. Default:
-   * 100,000, or the window if that is smaller.
+   * Maximum number of timestamps per request. It must not exceed the number of timestamps in a
+   * window. Default: 100,000, or the number in a window if that is smaller.
    */
   readonly maxAtOnce?: number | undefined;
   /** The most requests that wait while the leader raises the mark. Default: 10,000. */
@@ -70,7 +70,10 @@ export interface LeaderFailure {
 export interface LeaderStatus {
   /** The role: see the table at {@link OracleLeader}. */
   readonly role: "idle" | "standby" | "leading" | "stopped";
-  /** The epoch of its own leadership, or the last one that it saw. 0 if it has seen none. */
+  /**
+   * While this candidate leads, the epoch of its leadership. Otherwise the last epoch that it saw,
+   * or 0 if it has seen none.
+   */
   readonly epoch: number;
   /** The leader's name. Undefined if this candidate does not know it. */
   readonly leader: string | undefined;
@@ -94,7 +97,9 @@ const maxMs = 86_400_000;
 export function leaderSettings(options: OracleLeaderOptions): LeaderSettings {
   const { name } = options;
   if (typeof name !== "string" || name.length === 0 || name.length > 1_000) {
-    throw new InvalidArgumentError("An oracle's candidate must have a `name` of 1 to 1,000 characters.");
+    throw new InvalidArgumentError(
+      "A candidate for the oracle's lease must have a `name` of 1 to 1,000 characters.",
+    );
   }
   const leaseMs = options.leaseMs ?? 10_000;
   checkRange("leaseMs", leaseMs, 1, maxMs);

@@ -38,7 +38,7 @@ describe("an oracle's leader", () => {
     await world.until(leader.stop());
   });
 
-  test("leads as long as it renews, and a standby names it", async () => {
+  test("is the leader as long as it renews, and a standby names it", async () => {
     const world = new TestWorld();
     const a = await leading(new TestMachine(world));
     const b = candidate(new TestMachine(world), { name: "b" });
@@ -77,9 +77,9 @@ describe("an oracle's leader", () => {
     const dead = new TestMachine(world);
     const a = await leading(dead, { windowMs: 60_000 });
     const given = await a.next(50_000);
-    dead.pause();
+    dead.suspend();
     // A wall clock that is a day behind or ahead changes nothing.
-    const b = candidate(new TestMachine(world, { wallStart: 1_699_900_000_000 }), { name: "b" });
+    const b = candidate(new TestMachine(world, { offsetMs: -100_000_000 }), { name: "b" });
     b.start();
     await world.advance(10_000);
     expect(b.status.role).toBe("standby");
@@ -96,7 +96,7 @@ describe("an oracle's leader", () => {
     const b = candidate(new TestMachine(world), { name: "b" });
     b.start();
     await world.advance(9_000);
-    first.pause();
+    first.suspend();
     await world.advance(8_000);
     expect(b.status.role).toBe("standby");
     await world.advance(4_000);
@@ -112,25 +112,23 @@ describe("an oracle's leader", () => {
     const slow = new TestMachine(world);
     const a = await leading(slow);
     await a.next();
-    slow.pause();
+    slow.suspend();
     await world.advance(10_001);
-    slow.isPaused = false;
+    slow.resume();
     // The process is awake, and a caller asks before any of its timers has run.
     const failure = await failureOf(a.next());
     expect(failure).toBeInstanceOf(NotLeaderError);
-    expect(() => a.latest()).toThrow(/lease has run out/);
-    slow.resume();
+    expect(() => a.latest()).toThrow(/lease has expired/);
     // No other candidate has taken the row, so the leader renews and keeps its epoch.
     await world.advance(100);
     expect(a.status.epoch).toBe(1);
     await a.next();
 
-    slow.pause();
+    slow.suspend();
     const b = await leading(new TestMachine(world), { name: "b" });
     const { first } = await b.next();
-    slow.isPaused = false;
-    expect(await failureOf(a.next())).toBeInstanceOf(NotLeaderError);
     slow.resume();
+    expect(await failureOf(a.next())).toBeInstanceOf(NotLeaderError);
     await world.advance(100);
     expect(a.status).toEqual({ role: "standby", epoch: 2, leader: "b" });
     expect((await b.next()).first).toBeGreaterThan(first);
@@ -141,13 +139,16 @@ describe("an oracle's leader", () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const a = await leading(machine);
-    const now = machine.now.bind(machine);
+    const [now, monotonic] = [machine.now.bind(machine), machine.monotonic.bind(machine)];
     let looks = 0;
+    let pausedMs = 0;
     machine.now = () => {
-      if (++looks === 2) world.time += 20_000;
+      // The wall clock follows the monotonic one.
+      if (++looks === 2) pausedMs = 20_000;
       return now();
     };
-    machine.wallStart -= 30_000;
+    machine.monotonic = () => monotonic() + pausedMs;
+    machine.setClock(-30_000);
     expect(await failureOf(a.next())).toBeInstanceOf(NotLeaderError);
     expect(looks).toBeGreaterThan(2);
     await world.until(a.stop());
@@ -171,7 +172,7 @@ describe("an oracle's leader", () => {
     const machine = new TestMachine(world);
     const a = await leading(machine);
     await a.next();
-    machine.wallStart += 10_000;
+    machine.setClock(10_000);
     expect(await failureOf(a.next())).toBeInstanceOf(NotLeaderError);
     await world.settle();
     await a.next();
@@ -184,14 +185,14 @@ describe("an oracle's leader", () => {
     const machine = new TestMachine(world);
     const a = await leading(machine);
     const { first } = await a.next();
-    machine.wallStart -= 86_400_000;
+    machine.setClock(-86_400_000);
     expect((await a.next()).first).toBe(first + 1);
-    machine.wallStart = Number.NaN;
+    machine.now = () => Number.NaN;
     await world.advance(5_000);
-    machine.wallStart = -5_000_000;
+    machine.now = () => world.passedMs - 5_000_000;
     expect((await a.next()).first).toBe(first + 2);
     await world.until(a.stop());
-    const b = await leading(new TestMachine(world, { wallStart: 1_000 }), { name: "b" });
+    const b = await leading(new TestMachine(world, { offsetMs: 1_000 - world.now() }), { name: "b" });
     expect((await b.next()).first).toBe(first + 3);
     await world.until(b.stop());
   });
@@ -220,15 +221,16 @@ describe("an oracle's leader", () => {
     const b = candidate(new TestMachine(world), { name: "b", maximumDrift: 0.05 });
     b.start();
     await world.settle();
-    // From now on the store receives none of its requests, so it relies on its lease to the end.
+    // From now on the store receives none of the requests of `slow`, so `a` relies on its last
+    // lease until that lease ends.
     slow.fates = Array.from({ length: 1_000 }, () => "request-lost");
     let lastByA = 0;
     let firstByB: number | undefined;
     for (let passed = 0; passed < 14_000 && firstByB === undefined; passed += 50) {
       await world.advance(50);
       const byA = await a.next().catch(() => undefined);
-      if (byA !== undefined) lastByA = world.time;
-      if (b.status.role === "leading") firstByB = world.time;
+      if (byA !== undefined) lastByA = world.passedMs;
+      if (b.status.role === "leading") firstByB = world.passedMs;
     }
     expect(lastByA).toBeGreaterThan(10_000);
     expect(firstByB).toBeGreaterThan(lastByA);
@@ -276,13 +278,13 @@ describe("the window", () => {
     }
     // The window is ahead of the clock, and the mark is at or above every timestamp given.
     expect(a.latest()).toBeGreaterThan(machine.now() * 1_000 + 2_900_000);
-    machine.pause();
+    machine.suspend();
     const b = await leading(new TestMachine(world), { name: "b" });
     expect((await b.next()).first).toBeGreaterThan(a.status.epoch === 1 ? 1_700_000_002_900_000 : 0);
     await world.until(b.stop());
   });
 
-  test("bounds the waiting callers, which may leave, and are refused when the leader ends", async () => {
+  test("limits the waiting callers, which may leave, and are refused when the leader ends", async () => {
     const world = new TestWorld();
     const machine = new TestMachine(world);
     const a = await leading(machine, { windowMs: 1, maxWaiting: 2 });
@@ -310,7 +312,7 @@ describe("the window", () => {
     machine.fates = Array.from({ length: 10_000 }, () => "request-lost");
     await a.next(1_000);
     await a.next(1);
-    const failure = await world.until(failureOf(a.next()), 12_000);
+    const failure = await world.until(failureOf(a.next()), { maxMs: 12_000 });
     expect(failure).toBeInstanceOf(NotLeaderError);
     machine.fates = [];
     await world.until(a.stop());
@@ -318,7 +320,7 @@ describe("the window", () => {
 
   test("refuses near the end of the safe integers, and gives no timestamp beyond", async () => {
     const world = new TestWorld();
-    const machine = new TestMachine(world, { wallStart: (lastTimestamp - 5) / 1_000 });
+    const machine = new TestMachine(world, { offsetMs: (lastTimestamp - 5) / 1_000 - world.now() });
     const a = await leading(machine);
     const { first } = await a.next();
     expect(first).toBeLessThanOrEqual(lastTimestamp);
@@ -326,7 +328,7 @@ describe("the window", () => {
     while ((await failureOf(a.next())) === undefined);
     expect(a.latest()).toBeLessThanOrEqual(lastTimestamp);
     expect(await failureOf(a.next())).toMatchObject({ code: "LIMIT_EXCEEDED" });
-    machine.pause();
+    machine.suspend();
     const b = await leading(new TestMachine(world), { name: "b" });
     expect(await failureOf(b.next())).toMatchObject({ code: "LIMIT_EXCEEDED" });
     await world.until(b.stop());

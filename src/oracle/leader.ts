@@ -33,13 +33,13 @@ const maxReleases = 3;
  * A leader renews its lease and raises its mark. If its lease runs out before a renewal, its role
  * stays `leading`, but it refuses callers until the renewal succeeds.
  *
- * Every timestamp is max(last + 1, wall clock in microseconds). It is at or below a high-water mark
- * that was saved in the row before. A new leader continues from that mark, so timestamps never go
- * back, even if the clocks do.
+ * Every timestamp is max(last + 1, wall clock in microseconds). Before the leader gives out a
+ * timestamp, it has saved a high-water mark at or above that timestamp in the row. A new leader
+ * continues from that mark, so timestamps never go back, even if the clocks do.
  *
- * After taking a timestamp, the leader checks by the monotonic clock that its lease still holds.
- * Until then no other candidate can have led. So the timestamp is greater than all that were given
- * out before the call.
+ * After taking a timestamp, the leader checks on the monotonic clock that its lease still holds. If
+ * the lease holds, no other candidate has led since this one took the row. The timestamp is
+ * therefore greater than all timestamps that were given out before the call.
  *
  * ```ts
  * const leader = new OracleLeader({ store, environment: systemEnvironment, name: "10.0.0.7:4100" });
@@ -49,7 +49,7 @@ const maxReleases = 3;
  * ```
  */
 export class OracleLeader {
-  /** The unique id of this candidate in the row. A restarted process has another. */
+  /** The unique id of this candidate in the row. A restarted process has another id. */
   readonly #self: string;
   readonly #settings: LeaderSettings;
   readonly #environment: Environment;
@@ -64,14 +64,15 @@ export class OracleLeader {
   #term: Term | undefined;
   #known: LeaseRecord | undefined;
   /**
-   * The highest revision that this candidate has seen or tried. No two attempts may have the same.
+   * The highest revision that this candidate has seen or tried. No two attempts may have the same
+   * revision.
    */
   #revision = 0;
-  /** The highest mark that it has seen. */
+  /** The highest mark that this candidate has seen. */
   #highest = 0;
   #saveTookMs = 0;
   #hasWritten = false;
-  #told: LeaderStatus = { role: "idle", epoch: 0, leader: undefined };
+  #reported: LeaderStatus = { role: "idle", epoch: 0, leader: undefined };
 
   /** Throws an `InvalidArgumentError` for invalid options. */
   constructor(options: OracleLeaderOptions) {
@@ -101,14 +102,14 @@ export class OracleLeader {
   }
 
   /**
-   * Begins to stand for leadership, until {@link stop}. The candidate retries after failures.
+   * Starts to compete for the leadership, until {@link stop}. The candidate retries after failures.
    *
    * @throws ClosedError if it was stopped.
    */
   start(): void {
     if (this.#isEnding) {
       throw new ClosedError(
-        `The oracle's candidate "${this.#settings.name}" was stopped: make a new one to start again.`,
+        `The oracle's candidate "${this.#settings.name}" was stopped. Create a new one to start again.`,
       );
     }
     this.#running ??= this.#run();
@@ -116,9 +117,9 @@ export class OracleLeader {
   }
 
   /**
-   * Stops giving out timestamps at once. Then gives up the lease if the store answers, so that
-   * another candidate takes over at once. Never rejects. Takes at most the time of a few requests.
-   * A repeated call has no further effect.
+   * Stops giving out timestamps at once. If the store answers, it also gives up the lease, so that
+   * another candidate can take over without a wait. Never rejects. Takes at most the time of a few
+   * requests. A repeated call has no further effect.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stop();
@@ -133,7 +134,8 @@ export class OracleLeader {
    * Gives out `count` consecutive timestamps, greater than all that any candidate gave out before
    * the call. Waits if the mark must be raised first.
    *
-   * @throws NotLeaderError if the lease does not hold. It names the leader if that is known.
+   * @throws NotLeaderError if the lease does not hold. The error names the leader if this candidate
+   * knows it.
    * @throws OracleUnavailableError if too many requests wait already.
    */
   async next(
@@ -152,7 +154,7 @@ export class OracleLeader {
 
   /**
    * A timestamp at or above all that any candidate gave out before the call, and below all later
-   * ones. 0 before the first.
+   * ones. 0 if none was given out yet.
    *
    * @throws NotLeaderError if the lease does not hold.
    */
@@ -171,7 +173,7 @@ export class OracleLeader {
 
   #checkHolds(term: Term): void {
     if (this.#term === term && term.holds(readClocks(this.#environment))) return;
-    // Wakes the background loop, to find out soon whether the lease can be renewed.
+    // Wakes the background loop, so that it soon tries to renew the lease.
     this.#alarm.ring();
     throw this.#notLeader();
   }
@@ -196,27 +198,30 @@ export class OracleLeader {
     const { name } = this.#settings;
     if (this.#isEnding) {
       return new NotLeaderError(
-        `The oracle's candidate "${name}" was stopped and gives no timestamps; ask another.`,
+        `The oracle's candidate "${name}" was stopped and assigns no timestamps. Ask another candidate.`,
       );
     }
     if (this.#term !== undefined) {
       return new NotLeaderError(
-        `The oracle's candidate "${name}" cannot be sure that it still leads: its lease has run out and is not renewed yet. ` +
-          "Ask another, or again.",
+        `The oracle's candidate "${name}" cannot be sure that it still leads: its lease has expired and is not renewed yet. ` +
+          "Ask another candidate, or ask again.",
       );
     }
     const leader = this.#otherLeader;
-    const hint = leader === undefined ? "it is not known who does" : `"${leader}" does, as far as is known`;
-    return new NotLeaderError(`The oracle's candidate "${name}" does not lead; ${hint}. Ask another.`, {
-      leader,
-    });
+    const hint = leader === undefined ? "it does not know the leader" : `the leader was last "${leader}"`;
+    return new NotLeaderError(
+      `The oracle's candidate "${name}" does not lead; ${hint}. Ask another candidate.`,
+      {
+        leader,
+      },
+    );
   }
 
   #tell(): void {
     const now = this.status;
-    const told = this.#told;
-    if (now.role === told.role && now.epoch === told.epoch && now.leader === told.leader) return;
-    this.#told = now;
+    const reported = this.#reported;
+    if (now.role === reported.role && now.epoch === reported.epoch && now.leader === reported.leader) return;
+    this.#reported = now;
     this.#options.onChange?.(now);
   }
 
@@ -270,9 +275,9 @@ export class OracleLeader {
   }
 
   /**
-   * Tries once to take the lease. If the outcome of an attempt stays unknown, the candidate gives
-   * the attempt up. The store may apply it later. The row then holds this candidate's own lease,
-   * under which no timestamp was given out.
+   * Tries once to take the lease. If the outcome of an attempt stays unknown, the candidate
+   * abandons the attempt. The store may still apply it later. The row then holds this candidate's
+   * own lease, but the candidate gave out no timestamp under that lease.
    */
   async #acquire(standing: StandingLease | undefined): Promise<void> {
     if (this.#isEnding) return;
@@ -303,7 +308,7 @@ export class OracleLeader {
     this.#tell();
   }
 
-  /** Waits until the lease must be renewed or the mark raised, and does both. */
+  /** Waits until the lease must be renewed or the mark must be raised, and then does both. */
   async #lead(term: Term): Promise<void> {
     const { renewEveryMs, windowUs } = this.#settings;
     const everyMs = Math.min(renewEveryMs, windowUs / 2_000);
@@ -317,7 +322,8 @@ export class OracleLeader {
   /** Renews the lease and raises the mark, in one write. */
   async #save(term: Term): Promise<void> {
     const askedAt = readClocks(this.#environment);
-    // The clock advances while the store is slow.
+    // The clock advances while the store handles the write. The mark is therefore calculated for a
+    // later time: now plus twice the duration of the last write.
     const nowUs = wallUs(askedAt.wall + 2 * this.#saveTookMs);
     const record: LeaseRecord = {
       ...term.lease.record,
@@ -326,7 +332,7 @@ export class OracleLeader {
     };
     const answer = await this.#row.put(term.lease, record);
     if (answer === "applied") return this.#saved(term, record, askedAt);
-    // Gives out nothing until it knows which candidate has changed the row.
+    // The leader gives out nothing until it knows which candidate has changed the row.
     if (answer === "rejected") term.isDoubted = true;
     const found = await this.#row.read();
     if (isRecord(found, record)) {
@@ -349,7 +355,8 @@ export class OracleLeader {
     this.#serve(term);
     if (term.holds(readClocks(this.#environment))) return;
     throw new OracleUnavailableError(
-      "The oracle's lease had run out by the time its renewal was answered: the store is too slow for it, or a clock has jumped.",
+      "The oracle's lease expired before the store answered its renewal: the store is too slow for the lease, or a clock jumped. " +
+        "Try again. If it repeats, check the store's latency, or set a longer lease.",
     );
   }
 
@@ -367,7 +374,7 @@ export class OracleLeader {
 
   async #stop(): Promise<void> {
     const term = this.#term;
-    // Requests in progress find no term, and give out nothing.
+    // Requests in progress then find no term, and give out no timestamps.
     this.#term = undefined;
     this.#ending.abort(new ClosedError(`The oracle's candidate "${this.#settings.name}" was stopped.`));
     this.#alarm.ring();
@@ -378,9 +385,9 @@ export class OracleLeader {
   }
 
   /**
-   * Gives up the lease, so that no standby has to wait for its end. Lowers the mark to the last
-   * timestamp. That is safe, since no more timestamps follow, and a delayed write of a higher mark
-   * no longer applies.
+   * Gives up the lease, so that no standby has to wait for its end. Also lowers the mark to the
+   * last timestamp. The lower mark is safe: this candidate gives out no more timestamps, and the
+   * store rejects its delayed writes of a higher mark.
    */
   async #release(term: Term | undefined): Promise<void> {
     for (let attempt = 1; attempt <= maxReleases; attempt++) {
@@ -404,6 +411,6 @@ export class OracleLeader {
 
 function unanswered(doing: string): OracleUnavailableError {
   return new OracleUnavailableError(
-    `The store did not do what was asked, or has not answered: ${doing} is tried again.`,
+    `The store refused the request or did not answer: ${doing} will be tried again.`,
   );
 }

@@ -2,9 +2,9 @@ import { StoreDamagedError } from "../errors/index.js";
 import { lastTimestamp } from "./range.js";
 
 /**
- * The value in the oracle's row: the leader, and how far it may count. Each write has a higher
- * revision than the value that it replaces, and each attempt of a candidate has its own revision.
- * So no two requests carry the same bytes, and replaced bytes never come back.
+ * The value in the oracle's row: the leader, and the highest timestamp that it may give out. Each
+ * write has a higher revision than the value that it replaces, and each attempt of a candidate has
+ * its own revision. So no two requests carry the same bytes, and replaced bytes never come back.
  */
 export interface LeaseRecord {
   /** Increases by one with each leader. */
@@ -12,12 +12,16 @@ export interface LeaseRecord {
   /** Increases with each write. */
   readonly revision: number;
   /**
-   * The leader's unique id. Empty if it has given up the lease, so that no candidate has to wait.
+   * The leader's unique id. Empty if the leader has given up the lease. Then no candidate has to
+   * wait.
    */
   readonly holder: string;
   /** The leader's name, under which clients know it. */
   readonly name: string;
-  /** How long the holder relies on the lease, counted from before its request, in milliseconds. */
+  /**
+   * How long the holder relies on the lease, in milliseconds from the time just before it sent its
+   * write.
+   */
   readonly leaseMs: number;
   /** The high-water mark: no timestamp above it was given out. */
   readonly mark: number;
@@ -43,8 +47,8 @@ export function decodeLease(bytes: Uint8Array): LeaseRecord {
     cause = error;
   }
   throw new StoreDamagedError(
-    "The oracle's lease cannot be read: it was damaged, or written by a newer version of this package. No timestamps are " +
-      "given, since those given before are not known.",
+    "The oracle's lease cannot be read: it is damaged, or a newer version of this package wrote it. The oracle assigns no " +
+      "timestamps, because it does not know which ones it has assigned. Upgrade the package, or restore the row.",
     { cause },
   );
 }

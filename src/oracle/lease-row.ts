@@ -48,9 +48,9 @@ export class LeaseRow {
   }
 
   /**
-   * Replaces exactly `previous` with `next`. Replaced bytes never come back to the row. So if the
-   * answer to a put is lost and the store applies it later, it succeeds only if no other write came
-   * in between.
+   * Replaces `previous` with `next`, if the row still holds exactly `previous`. Replaced bytes
+   * never come back to the row. A put that the store applies late therefore succeeds only if no
+   * other write came in between.
    */
   async put(previous: StandingLease | undefined, next: LeaseRecord): Promise<MutationAnswer> {
     const guard: Guard =
@@ -93,7 +93,7 @@ export interface ReadLeaseOptions {
 
 /**
  * The lease in the store, for clients that look for the leader. Its `name` is the leader's address.
- * Undefined if there never was a lease. It may have expired.
+ * Undefined if there never was a lease. The lease may have expired.
  */
 export async function readLease(options: ReadLeaseOptions): Promise<LeaseRecord | undefined> {
   const { store, environment, timeoutMs, signal } = options;

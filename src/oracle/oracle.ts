@@ -13,8 +13,8 @@ export interface Oracle {
   /** A timestamp that the oracle has already given out, for a snapshot. */
   latest(): number | Promise<number>;
   /**
-   * How many requests for timestamps were sent so far. Fewer than timestamps, since one request
-   * serves many callers. Undefined if timestamps need no requests.
+   * How many requests for timestamps were sent so far. One request serves many callers, so there
+   * are fewer requests than timestamps. Undefined if timestamps need no requests.
    */
   readonly requests?: number | undefined;
 }

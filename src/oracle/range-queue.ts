@@ -23,7 +23,7 @@ export class RangeQueue {
 
   add(count: number, signal: AbortSignal | undefined): Promise<TimestampRange> {
     if (this.#waiting.size >= this.#most) {
-      const message = `The oracle's window has run out, and ${this.#most} requests wait already. Ask again.`;
+      const message = `The oracle's window is used up, and ${this.#most} requests already wait. Ask again.`;
       return Promise.reject(new OracleUnavailableError(message));
     }
     return new Promise((resolve, reject) => {
@@ -48,8 +48,8 @@ export class RangeQueue {
   }
 
   /**
-   * Serves requests in order, up to the first that does not fit. If `take` throws for a request,
-   * that request rejects.
+   * Serves requests in order, up to the first one for which the mark is too low. If `take` throws
+   * for a request, that request rejects.
    */
   serve(take: (count: number) => TimestampRange | undefined): void {
     for (const waiting of this.#waiting) {

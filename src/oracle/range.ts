@@ -14,9 +14,11 @@ export const lastTimestamp = Number.MAX_SAFE_INTEGER - 1_000_000;
 
 export function checkCount(count: number, most: number): void {
   if (!Number.isSafeInteger(count) || count < 1) {
-    throw new InvalidArgumentError(`A number of timestamps must be a whole number above 0, not ${count}.`);
+    throw new InvalidArgumentError(`The number of timestamps must be a whole number above 0, not ${count}.`);
   }
   if (count > most) {
-    throw new LimitExceededError(`${count} timestamps are asked for at once; at most ${most} may be.`);
+    throw new LimitExceededError(
+      `${count} timestamps were requested at once, but at most ${most} are allowed.`,
+    );
   }
 }

@@ -13,7 +13,7 @@ export function readClocks(environment: Environment): ClockReading {
   return { monotonic: environment.monotonic(), wall: environment.now() };
 }
 
-/** Wall time in whole microseconds. 0 if the clock shows nothing usable. */
+/** Wall time in whole microseconds. 0 if the clock does not show a time after 1970. */
 export function wallUs(wallMs: number): number {
   const us = Math.floor(wallMs * 1_000);
   return us > 0 ? Math.min(us, Number.MAX_SAFE_INTEGER) : 0;
@@ -26,14 +26,14 @@ export class Term {
   #lease: StandingLease;
   #leasedAt: ClockReading;
   /**
-   * Whether a write was rejected for a reason that is not known yet: another candidate may have
-   * taken the row.
+   * Whether the store rejected a write for a reason that is not known yet. Another candidate may
+   * have taken the row.
    */
   isDoubted = false;
 
   /**
-   * `floor`: all earlier timestamps are at or below it. `askedAt`: the time before the request for
-   * the lease.
+   * `floor`: all timestamps of earlier terms are at or below it. `askedAt`: the time just before
+   * the request for the lease.
    */
   constructor(record: LeaseRecord, floor: number, askedAt: ClockReading, windowUs: number) {
     this.epoch = record.epoch;
@@ -53,8 +53,9 @@ export class Term {
   }
 
   /**
-   * Whether no other candidate can lead yet. The monotonic clock decides. The wall clock can only
-   * say no: it advances while a machine sleeps and its monotonic clock stops.
+   * Whether no other candidate can lead yet. Both clocks must confirm it. The monotonic clock may
+   * stop while a machine sleeps, but the wall clock advances, so the wall clock can reveal that the
+   * lease has expired.
    */
   holds(at: ClockReading): boolean {
     const { leaseMs } = this.#lease.record;
@@ -65,15 +66,18 @@ export class Term {
     );
   }
 
-  /** Records a write that extends the lease, from the time before its request. */
+  /**
+   * Records a write that extends the lease. The lease then counts from `askedAt`, the time just
+   * before the request.
+   */
   extend(record: LeaseRecord, askedAt: ClockReading): void {
     this.adopt({ record, bytes: encodeLease(record) });
     this.#leasedAt = askedAt;
   }
 
   /**
-   * Records that an earlier write of this term is in the row. The time of its request is not known
-   * any more, so the lease is not extended.
+   * Records that the row holds an earlier write of this term. This does not extend the lease,
+   * because the time at which that write was requested is no longer known.
    */
   adopt(lease: StandingLease): void {
     this.#lease = lease;

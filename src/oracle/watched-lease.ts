@@ -1,8 +1,8 @@
 import { isSameLease, type StandingLease } from "./lease-row.js";
 
 /**
- * Decides for how long this process must respect another candidate's lease, by this process's own
- * monotonic clock alone.
+ * Decides how long this process must respect another candidate's lease. It uses only this process's
+ * own monotonic clock.
  */
 export class WatchedLease {
   readonly #self: string;
@@ -16,10 +16,10 @@ export class WatchedLease {
   }
 
   /**
-   * Milliseconds to wait until this process may take the lease, if it does not change until then.
-   * `readAt` is the monotonic time after the answer came. A holder counts its lease from before its
-   * request, so from before any process could read it. Therefore the holder has stopped one whole
-   * lease after this process first saw it.
+   * Milliseconds to wait until this process may take the lease, if the lease does not change until
+   * then. `readAt` is the monotonic time after the read was answered. The holder counts its lease
+   * from before its own write, and no process could read the lease before that write. The holder
+   * has therefore stopped when one whole lease has passed since this process first saw the lease.
    */
   remainingMs(standing: StandingLease | undefined, readAt: number): number {
     if (!isSameLease(standing, this.#seen)) {
@@ -28,8 +28,8 @@ export class WatchedLease {
     }
     if (standing === undefined) return 0;
     const { holder, leaseMs } = standing.record;
-    // The lease is this process's own, although it does not lead: the store applied an attempt
-    // late. No timestamp was given out under it.
+    // No process relies on the lease. Either the leader has given it up, or the store applied an
+    // attempt of this process late, after the process had abandoned the attempt.
     if (holder === "" || holder === this.#self) return 0;
     return Math.max(0, this.#seenAt + leaseMs * (1 + this.#maximumDrift) - readAt);
   }

@@ -11,8 +11,8 @@ export class TimestampWindow {
   #mark: number;
 
   /**
-   * `floor`: all earlier timestamps are at or below it. `size`: how far the mark is raised beyond
-   * the current need.
+   * `floor`: all timestamps of earlier terms are at or below it. `size`: how far the mark is raised
+   * beyond the current need.
    */
   constructor(floor: number, mark: number, size: number) {
     this.#last = floor;
@@ -30,8 +30,8 @@ export class TimestampWindow {
   }
 
   /**
-   * Whether less than half of the window is left, so the leader should raise the mark before it
-   * runs out.
+   * Whether less than half of the window is left, so the leader should raise the mark before the
+   * window runs out.
    */
   get isLow(): boolean {
     return this.#mark < lastTimestamp && this.#mark - this.#last < this.#size / 2;
@@ -46,8 +46,8 @@ export class TimestampWindow {
     const last = first + count - 1;
     if (last > lastTimestamp) {
       throw new LimitExceededError(
-        `The oracle has come to ${first}, and gives no timestamps above ${lastTimestamp}. Its clock is wrong, or was: ` +
-          "put the clock right, and the data into a new database.",
+        `The oracle has reached ${first}, but timestamps end at ${lastTimestamp}. Its clock is or was wrong. Correct the clock, ` +
+          "and move the data to a new database with `percolator export` and `percolator import`.",
       );
     }
     if (last > this.#mark) return undefined;

@@ -32,14 +32,14 @@ describe.each(variants)("on $store, $commit", (variant) => {
   });
 });
 
-test("what is collected leaves nothing in the store", async () => {
+test("after garbage collection nothing is left in the store", async () => {
   await using db = await open("memory:", { retentionMs: 0 });
   await db.transact((tx) => tx.set(visits.seconds, ["monday", 1], 1));
   await clearRange(db, visits, {}, { collect: true });
   expect(await db.inspect(visits, ["monday", 1])).toEqual([]);
 });
 
-test("it can be given up, and goes on from there", async () => {
+test("it can be aborted, and continues from there", async () => {
   await using db = await open("memory:");
   await db.transact((tx) => {
     for (let n = 0; n < 10; n++) tx.set(visits.seconds, ["monday", n], n);
@@ -55,7 +55,7 @@ test("it can be given up, and goes on from there", async () => {
   expect(await clearRange(db, visits, {}, { batch: 4 })).toBe(6);
 });
 
-test("rows of many cells are deleted in transactions that hold them, and one that is too large in pieces", async () => {
+test("rows with many cells are deleted in transactions of limited size, and a too large row in pieces", async () => {
   await using db = await open("memory:", { transactionBytes: 64 * 1024 });
   const write = (n: number, from: number, to: number) =>
     db.transact((tx) => {
@@ -68,7 +68,7 @@ test("rows of many cells are deleted in transactions that hold them, and one tha
   expect(await gather(snapshot.scan(visits))).toEqual([]);
 });
 
-test("a transaction that holds no delete is no reason to go on for ever", async () => {
+test("if a transaction holds not even one delete, it does not loop endlessly", async () => {
   const store = memoryStore();
   await using db = await open(store);
   await db.transact((tx) => tx.set(visits.seconds, ["monday", 1], 1));

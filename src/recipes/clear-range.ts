@@ -20,8 +20,8 @@ export interface ClearedRange<K> {
 /** The options of {@link clearRange}. Each has a default. */
 export interface ClearOptions {
   /**
-   * Most rows that one transaction deletes. It deletes fewer if a transaction cannot hold them.
-   * From 1 to 100,000. Default: 1,000.
+   * Most rows that one transaction deletes. If a transaction cannot hold the deletes of so many
+   * rows, it deletes fewer. From 1 to 100,000. Default: 1,000.
    */
   readonly batch?: number | undefined;
   /**
@@ -36,12 +36,12 @@ export interface ClearOptions {
 }
 
 /**
- * Deletes the rows of a range, in as many transactions as it takes. Resolves to the number of rows
+ * Deletes the rows of a range, in as many transactions as needed. Resolves to the number of rows
  * deleted.
  *
- * Other transactions see the range disappear piece by piece. A row with more cells than a
- * transaction holds is also deleted in pieces. Rows that are added in the meantime may stay. If the
- * call is interrupted, repeat it.
+ * Other transactions see the rows disappear batch by batch. A row with more cells than one
+ * transaction can delete disappears over several transactions. Rows that are added in the meantime
+ * may stay. If the call is interrupted, repeat it.
  *
  * Each delete is a change, so observers of the columns become due. Snapshots of the past see the
  * deleted rows until garbage collection removes them, after the retention.
@@ -68,7 +68,8 @@ export async function clearRange<T extends AnyTable>(
   const { signal, onProgress } = options;
   const batch = wholeOption("batch", options.batch ?? 1_000, 1, 100_000);
   let rows = 0;
-  // The next batch begins at the last row of this one, so each scan passes at most one deleted row.
+  // Each batch begins at the last row of the batch before it, because that row may have cells left.
+  // If it began at the start of the range, its scan would pass all rows deleted so far.
   let { start } = range;
   let most = batch;
   for (;;) {
@@ -92,7 +93,7 @@ export async function clearRange<T extends AnyTable>(
   return rows;
 }
 
-/** How much the last transaction could hold. */
+/** What the last run of {@link deleteRows} could delete. */
 interface Fits {
   tx?: Transaction;
   /** Count of rows deleted whole. */

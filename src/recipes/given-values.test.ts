@@ -5,9 +5,9 @@ import { gather } from "../../test/support/gather.js";
 import { combineQueue, eventualIndex, exactIndex, exportQueue, schedule, uniqueConstraint } from "./index.js";
 
 /**
- * Recipes and observers give decoded values and keys to functions of the program. The program may
- * change them without harm to stored data. Each function in these tests spoils everything that it
- * receives.
+ * Recipes and observers give decoded values and keys to functions of the program. Even if the
+ * program changes them, stored data must not change. Each function in these tests modifies
+ * everything that it receives.
  */
 
 interface Counted {
@@ -30,7 +30,7 @@ function spoil(value: Counted | undefined): void {
 }
 
 describe("a combine queue", () => {
-  test("writes what `combine` made of its first argument in place", async () => {
+  test("writes the result of `combine`, even if that modified its first argument in place", async () => {
     const seen: unknown[] = [];
     const queue = combineQueue("sums", {
       key: pairKey,
@@ -61,7 +61,7 @@ describe("a combine queue", () => {
 });
 
 describe.each(["exact", "eventual"] as const)("an %s index", (kind) => {
-  test("and the column keep what `of` changes", async () => {
+  test("and the column keep their values if `of` modifies its argument", async () => {
     const rows = table("rows", { value: json<Counted>() }, { key: pairKey });
     const options = {
       by: text(),
@@ -95,7 +95,7 @@ describe.each(["exact", "eventual"] as const)("an %s index", (kind) => {
   });
 });
 
-test("a unique constraint stores what it was given, whatever `by` changes, and takes it when it is called", async () => {
+test("a unique constraint copies its value when it is called, and stores it whatever `by` modifies", async () => {
   const rows = table("rows", { value: json<Counted>() });
   const unique = uniqueConstraint("tags", rows.value, {
     by: (value) => {
@@ -119,7 +119,7 @@ test("a unique constraint stores what it was given, whatever `by` changes, and t
   expect(await db.transact((tx) => unique.find(tx, { n: 0, tags: ["x"] }))).toBeUndefined();
 });
 
-test("an index throws before it writes anything, so that a program that catches it commits no half", async () => {
+test("an index throws before it writes anything, so a program that catches the error commits no partial write", async () => {
   const rows = table("rows", { value: json<Counted>() });
   const index = exactIndex("by_tag", rows.value, {
     by: text(),
@@ -140,7 +140,7 @@ test("an index throws before it writes anything, so that a program that catches 
   expect(await snapshot.get(rows.value, "a")).toEqual({ n: 1, tags: ["x"] });
 });
 
-test("a delivery that is tried again is given what was added, and only its own key's entries go", async () => {
+test("a retried delivery gets the original entries, and only its own key's entries are removed", async () => {
   const delivered: unknown[] = [];
   let failures = 3;
   const queue = exportQueue("queue", {
@@ -180,7 +180,7 @@ test("a delivery that is tried again is given what was added, and only its own k
   for (const key of keys) expect(await queue.waiting(snapshot, key)).toBe(0);
 });
 
-test("a scheduled change that spoils what it was given and throws is put off, parked, retried and fired as it was", async () => {
+test("a scheduled change that modifies its value and throws is postponed, parked, retried and fired with the original value", async () => {
   const clock = new TestClock();
   const environment = clock.process();
   const fired: unknown[] = [];
@@ -221,7 +221,7 @@ test("a scheduled change that spoils what it was given and throws is put off, pa
   expect(fired).toEqual([JSON.stringify([["a", "b"], { n: 7, tags: ["t"] }])]);
 });
 
-test("observers of one column, and the attempts of one observer, are each given what was committed", async () => {
+test("each observer of a column, and each attempt, gets the committed value", async () => {
   const rows = table("rows", { value: json<Counted>() }, { key: pairKey });
   const seen: unknown[] = [];
   const watching = (name: string) => {

@@ -14,7 +14,7 @@ import {
 
 const users = table("users", { email: text() });
 
-test("entries that one transaction adds at the same time are numbered, and all delivered", async () => {
+test("entries that one transaction adds concurrently are numbered, and all delivered", async () => {
   const delivered: ExportEntry<string>[] = [];
   const queue = exportQueue("queue", {
     value: text(),
@@ -29,7 +29,7 @@ test("entries that one transaction adds at the same time are numbered, and all d
   expect(delivered.map(({ value }) => value)).toEqual(["x", "y"]);
 });
 
-test("of two rows that take a value at the same time in one transaction, one gets it; the next call is not told", async () => {
+test("if two rows concurrently take a value in one transaction, one gets it; the next call is not affected", async () => {
   const emails = uniqueConstraint("emails", users.email, { by: (email) => email });
   await using db = await open("memory:");
   const ends = await db.transact((tx) =>
@@ -44,7 +44,7 @@ test("of two rows that take a value at the same time in one transaction, one get
   expect(await db.transact((tx) => emails.find(tx, "a"))).toBe("one");
 });
 
-test("of two takers of one token at the same time in one transaction, one gets it", async () => {
+test("if one transaction concurrently takes one token twice, one call gets it", async () => {
   const environment = new TestClock().process();
   const limit = rateLimit("limit", { perSecond: 1, environment });
   await using db = await open("memory:");
@@ -52,7 +52,7 @@ test("of two takers of one token at the same time in one transaction, one gets i
   expect(taken.map(({ isGranted }) => isGranted)).toEqual([true, false]);
 });
 
-test("of two times for a key at the same time in one transaction, the later call's is left", async () => {
+test("if one transaction concurrently sets two times for a key, the later call's is kept", async () => {
   const environment = new TestClock().process();
   const due = schedule("due", { value: text(), environment, fire: () => {} });
   const later = environment.now() + 1_000;
@@ -62,7 +62,7 @@ test("of two times for a key at the same time in one transaction, the later call
   expect(await db.transact((tx) => due.get(tx, "a"))).toEqual({ key: "a", dueAt: later, value: "second" });
 });
 
-test("a row that is set twice at the same time in one transaction is found by what it has", async () => {
+test("a row that is concurrently set twice in one transaction is found by its final value", async () => {
   const byEmail = exactIndex("by_email", users.email, { by: text(), of: (email) => [email] });
   await using db = await open("memory:");
   await db.transact((tx) => Promise.all([byEmail.set(tx, "one", "a"), byEmail.set(tx, "one", "b")]));

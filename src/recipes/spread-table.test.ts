@@ -29,7 +29,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
   });
 });
 
-test("consecutive keys stand in every spread about as often", () => {
+test("consecutive keys are distributed evenly over the spreads", () => {
   const spread = spreadTable("spread", { value: int() }, { spreads: 16 });
   const counts = new Map<number, number>();
   for (let n = 0; n < 16_000; n++) {
@@ -40,7 +40,7 @@ test("consecutive keys stand in every spread about as often", () => {
   for (const count of counts.values()) expect(Math.abs(count - 1_000)).toBeLessThan(150);
 });
 
-test("observers are told rows, of which the key is known", async () => {
+test("observers get rows, from which the key can be computed", async () => {
   const lengths = table("lengths", { length: int() });
   const measure = observer("measure", events.table.what, (tx, { row, value = "" }) => {
     const [time, id] = events.key(row);
@@ -52,7 +52,7 @@ test("observers are told rows, of which the key is known", async () => {
   expect(await db.transact((tx) => tx.get(lengths.length, "5/a"))).toBe(5);
 });
 
-test("a scan of keys of any kind gives them in the order of a table that is not spread", async () => {
+test("a scan of keys of any kind returns them in the order of an ordinary table", async () => {
   const key = fc.tuple(fc.double({ noNaN: true }), fc.string({ unit: "grapheme", maxLength: 3 }));
   const same = fc.asyncProperty(fc.array(key, { maxLength: 12 }), fc.boolean(), async (keys, reverse) => {
     const spread = spreadTable("spread", { value: int() }, { key: [float(), text()], spreads: 3 });
@@ -71,6 +71,6 @@ test("a scan of keys of any kind gives them in the order of a table that is not 
   await fc.assert(same, { numRuns: 40 });
 });
 
-test("options that cannot be meant are refused", () => {
+test("invalid options are refused", () => {
   expect(() => spreadTable("spread", { value: int() }, { spreads: 1 })).toThrow("`spreads`");
 });

@@ -66,7 +66,8 @@ export class SpreadTable<C extends ColumnDeclarations, K extends readonly unknow
 
   /**
    * Yields the rows that have a value in a column, in the order of their keys. It merges one scan
-   * of each spread. The options are those of any scan, with the keys of the program.
+   * of each spread. The options are those of any scan. Keys in the options and in the results have
+   * no spread.
    */
   async *scan<V>(
     view: View,
@@ -136,9 +137,9 @@ async function* merge<K, V>(
 }
 
 /**
- * Creates a table whose rows are spread over ranges of keys by a hash. Without it, rows with
- * ascending keys, such as times, are all written at the end of the table, which one machine of a
- * cluster serves. Reading a row costs the same. A scan in order reads every spread.
+ * Creates a table whose rows are spread over ranges of keys by a hash. In an ordinary table, rows
+ * with ascending keys, such as times, are all written at the end, which one machine of a cluster
+ * serves. Reading one row costs the same in both tables. A scan in order reads every spread.
  *
  * @example
  * const events = spreadTable("events", { what: text() }, { key: [int(), text()] });

@@ -12,8 +12,8 @@ export function columnOf<V, K>(table: AnyTable, name: string): Column<V, K> {
 }
 
 /**
- * Returns the column with its stored bytes as values. It can also move values that the column's
- * codec refuses.
+ * Returns the column with its stored bytes as values. Recipes use it to move values even if the
+ * column's codec refuses them.
  */
 export function bytesOf<K>(column: Column<unknown, K>): Column<Uint8Array, K> {
   return Object.create(column, { codec: { value: bytes() } }) as Column<Uint8Array, K>;

@@ -37,14 +37,11 @@ const recipes: Readonly<Record<string, (others: object) => unknown>> = {
   spreadTable: (others) => spreadTable("x", { value }, as(others)),
 };
 
-test.each(Object.entries(recipes))(
-  "%s refuses an option that it does not have, and names those that it has",
-  (name, make) => {
-    make({ retrys: undefined });
-    expect(() => make({ retrys: 3 })).toThrow(InvalidArgumentError);
-    expect(() => make({ retrys: 3 })).toThrow(`\`${name}\` has no option \`retrys\`. It takes \``);
-  },
-);
+test.each(Object.entries(recipes))("%s refuses an unknown option, and names the known ones", (name, make) => {
+  make({ retrys: undefined });
+  expect(() => make({ retrys: 3 })).toThrow(InvalidArgumentError);
+  expect(() => make({ retrys: 3 })).toThrow(`\`${name}\` has no option \`retrys\`. It takes \``);
+});
 
 const functions: readonly (readonly [string, string])[] = [
   ["schedule", "fire"],
@@ -55,7 +52,7 @@ const functions: readonly (readonly [string, string])[] = [
   ["exactIndex", "of"],
 ];
 
-test.each(functions)("%s refuses an option `%s` that is no function", (name, option) => {
+test.each(functions)("%s refuses an option `%s` that is not a function", (name, option) => {
   for (const wrong of [undefined, null, 5, "a", {}]) {
     expect(() => recipes[name]!({ [option]: wrong })).toThrow(InvalidArgumentError);
     expect(() => recipes[name]!({ [option]: wrong })).toThrow(
@@ -67,7 +64,7 @@ test.each(functions)("%s refuses an option `%s` that is no function", (name, opt
 test.each([
   ["schedule", "onError"],
   ["combineQueue", "onChange"],
-])("%s refuses an option `%s` that is no function, and needs none", (name, option) => {
+])("%s refuses an option `%s` that is not a function, but does not require it", (name, option) => {
   recipes[name]!({ [option]: undefined });
   expect(() => recipes[name]!({ [option]: 5 })).toThrow(`\`${option}\` of \`${name}\` must be a function`);
 });
@@ -80,7 +77,7 @@ describe("calls of recipes", () => {
   const tables = [users, exact.table, ...queue.tables, limit.table, ...due.tables];
 
   test.each([Number.NaN, -1, 0.5, "1", undefined, null, Number.POSITIVE_INFINITY])(
-    "skip gives up nothing for a sequence of %s",
+    "skip discards nothing for a sequence of %s",
     async (sequence) => {
       await using db = await open("memory:", { tables });
       await db.transact(async (tx) => {
@@ -104,7 +101,7 @@ describe("calls of recipes", () => {
     ["clearRange", (db) => clearRange(db, users, {}, wrong)],
   ];
 
-  test.each(calls)("%s refuses an option that it does not have", async (_, call) => {
+  test.each(calls)("%s refuses an unknown option", async (_, call) => {
     await using db = await open("memory:", { tables });
     await expect(call(db)).rejects.toBeInstanceOf(InvalidArgumentError);
   });

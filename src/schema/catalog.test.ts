@@ -78,10 +78,10 @@ describe("tableFromDescription", () => {
     const stored = Buffer.from(dates.encode(new Date(0)));
     expect(column("at").codec.decode(stored)).toEqual(new Uint8Array(stored));
     expect(() => column("at").codec.encode(stored)).toThrow(SchemaError);
-    expect(() => column("at").codec.encode(stored)).toThrow(/documents\.at has a codec of its own/);
+    expect(() => column("at").codec.encode(stored)).toThrow(/documents\.at has a custom codec/);
   });
 
-  it("refuses descriptions that it does not know", () => {
+  it("refuses unknown descriptions", () => {
     const one = (change: object) => changed({ columns: [{ ...described.columns[0]!, ...change }] });
     const bad = [
       changed({ key: "tuple(date)" }),
@@ -109,7 +109,7 @@ describe("compareTables", () => {
     expect(compareTables(described, turned)).toEqual({ additions: [], clashes: [], hasNewMarks: false });
   });
 
-  it("takes new columns as additions, and ignores recorded columns that are not declared", () => {
+  it("accepts new columns as additions, and ignores recorded columns that are not declared", () => {
     expect(compareTables(with_([contents]), with_([contents, digest])).additions).toEqual(["digest"]);
     expect(compareTables(with_([contents, digest]), with_([contents]))).toEqual({
       additions: [],
@@ -118,7 +118,7 @@ describe("compareTables", () => {
     });
   });
 
-  it("reports another key, kind or codec as a clash, in words", () => {
+  it("reports another key, kind or codec as a conflict, in words", () => {
     expect(compareTables(described, changed({ key: "text" })).clashes).toEqual([
       "row keys of table documents are recorded as tuple(text,int), but declared as text",
     ]);

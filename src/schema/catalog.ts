@@ -24,8 +24,8 @@ export interface ColumnDescription {
   /** The codec's tag; `null` for a signal. */
   readonly codec: string | null;
   /**
-   * Whether the program that declares the column checks its values with a schema. Missing if this
-   * is not known.
+   * Whether the program that declares the column checks its values with a schema. Missing if it
+   * does not, or if this is not known.
    */
   readonly schema?: true | undefined;
 }
@@ -37,8 +37,8 @@ export interface TableDescription {
   readonly key: string;
   readonly columns: readonly ColumnDescription[];
   /**
-   * The column from which this table's rows follow: the same transactions write both. Missing if no
-   * such column is known.
+   * The column whose values determine this table's rows. The same transactions write that column
+   * and this table. Missing if no such column is known.
    */
   readonly writtenWith?: ColumnName | undefined;
 }
@@ -48,8 +48,8 @@ export interface TableComparison {
   /** Names of columns that the record does not have yet. */
   readonly additions: readonly string[];
   /**
-   * Whether the record lacks a mark that the declaration has. A mark says that a column has a
-   * schema, or with which column the table is written.
+   * Whether the declaration has a mark that the record lacks. The marks are `schema` of a column
+   * and `writtenWith` of a table.
    */
   readonly hasNewMarks: boolean;
   /** Contradictions between declaration and record, one sentence each. */
@@ -82,13 +82,17 @@ export function tableFromDescription(description: TableDescription): UntypedTabl
   const { name, key, writtenWith } = description;
   checkName("table", name);
   if (!Array.isArray(description.columns) || description.columns.length === 0) {
-    throw new SchemaError(`Table ${name} is recorded without columns; the record is damaged`);
+    throw new SchemaError(
+      `Table ${name} is recorded without columns, so the record is damaged. Run \`percolator check\``,
+    );
   }
   const columns = new Map<string, ColumnDefinition>();
   for (const column of description.columns) {
     checkName("column", column.name);
     if (columns.has(column.name)) {
-      throw new SchemaError(`Table ${name} is recorded with two columns named ${column.name}`);
+      throw new SchemaError(
+        `Table ${name} is recorded with two columns named ${column.name}, so the record is damaged. Run \`percolator check\``,
+      );
     }
     columns.set(column.name, defineFromDescription(name, column));
   }
@@ -108,7 +112,7 @@ export function compareTables(recorded: TableDescription, declared: TableDescrip
   const additions: string[] = [];
   const clashes: string[] = [];
   if (recorded.name !== declared.name) {
-    clashes.push(`table ${recorded.name} is recorded, table ${declared.name} declared`);
+    clashes.push(`table ${recorded.name} is recorded, but table ${declared.name} declared`);
   }
   if (recorded.key !== declared.key) {
     clashes.push(
@@ -165,7 +169,8 @@ function nameInWords({ table, column, qualifier }: ColumnName): string {
 
 /**
  * The table that a description records, with every value as its stored bytes, even those of custom
- * codecs. Export and import use it. Bytes that the column's codec cannot read damage the column.
+ * codecs. Export and import use it. The caller must not write bytes that the column's codec cannot
+ * read.
  *
  * @throws SchemaError if this version of the package cannot read the description.
  */
@@ -190,7 +195,7 @@ function defineFromDescription(
   if (kind === "signal") return { name, kind, codec: undefined };
   if ((kind !== "column" && kind !== "family") || typeof codec !== "string") {
     throw new SchemaError(
-      `Column ${table}.${name} is recorded as ${String(kind)} of ${String(codec)}, which this version of the package does not know; upgrade it`,
+      `Column ${table}.${name} is recorded as ${String(kind)} of ${String(codec)}, which this version of the package does not know. Upgrade the package`,
     );
   }
   const builtIn = codecFromTag(codec);
@@ -204,7 +209,7 @@ function keyFromTag(table: string, tag: string): KeyCodec<unknown> {
   const key = tag === textKey.tag ? textKey : tupleFromTag(tag);
   if (key === undefined) {
     throw new SchemaError(
-      `Table ${table} has row keys of ${tag}, which this version of the package does not know; upgrade it`,
+      `Table ${table} has row keys of ${tag}, which this version of the package does not know. Upgrade the package`,
     );
   }
   return key;
@@ -223,8 +228,8 @@ const builtIn: ReadonlyMap<string, Codec<unknown>> = new Map<string, Codec<unkno
 );
 
 /**
- * The codec with which a command without the module writes values of a tag. It does not check them.
- * Values of a custom codec are bytes.
+ * The codec with which a command without the module writes values of a tag. It does not check a
+ * schema or the choices of a `oneOf`. Values of a custom codec are bytes.
  */
 export function plainCodec(tag: string): Codec<unknown> {
   // Every choice of a `oneOf` is a string.
@@ -232,14 +237,14 @@ export function plainCodec(tag: string): Codec<unknown> {
 }
 
 /**
- * A codec for a column that only the module can write. It reads with `builtIn`, the codec behind a
- * schema, or as bytes.
+ * A codec for a column that only the module can write. To read values, it uses the built-in codec
+ * behind a schema, `text` for a `oneOf`, and `bytes` for a custom codec.
  */
 function unwritableCodec(column: string, tag: string, builtIn: Codec<unknown> | undefined): Codec<unknown> {
-  const has = builtIn === undefined ? `a codec of its own (${tag})` : "a schema";
+  const has = builtIn === undefined ? `a custom codec (${tag})` : "a schema";
   const refuseWrite = () => {
     throw new SchemaError(
-      `Column ${column} has ${has}, which only the module that declares the table knows; give that module to write it`,
+      `Column ${column} has ${has}, which only the module that declares the table knows. To write the column, give that module`,
     );
   };
   const { decodeRange } = plainCodec(tag);

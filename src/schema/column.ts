@@ -107,7 +107,7 @@ class BoundFamily implements Family<unknown, unknown> {
 
 function checkQualifier(qualifier: unknown): void {
   if (typeof qualifier !== "string") {
-    throw new InvalidKeyError(`a string is needed, not ${describeValue(qualifier)}`);
+    throw new InvalidKeyError(`the qualifier must be a string, not ${describeValue(qualifier)}`);
   }
 }
 

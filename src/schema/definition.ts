@@ -32,14 +32,21 @@ export interface TableDefinition {
   readonly key: KeyCodec<unknown>;
   /** In the order of the declaration. Never empty. */
   readonly columns: ReadonlyMap<string, ColumnDefinition>;
-  /** The column from which this table's rows follow: the same transactions write both. */
+  /**
+   * The column whose values determine this table's rows. The same transactions write that column
+   * and this table.
+   */
   readonly writtenWith?: ColumnName | undefined;
-  /** The recipe that writes both. Undefined if the table comes from the database's record. */
+  /**
+   * The recipe that writes the column and the table. Undefined if the definition comes from the
+   * database's record.
+   */
   readonly writer?: TableWriter | undefined;
 }
 
 /**
- * A recipe that writes a column together with a table whose rows follow from that column's values.
+ * A recipe that writes a column together with a table whose rows are determined by that column's
+ * values.
  */
 export interface TableWriter {
   readonly column: {

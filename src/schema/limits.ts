@@ -1,4 +1,4 @@
-/** Limits that hold on every store, so that a program moves between stores unchanged. */
+/** Limits that are the same on every store, so that a program can move between stores unchanged. */
 export const limits = Object.freeze({
   /** Bytes of an encoded row key and qualifier together; each NUL byte counts twice. */
   keyBytes: 1_500,

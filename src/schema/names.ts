@@ -4,7 +4,7 @@ import { limits } from "./limits.js";
 
 const pattern = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 
-/** The thing that a name is for, in messages. */
+/** What a name is for, as messages call it. */
 export type NameOf = "table" | "column" | "observer";
 
 /**

@@ -30,7 +30,9 @@ describe("rows", () => {
 
   it("name the table and the key in errors", () => {
     const long = "x".repeat(limits.keyBytes + 1);
-    expect(() => encodeRow(documents[definition], 5)).toThrow(/^Table documents, row 5: a string is needed/);
+    expect(() => encodeRow(documents[definition], 5)).toThrow(
+      /^Table documents, row 5: the key must be a string/,
+    );
     expect(() => encodeRow(documents[definition], long)).toThrow(
       /row "x+…" \(1501 characters\).*at most 1500/,
     );
@@ -39,9 +41,11 @@ describe("rows", () => {
     );
     expect(() => encodePrefix(visits[definition], [1])).toThrow(/^Table visits, row prefix \[1\]: part 1/);
     expect(() => encodePrefix(visits[definition], "a")).toThrow(
-      /^Table visits, row prefix "a": a prefix of this key is an array of its leading parts, such as \["a"\] or \["a", 1\], at most 2 of them; not "a"/,
+      /^Table visits, row prefix "a": a prefix of this key is an array of its leading parts, such as \["a"\] or \["a", 1\], and of at most 2 of them, not "a"/,
     );
-    expect(() => encodePrefix(visits[definition], ["a", 1, 2])).toThrow(/at most 2 of them; not 3 parts/);
+    expect(() => encodePrefix(visits[definition], ["a", 1, 2])).toThrow(
+      /and of at most 2 of them, not 3 parts/,
+    );
     expect(() => decodeRow(visits[definition], new Uint8Array([1, 2]))).toThrow(/^Table visits, row 0x0102/);
     expect(() => encodeRow(documents[definition], {})).toThrow(InvalidKeyError);
   });

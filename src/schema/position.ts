@@ -71,8 +71,8 @@ export function decodeRow(table: TableDefinition, bytes: Uint8Array): unknown {
 }
 
 /**
- * The bytes with which every key begins that has this prefix. Throws an {@link InvalidKeyError}
- * that names the table and the prefix.
+ * Returns the bytes with which the keys that have this prefix begin. Throws an {@link
+ * InvalidKeyError} that names the table and the prefix.
  */
 export function encodePrefix(table: TableDefinition, prefix: unknown): Uint8Array {
   try {
@@ -115,7 +115,7 @@ export function checkCellKey(row: Uint8Array, qualifier: Uint8Array, where: stri
   const cost = keyCost(row) + keyCost(qualifier);
   if (cost <= limits.keyBytes) return;
   throw new InvalidKeyError(
-    `${typeof where === "string" ? where : where()}: row key and qualifier together take ${cost} bytes, at most ${limits.keyBytes} are allowed (NUL bytes counted twice); use a hash of what is long`,
+    `${typeof where === "string" ? where : where()}: row key and qualifier together take ${cost} bytes, at most ${limits.keyBytes} are allowed (NUL bytes counted twice); use a hash of the long part`,
   );
 }
 

@@ -42,7 +42,7 @@ describe("table", () => {
     expect(Object.keys(documents)).toEqual(["contents", "anchors", "rescore"]);
   });
 
-  it("takes names that objects already have", () => {
+  it("accepts names of built-in object properties", () => {
     const odd = table("constructor", {
       constructor: text(),
       toString: int(),

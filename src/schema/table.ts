@@ -27,8 +27,8 @@ export interface SignalDeclaration {
 }
 
 /**
- * The declaration of a column: a codec declares a column, `family(codec)` a family, `signal()` a
- * signal.
+ * What a table declares under a name: a codec for a column, `family(codec)` for a family, or
+ * `signal()` for a signal.
  */
 export type ColumnDeclaration = Codec<unknown> | FamilyDeclaration<unknown> | SignalDeclaration;
 
@@ -40,9 +40,9 @@ export interface TableOptions<K> {
   /** The row keys. Default: strings, ordered by their UTF-8 bytes. Composite keys: `tuple`. */
   readonly key?: KeyCodec<K> | undefined;
   /**
-   * The recipe that writes this table together with the column from which its rows follow, such as
-   * a unique constraint or an exact index. The database records that column. Commands without the
-   * program's module write neither of them. Default: none.
+   * The recipe that writes this table together with the column whose values determine its rows.
+   * Examples are a unique constraint and an exact index. The database records that column. Commands
+   * without the program's module write neither that column nor this table. Default: none.
    */
   readonly writtenWith?: TableWriter | undefined;
 }
@@ -154,7 +154,7 @@ function definedWriter(
 
 /**
  * Declares any number of columns of one type under one name. `documents.anchors.at(qualifier)` is
- * one of them.
+ * one of these columns.
  *
  * @example
  * const documents = table("documents", { anchors: family(text()) });

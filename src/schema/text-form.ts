@@ -12,8 +12,8 @@ type CodecOrTag = Codec<unknown> | string;
 
 /**
  * A value as text for people: strings unchanged, numbers and booleans as in JavaScript, dates in
- * ISO 8601, JSON as JSON, bytes in base64. A value of a custom codec is shown as JSON. If JSON
- * cannot carry it, it is described.
+ * ISO 8601, JSON as JSON, bytes in base64. Other values, from custom codecs, are shown as JSON, or
+ * as a description if JSON cannot carry them.
  */
 export function formatValue(codec: CodecOrTag, value: unknown): string {
   if (typeof value === "string" && tagOf(codec) !== "json") return value;
@@ -27,8 +27,8 @@ export function formatValue(codec: CodecOrTag, value: unknown): string {
 
 /**
  * A value as JSON for programs. Strings, booleans, finite numbers and JSON are unchanged. NaN, the
- * infinities, dates and bigints become strings, and bytes base64. Other values of custom codecs are
- * described.
+ * infinities, dates and bigints become strings, and bytes base64. Other values, from custom codecs,
+ * become JSON, or a description if JSON cannot carry them.
  */
 export function valueToJson(value: unknown): Json {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;
@@ -51,7 +51,7 @@ export function parseValue(codec: CodecOrTag, text: string): unknown {
   const parse = parsers.get(tag);
   if (parse === undefined) {
     throw new SchemaError(
-      `A value of a custom codec (${tag}) cannot be given as text; write it with a program that has the codec`,
+      `A value of a custom codec (${tag}) cannot be given as text. Write it with a program that has the codec`,
     );
   }
   const value = parse(text);
@@ -102,7 +102,8 @@ function parseDate(text: string): Date | undefined {
   if (moment === null) return undefined;
   const [year, month, day] = moment.slice(1, 4).map(Number) as [number, number, number];
   const value = new Date(text);
-  // The calendar repeats every 400 years, and a Date can hold all years from 1600 to 2399.
+  // A year has the same months as the year 400 years later. This check uses a year from 2000 to
+  // 2399, because a Date can hold those.
   const isOfCalendar = day <= new Date(Date.UTC(2_000 + (Math.abs(year) % 400), month, 0)).getUTCDate();
   return isOfCalendar && !Number.isNaN(value.getTime()) ? value : undefined;
 }

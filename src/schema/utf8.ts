@@ -16,7 +16,7 @@ const loneSurrogate = /\p{Surrogate}/u;
  * Describes for messages what is wrong with a string that is not well-formed, and how to repair it.
  */
 export function describeLoneSurrogate(text: string): string {
-  return `a lone surrogate at index ${text.search(loneSurrogate)}, which UTF-8 cannot carry; repair it with toWellFormed()`;
+  return `a lone surrogate at index ${text.search(loneSurrogate)}, which UTF-8 cannot represent; repair it with toWellFormed()`;
 }
 
 /** The UTF-8 text from `start` to `end`. Undefined if the bytes are not UTF-8. */

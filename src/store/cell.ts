@@ -1,8 +1,8 @@
 /**
  * The data model of a row store: tables of rows, rows of columns. Under each column are four parts,
  * with versions by timestamp. The parts are Percolator's columns `c:lock`, `c:write` and `c:data`
- * (section 2.2 of the paper), and `c:txn`, the transaction's status. A store keeps only bytes; the
- * protocol above it gives them meaning.
+ * (section 2.2 of the paper), and `c:txn`, the transaction's status. A store keeps only bytes. The
+ * protocol gives the bytes their meaning.
  */
 
 /** One of the four kinds of cells that the protocol keeps under a column. */
@@ -38,13 +38,13 @@ export interface CellView {
   /** The newest write record with a timestamp from 0 to S. */
   readonly write: Version | undefined;
   /**
-   * Whether no write record is newer than S. If it is true and `write` is present, garbage
-   * collection cannot have removed anything that this read needs.
+   * True if no write record is newer than S. If `write` is present too, garbage collection cannot
+   * have removed anything that this read needs.
    */
   readonly latest: boolean;
   /**
-   * Data cells with timestamps from 0 to S, newest first, if the store has them at hand. The data
-   * cell that `write` names may be missing.
+   * Data cells with timestamps from 0 to S, newest first. The store may leave out some or all of
+   * them, even the data cell that `write` names.
    */
   readonly data: readonly Version[];
 }

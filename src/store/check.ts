@@ -16,8 +16,8 @@ export const storeLimits = Object.freeze({
   /** The most bytes of a table's name. */
   tableBytes: 64,
   /**
-   * The most bytes of one version: a value of the longest length that users may set, plus what the
-   * protocol adds.
+   * The most bytes of one version: the longest value that users may set, plus what the protocol
+   * adds.
    */
   valueBytes: 16_000_000,
 });
@@ -77,7 +77,9 @@ export function checkLimit(limit: number | undefined): void {
     throw new InvalidArgumentError(`A limit must be 1 or more, not ${limit}.`);
 }
 
-/** Throws for a mutation that the store could not apply completely, before any of it is applied. */
+/**
+ * Throws if the store could not apply the whole mutation. Called before any part of it is applied.
+ */
 export function checkMutation(mutation: RowMutation, most: number, placeholders: boolean): void {
   const { table, row, guards, mutations } = mutation;
   checkTable(table);
@@ -138,5 +140,7 @@ function checkTimestamp(timestamp: number, placeholders: boolean): void {
 
 function checkInterval(from: number, to: number): void {
   if (from >= 0 && to >= 0) return;
-  throw new InvalidArgumentError(`Timestamps from ${from} to ${to} are no interval; both must be 0 or more.`);
+  throw new InvalidArgumentError(
+    `Timestamps from ${from} to ${to} are not an interval: both must be 0 or more.`,
+  );
 }

@@ -35,8 +35,9 @@ export function firstWanted(columns: Columns, column: Uint8Array): Uint8Array | 
 }
 
 /**
- * The bound from which a descending search continues below `column`, which is not wanted. All
- * wanted columns below `column` sort before the bound. Undefined if the row has none left.
+ * The exclusive bound from which a descending search continues, if it has reached a `column` that
+ * is not wanted. All wanted columns below `column` sort before the bound. Undefined if there is no
+ * wanted column below `column`.
  */
 export function lastWantedBound(columns: Columns, column: Uint8Array): Uint8Array | undefined {
   let bound: Uint8Array | undefined;

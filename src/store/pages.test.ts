@@ -3,7 +3,7 @@ import { pages } from "./index.js";
 
 const pageOf = (start = 0) => ({ items: [start, start + 1], next: start < 4 ? start + 2 : undefined });
 
-test("pages are read one after the other, each when it is asked for, to the one that has no next", async () => {
+test("pages are read one after another, each on demand, up to the one without a next", async () => {
   const asked: (number | undefined)[] = [];
   const read = (start: number | undefined) => {
     asked.push(start);
@@ -18,7 +18,7 @@ test("pages are read one after the other, each when it is asked for, to the one 
   expect(asked).toEqual([undefined, 2, 4]);
 });
 
-test("begin where they are told to, and end when the caller has enough", async () => {
+test("begin at the given position, and end when the caller stops", async () => {
   const asked: (number | undefined)[] = [];
   const read = (start: number | undefined) => {
     asked.push(start);
@@ -28,7 +28,7 @@ test("begin where they are told to, and end when the caller has enough", async (
   expect(asked).toEqual([2]);
 });
 
-test("a page that cannot be read ends them with its error", async () => {
+test("a page that cannot be read ends the iteration with its error", async () => {
   const read = (start: number | undefined) => {
     if (start === 2) throw new RangeError("gone");
     return pageOf(start);

@@ -6,13 +6,13 @@ import type { ZeroCopyStore } from "./zero-copy.js";
 export type MaybePromise<T> = T | Promise<T>;
 
 /**
- * What a store can do. `storeConformance` tests each claimed capability, and also each one claimed
- * absent.
+ * What a store can do. `storeConformance` tests that the store has each capability that it claims,
+ * and that it really lacks the others.
  */
 export interface StoreCapabilities {
   /**
-   * Whether the store applies several rows in one atomic batch and has a counter. If true,
-   * {@link RowStore.atomic} must be there. If false, the library commits in two phases.
+   * Whether the store can change several rows in one atomic batch and counts timestamps itself. If
+   * true, it must have {@link RowStore.atomic}. If false, the library commits in two phases.
    */
   readonly atomicBatches: boolean;
   /**
@@ -35,13 +35,13 @@ export interface StoreCapabilities {
   readonly guardBytes?: number | undefined;
   /**
    * Whether one mutation may have `present` and `absent` guards in any combination. If false, it
-   * may have both only if, within each part, the column of every absent guard sorts before the
-   * columns of all present guards. Default: true.
+   * may have both only if all of its guards are on one part, and the `absent` guards cover only
+   * earlier columns than the `present` guards, or newer versions of the same column. Default: true.
    */
   readonly mixedGuards?: boolean | undefined;
   /**
    * Whether mutations without guards that are sent together go in one request, even for different
-   * rows. If true, the library sends mutations without guards whenever it can do without them.
+   * rows. If true, the library leaves guards out of mutations whenever it does not need them.
    * Default: false.
    */
   readonly bulkMutations?: boolean | undefined;
@@ -121,7 +121,7 @@ export interface RawRead {
   readonly parts: readonly Part[];
   /**
    * Lets the store leave out a cell that holds a single write record and nothing else, if this
-   * function returns true for the record. A page may then be empty even though more follow.
+   * function returns true for the record. A page may then be empty even though more pages follow.
    * Default: the store leaves out nothing.
    */
   readonly skip?: ((write: Version) => boolean) | undefined;
@@ -192,7 +192,7 @@ export interface AtomicStore {
  * - **Limits.** Row and column together have at most 1,800 bytes, each NUL byte counted twice. A
  *   table's name has at most 64 bytes.
  * - **Fresh reads.** A read with `at` Infinity, `readRaw`, `statistics` and the atomic store's
- *   counter show every mutation that any process was answered before the call.
+ *   counter show every mutation whose answer any process had received before the call.
  * - **Reads at a timestamp.** They show every mutation that was answered before the counter, or
  *   `next`, gave out that timestamp.
  * - **Absent data.** A read of an absent cell, row or table shows nothing and does not fail.

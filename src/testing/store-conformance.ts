@@ -14,8 +14,8 @@ export type { TestRunner } from "./conformance/harness.js";
 /** The options of {@link storeConformance}: what the store claims, and the test runner. */
 export interface StoreConformanceOptions extends TestRunner {
   /**
-   * Whether the store under test declares `atomicBatches`. The suite tests the claim, and also the
-   * claim of absence.
+   * Whether the store under test declares `atomicBatches`. If true, the suite tests the batches. If
+   * false, it tests that the store has no `atomic`.
    */
   readonly atomicBatches: boolean;
   /** Seeds of the random tests. Default: three seeds. */
@@ -27,8 +27,8 @@ export interface StoreConformanceOptions extends TestRunner {
 /**
  * Declares the tests that every {@link RowStore} must pass: one for each sentence of the contract,
  * and random requests that are compared with a naive store. `open` must return a new, empty store
- * at each call; the suite closes it. `describe` and `it` are those of vitest, `node:test`, or any
- * similar runner. The suite needs no other part of the runner.
+ * at each call. The suite closes that store. `describe` and `it` are those of vitest, `node:test`,
+ * or any similar runner. The suite needs no other part of the runner.
  *
  * @example
  * import { describe, it } from "vitest";

@@ -22,7 +22,7 @@ async function start() {
 }
 
 test.each([0, 1])(
-  "a snapshot and a transaction that are older than the retention end, and collection goes on (process %i)",
+  "a snapshot and a transaction older than the retention end, and garbage collection continues (process %i)",
   async (collector) => {
     const { clock, db, other, write, collect } = await start();
     const by = [db, other][collector]!;
@@ -45,7 +45,7 @@ test.each([0, 1])(
 );
 
 test.each([0, 1])(
-  "a snapshot counts from when it was taken, however long ago the last commit was (process %i)",
+  "a snapshot's age counts from when it was taken, however long ago the last commit was (process %i)",
   async (collector) => {
     const { clock, db, other, write, collect } = await start();
     await write("one");

@@ -1,8 +1,8 @@
 import type { Environment } from "../environment/index.js";
 
 /**
- * 5 s: the minimum time that a transaction holds collection back, even under a shorter retention.
- * Slow machines need it.
+ * 5 s: a transaction holds collection back for at least this long, even if the retention is
+ * shorter. On slow machines a transaction can take seconds.
  */
 const minHeldMs = 5_000;
 
@@ -34,11 +34,12 @@ export class ActiveTransactions {
   }
 
   /**
-   * Registers a start timestamp, or a floor below it, until the caller calls the returned function.
+   * Registers a start timestamp, or a lower bound of it. The registration lasts until the caller
+   * calls the returned function.
    */
   register(timestamp: number): () => void {
-    // The timestamp does not tell the time: a store with its own counter issues that of its last
-    // commit.
+    // A start timestamp does not show when its transaction began. A store with its own counter
+    // gives out the timestamp of its last commit, which may be old.
     const registeredAt = this.#environment.monotonic();
     const found = this.#starts.get(timestamp);
     if (found === undefined) {

@@ -7,14 +7,14 @@ export function notAColumn(call: string, given: unknown): SchemaError {
     call === "entries" ? "a family" : call === "scan" ? "a column, a family or a table" : "a column";
   if (isSignal(given)) {
     return new SchemaError(
-      `\`${call}\` takes ${wanted}, and ${given.table.name}.${given.name} is a signal: signals are only notified.`,
+      `\`${call}\` takes ${wanted}, but ${given.table.name}.${given.name} is a signal, which has no values. Use \`notify\` for a signal.`,
     );
   }
   if (isFamily(given)) {
     const { table, name } = given;
     return new SchemaError(
-      `\`${call}\` takes ${wanted}, and ${table.name}.${name} is a family: name a cell of it by \`.at(qualifier)\`.`,
+      `\`${call}\` takes ${wanted}, but ${table.name}.${name} is a family. Name one of its cells with \`.at(qualifier)\`.`,
     );
   }
-  return new SchemaError(`\`${call}\` takes ${wanted} of a table made with \`table(name, columns)\`.`);
+  return new SchemaError(`\`${call}\` takes ${wanted} of a table that \`table(name, columns)\` returned.`);
 }

@@ -7,7 +7,7 @@ import type { TransactionContext } from "./context.js";
 import { listLocks } from "./maintenance/inspect.js";
 import { transact } from "./transact.js";
 
-/** Requests whose ends the test decides. */
+/** Requests that the test settles. */
 function openRequests() {
   const begun: number[] = [];
   const ends: (() => void)[] = [];
@@ -20,8 +20,8 @@ function openRequests() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-describe("requests that nobody waits for", () => {
-  test("go together: those of one tick, and those that come while many are under way", async () => {
+describe("background requests", () => {
+  test("are sent together: those of one tick, and those that arrive while many are running", async () => {
     const background = new BackgroundWork();
     const { begun, ends, request } = openRequests();
     const first = Array.from({ length: 40 }, (_, number) => background.send(request(number)));
@@ -39,7 +39,7 @@ describe("requests that nobody waits for", () => {
     await Promise.all([...first, ...second, third]);
   });
 
-  test("are held up by no few that get no answer", async () => {
+  test("are not delayed by a few that get no answer", async () => {
     const background = new BackgroundWork();
     const { ends, request } = openRequests();
     const stalled = Array.from({ length: 32 }, (_, number) => background.send(request(number)));
@@ -49,7 +49,7 @@ describe("requests that nobody waits for", () => {
     await Promise.all(stalled);
   });
 
-  test("are at most 1,024 at a time, and failing ones make room as well", async () => {
+  test("are at most 1,024 at a time, and failed ones free their place too", async () => {
     const background = new BackgroundWork();
     let underWay = 0;
     let most = 0;
@@ -67,7 +67,7 @@ describe("requests that nobody waits for", () => {
     expect(answers.filter(({ status }) => status === "rejected").length).toBe(2_500);
   });
 
-  test("hold back who causes more of them, once too many wait", async () => {
+  test("delay the caller that adds more, once too many wait", async () => {
     const background = new BackgroundWork();
     const { ends, request } = openRequests();
     const all = Array.from({ length: 1_024 + 16_384 }, (_, number) => background.send(request(number)));
@@ -88,7 +88,7 @@ describe("requests that nobody waits for", () => {
   });
 });
 
-test("a commit is answered at its commit point, and its secondaries are waited for by who closes", async () => {
+test("a commit is answered at its commit point, and close waits for its secondaries", async () => {
   const hooks = new StepHooks();
   const context = distantContext(new DistantTestStore(), hooks);
   const accounts = table("accounts", { balance: int() });

@@ -1,8 +1,9 @@
-/** If more requests than this are under way, new ones wait. They go together when fewer remain. */
-const fewUnderWay = 32;
 /**
- * Maximum number of background requests under way. It bounds the memory that their answers take.
+ * While more requests than this are under way, new ones wait. The waiting requests are later sent
+ * as one group.
  */
+const fewUnderWay = 32;
+/** Maximum number of background requests under way. This bounds the memory for their answers. */
 const maxAtOnce = 1_024;
 /** Maximum number of requests that may wait before commits have to wait too. */
 const maxWaiting = 16_384;
@@ -25,9 +26,10 @@ export class BackgroundWork {
   }
 
   /**
-   * Sends a background request, in the order of the calls. Requests of one tick go together. If
-   * more than 32 are under way, later ones wait and go together too. The busier the store, the
-   * larger the groups. A few requests without an answer do not hold up others.
+   * Sends a background request, in the order of the calls. Requests of one tick are sent as one
+   * group. While more than 32 are under way, later requests wait, and are then sent as one group
+   * too. The busier the store, the larger the groups. A few unanswered requests do not delay the
+   * others.
    */
   send<T>(request: () => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {

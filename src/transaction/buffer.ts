@@ -24,7 +24,7 @@ export class WriteBuffer {
   readonly #limit: number;
   #bytes = 0;
   #writes: BufferedWrite[] | undefined;
-  /** Index in `#writes` by cell. Present if there are many writes. */
+  /** Index in `#writes` by cell. Defined only if there are many writes. */
   #places: Map<string, number> | undefined;
   #signals: Map<string, CellAddress> | undefined;
   #sorted: readonly BufferedWrite[] | undefined;

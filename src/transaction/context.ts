@@ -12,7 +12,7 @@ import type { Safepoint } from "./safepoint.js";
 import type { CommitHooks } from "./steps.js";
 import type { Yielding } from "./yielding.js";
 
-/** The recorded tables of the database. The observer room's registry implements this interface. */
+/** The recorded tables of the database. `Registry` in `src/observer` implements this interface. */
 export interface Schemas {
   /** Whether this definition was recorded or agrees with the recorded one. */
   known(table: TableDefinition): boolean;
@@ -31,8 +31,8 @@ export interface Schemas {
 /** The observers of each column, as of one generation of the registry. */
 export interface ObservedColumns {
   /**
-   * Guards that hold if this view is still current when a store applies a batch. Always the same
-   * object, so that a store may remember the outcome.
+   * Guards that hold only if this view is still current when a store applies the batch. The object
+   * is always the same, so that a store can remember whether its guards hold.
    */
   readonly guards: RowMutation;
   /**
@@ -65,34 +65,36 @@ export interface ColumnObserver {
   readonly acknowledgment: Uint8Array;
   /** The column of the observer's parked record, in the cell's row. */
   readonly parked: Uint8Array;
-  /** The observer's registration. Only later commits are due without a backfill. */
+  /** Commit timestamp of the registration. Without a backfill, only later commits are due. */
   readonly since: number;
   /** Decodes the start timestamp in an acknowledgment or a parked record. */
   acknowledged(value: Uint8Array): number;
   /**
-   * Whether the backfill has passed the row. A row that it has passed counts as handled even
-   * without an acknowledgment.
+   * Whether every unfinished backfill has passed the row. A row that they have passed counts as
+   * handled even without an acknowledgment.
    */
   passed(row: Uint8Array): boolean;
 }
 
-/** The observer registry, as commits use it. The observer room implements this interface. */
+/**
+ * The observer registry, as commits use it. `Registry` in `src/observer` implements this interface.
+ */
 export interface Notifications {
-  /** The newest known view, which may be outdated. For commits whose batch checks its guards. */
+  /**
+   * The newest known view, which may be outdated. It is for commits whose batch checks the view's
+   * guards.
+   */
   current(): MaybePromise<ObservedColumns>;
   /**
-   * The current registry. On a store without atomic batches, a copy no older than the declared
-   * cache time.
+   * The current registry. On a store without atomic batches, it may be a cached copy that is at
+   * most the registry's `cacheMs` old.
    */
   fresh(): MaybePromise<ObservedColumns>;
   /** Called after the commit point with the hints that the transaction wrote. */
   committed(hints: readonly Hint[], commitTimestamp: number): void;
 }
 
-/**
- * Tells whether the owner of a lock is alive. A wrong answer may abort a live transaction, and does
- * no other harm.
- */
+/** Tells whether the owner of a lock is alive. A wrong answer can only abort a live transaction. */
 export interface Liveness {
   /** This process's session, which it writes into its locks. */
   readonly session: string;

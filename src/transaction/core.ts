@@ -32,8 +32,8 @@ export interface CoreOptions {
   /** Called once when the transaction has ended, committed or not. */
   readonly onEnd?: (() => void) | undefined;
   /**
-   * Set for a transaction that writes the observer registry itself. It does not check the
-   * registry's generation, and it writes no hints.
+   * Set for a transaction on the system's own cells. It does not check the registry's generation,
+   * and it writes only the hints that {@link CoreTransaction.addHint} adds.
    */
   readonly system?: boolean | undefined;
 }
@@ -60,7 +60,7 @@ export class CoreTransaction {
   readonly #options: CoreOptions;
   readonly #reads: ReadSet | undefined;
   readonly #unregister: () => void;
-  /** Undefined until used, because most transactions need none of these three. */
+  /** Undefined until used, because most transactions use none of these three fields. */
   #afterCommit: ((commitTimestamp: number) => void)[] | undefined;
   #extras: RowMutation[] | undefined;
   #hints: Hint[] | undefined;
@@ -92,9 +92,9 @@ export class CoreTransaction {
   }
 
   /**
-   * Takes a start timestamp. Under one-phase commit it is the store's counter: a read at this
-   * moment sees all of its commits. Under two-phase commit the oracle issues a new timestamp. Until
-   * it arrives, the transaction is registered at a floor below it.
+   * Takes a start timestamp. Under one-phase commit it is the current value of the store's counter,
+   * so that reads see all commits so far. Under two-phase commit the oracle gives out a new
+   * timestamp. Until that timestamp arrives, the transaction is registered at a lower bound of it.
    */
   static begin(context: TransactionContext, options: CoreOptions = noOptions): MaybePromise<CoreTransaction> {
     if (options.signal?.aborted) throw abortError(options.signal, "Beginning a transaction");
@@ -136,7 +136,7 @@ export class CoreTransaction {
     return isPlain ? undefined : { signal, recorder, trace };
   }
 
-  /** Stops holding garbage collection back. Called once, at every kind of end. */
+  /** Stops holding garbage collection back. Called once, however the transaction ends. */
   #end(): void {
     this.#unregister();
     this.#options.onEnd?.();
@@ -171,8 +171,8 @@ export class CoreTransaction {
     if (this.#state !== "open") {
       const ended = this.#state === "committing" ? "is being committed" : `was ${this.#state}`;
       throw new ClosedError(
-        `The transaction that started at ${this.startTimestamp} ${ended}: begin a new one for further work. ` +
-          "Did you forget `await` on a call before it?",
+        `The transaction that started at ${this.startTimestamp} ${ended}. Begin a new one for further work. ` +
+          "If this is unexpected, check that every earlier call was awaited.",
       );
     }
     throw abortError(this.#options.signal!, `The transaction that started at ${this.startTimestamp}`);
@@ -253,8 +253,8 @@ export class CoreTransaction {
   }
 
   /**
-   * Throws if the transaction may not commit. It also rolls the transaction back, so that it no
-   * longer holds collection back.
+   * Throws if the transaction may not commit. Before it throws, it rolls the transaction back, so
+   * that the transaction no longer holds collection back.
    */
   #assertCommittable(): void {
     try {
@@ -400,7 +400,7 @@ export class CoreTransaction {
     });
   }
 
-  /** Milliseconds since the transaction began, or since `since`. */
+  /** Milliseconds from `since` until now. Default: since the transaction began. */
   #lasted(since = this.#begunAt): number {
     return this.context.environment.monotonic() - since;
   }
@@ -416,8 +416,8 @@ export class CoreTransaction {
   }
 
   /**
-   * Ends an open transaction from outside, at a deadline for example. Every later call of its
-   * function throws `error`.
+   * Ends an open transaction from outside, at a deadline for example. Every later call on the
+   * transaction throws `error`.
    */
   fence(error: Error): void {
     if (this.#state !== "open") return;

@@ -31,7 +31,11 @@ export function deadline(
   if (signal?.aborted) follow();
   const stopListening = onAbort(signal, follow);
   const timer = environment.setTimer(() => {
-    controller.abort(new TimeoutError(`${doing} did not finish within ${timeoutMs} ms`));
+    controller.abort(
+      new TimeoutError(
+        `${doing} did not finish within ${timeoutMs} ms. Repeat it, or give a longer \`timeoutMs\`.`,
+      ),
+    );
   }, timeoutMs);
   return new SignalDeadline(controller.signal, doing, () => {
     timer.cancel();
@@ -40,8 +44,8 @@ export function deadline(
 }
 
 /**
- * A {@link Deadline} with a signal. `free` cancels the timer and stops following the caller's
- * signal.
+ * A {@link Deadline} that has an abort signal. `free` cancels the timer and stops following the
+ * caller's signal.
  */
 class SignalDeadline implements Deadline {
   readonly signal: AbortSignal;

@@ -13,12 +13,15 @@ import { transact } from "./transact.js";
 
 const accounts = table("accounts", { balance: int() });
 
-/** A store that is away: every read fails as an outage does, every mutation is `unknown`, applied or not. */
+/**
+ * A store that can be made unavailable. Then every read fails as in an outage, and every mutation
+ * answers `unknown`, whether it was applied or not.
+ */
 class OutageStore {
   isAway = false;
   /** Requests that it did not answer. */
   unanswered = 0;
-  /** Called at each of them. */
+  /** Called for each request that it did not answer. */
   onUnanswered: () => void = () => {};
   readonly store: RowStore;
 
@@ -62,7 +65,7 @@ beforeEach(() => {
   hooks = new StepHooks();
   outage = new OutageStore();
   const bare = bareContext(outage.store, { commit: "two-phase" }, hooks);
-  // Waits take no time here, but for deadlines.
+  // Waits take no time here, except for deadlines.
   const setTimer: Environment["setTimer"] = (run, ms, options) =>
     bare.environment.setTimer(run, ms > 60_000 ? ms : Math.min(ms, 1), options);
   context = { ...bare, environment: { ...bare.environment, setTimer } };
@@ -80,7 +83,7 @@ async function balance(): Promise<number | undefined> {
   return await snapshot.get(accounts.balance, "alice");
 }
 
-/** Away from now on, for so many requests. */
+/** Makes the store unavailable for this many requests. */
 function away(requests: number): void {
   outage.isAway = true;
   const end = outage.unanswered + requests;
@@ -89,21 +92,21 @@ function away(requests: number): void {
   };
 }
 
-describe("while the store is away", () => {
-  test("a transaction is run again until the store is back", async () => {
+describe("while the store is unavailable", () => {
+  test("a transaction is retried until the store is back", async () => {
     away(50);
     await increment();
     expect(await balance()).toBe(1);
   });
 
-  test("`retries` bound it", async () => {
+  test("`retries` limits the attempts", async () => {
     away(1_000);
     await expect(increment({ retries: 3 })).rejects.toMatchObject({ code: "STORE", retryable: true });
     expect(outage.unanswered).toBe(4);
   });
 
   test.each([{ timeoutMs: 3_600_000 }, { signal: new AbortController().signal }])(
-    "one with %j goes on however often it failed",
+    "a transaction with %j continues, however often it failed",
     async (options) => {
       away(500);
       await increment(options);
@@ -122,7 +125,7 @@ describe("while the store is away", () => {
   });
 
   test.each([1, 3, 40])(
-    "a commit that was applied before is told as committed, after %i requests",
+    "a commit that was applied before is reported as committed, after %i requests",
     async (requests) => {
       hooks.once("commit-primary", async (run) => {
         await run();
@@ -136,7 +139,7 @@ describe("while the store is away", () => {
   );
 
   test.each([1, 3, 40])(
-    "a commit that was lost is run again, and is no conflict, after %i requests",
+    "a commit that was lost is retried, and is not a conflict, after %i requests",
     async (requests) => {
       const conflicts: unknown[] = [];
       context.events.on("conflict", (event) => conflicts.push(event));
@@ -150,7 +153,7 @@ describe("while the store is away", () => {
     },
   );
 
-  test("a commit that nobody can ask about before its deadline is of unknown outcome, and is not run again", async () => {
+  test("a commit that cannot be checked before its deadline has an unknown outcome, and is not retried", async () => {
     const controller = new AbortController();
     hooks.once("commit-primary", async (run) => {
       await run();
@@ -169,7 +172,7 @@ describe("while the store is away", () => {
     expect(hooks.count("commit-primary")).toBe(1);
   });
 
-  test("a commit whose deadline passes while it is sent waits shortly for what would tell, and no longer", async () => {
+  test("a commit whose deadline passes while it is sent waits shortly for its outcome, and no longer", async () => {
     const controller = new AbortController();
     hooks.once("commit-primary", async () => {
       controller.abort(new TimeoutError("now"));
@@ -183,7 +186,7 @@ describe("while the store is away", () => {
   });
 
   test.each(["prewrite", "hints", "commit-primary"] as const)(
-    "a transaction that %s leaves unanswered leaves no lock when the store is back",
+    "a transaction that %s without an answer leaves no lock when the store is back",
     async (step) => {
       let lost = 0;
       const lose = async (...args: Parameters<typeof requestLost>) => {

@@ -1,19 +1,25 @@
 import { expect, test } from "vitest";
 import { bareContext } from "../../test/support/context.js";
-import { countingOracle, DistantTestStore } from "../../test/support/distant-store.js";
+import { countingOracle } from "../../test/support/distant-store.js";
 import { TestEnvironment } from "../../test/support/observer/environment.js";
 import { systemEnvironment } from "../environment/index.js";
 import { int, table } from "../schema/index.js";
+import { memoryStore } from "../store/memory/index.js";
+import { ProcessStore } from "../testing/kit/index.js";
 import { Snapshot } from "./read/snapshot.js";
 import { RowTurns } from "./row-turns.js";
 import { type TransactOptions, transact } from "./transact.js";
 
 const counters = table("counters", { value: int() });
 
-/** On a store of one-row mutations, where each request takes a turn of the event loop. */
+/**
+ * Returns how many conflicts there are for each commit, on a store of one-row mutations. Each
+ * request to the store takes a millisecond.
+ */
 async function conflictsPerCommit(options: TransactOptions): Promise<number> {
-  const bare = bareContext(new DistantTestStore(), { commit: "two-phase", lockTtlMs: 60_000 });
   const environment = new TestEnvironment();
+  const store = new ProcessStore(memoryStore({ atomicBatches: false }), environment, { delayMs: 1 });
+  const bare = bareContext(store, { commit: "two-phase", lockTtlMs: 60_000 });
   const turns = new RowTurns(environment);
   const context = { ...bare, oracle: countingOracle(), environment, turns };
   let conflicts = 0;
@@ -30,9 +36,9 @@ async function conflictsPerCommit(options: TransactOptions): Promise<number> {
       );
     }
   };
-  await environment.flow(Promise.all(Array.from({ length: 64 }, client)));
+  await environment.until(Promise.all(Array.from({ length: 64 }, client)));
   const snapshot = new Snapshot(context, await context.oracle.next());
-  expect(await environment.flow(snapshot.get(counters.value, "hot"))).toBe(200);
+  expect(await environment.until(snapshot.get(counters.value, "hot"))).toBe(200);
   await snapshot.close();
   expect(turns.size).toBe(0);
   return conflicts / 200;
@@ -42,11 +48,11 @@ test.each([
   ["by themselves", {}],
   ["with a signal", { signal: new AbortController().signal }],
   ["with a deadline", { timeoutMs: 3_600_000 }],
-])("of many callers who write one row at a time, %s, few conflict", async (_, options) => {
+])("of many callers that write one row at a time, %s, few conflict", async (_, options) => {
   expect(await conflictsPerCommit(options)).toBeLessThan(3);
 });
 
-test("turns are given in order, one at a time, and nothing is kept of them", async () => {
+test("turns are given in order, one at a time, and leave nothing in memory", async () => {
   const turns = new RowTurns(systemEnvironment);
   const order: number[] = [];
   const one = await turns.take("row", undefined);
@@ -67,7 +73,7 @@ test("turns are given in order, one at a time, and nothing is kept of them", asy
   expect([order, turns.size]).toEqual([[2, 3], 0]);
 });
 
-test("a turn that does not end is over after 5 s, for one who waits at a time", async () => {
+test("a turn that does not end is over after 5 s, for one waiting caller at a time", async () => {
   const environment = new TestEnvironment();
   const turns = new RowTurns(environment);
   const begun: number[] = [];

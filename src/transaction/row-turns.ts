@@ -1,8 +1,8 @@
 import { type Environment, onAbort, type Timer } from "../environment/index.js";
 
 /**
- * 5 s: after this time a turn counts as ended. A transaction that waits inside another one's
- * function could otherwise wait forever.
+ * 5 s: after this time a turn counts as ended. The function of a transaction with a turn may wait
+ * for another transaction, which waits for that turn. Without a limit, both would wait forever.
  */
 const maxTurnMs = 5_000;
 
@@ -19,9 +19,9 @@ interface Line {
 }
 
 /**
- * Turns on contended rows, for the transactions of `db.transact` and of observers in this process.
- * A transaction that lost a conflict runs again when the transactions before it have ended. If all
- * ran at once, all but one would lose again.
+ * Gives out turns on contended rows, to the transactions of `db.transact` and of observers in this
+ * process. A transaction that lost a conflict runs again when the transactions before it have
+ * ended. If all of them ran at once, all but one would conflict again.
  */
 export class RowTurns {
   readonly #environment: Environment;
@@ -56,7 +56,7 @@ export class RowTurns {
   }
 
   /**
-   * Calls `begin` when the turns before it have ended, which may be at once. Never calls it after a
+   * Calls `begin` when the earlier turns have ended, which may be at once. Never calls it after a
    * cancel. A turn longer than 5 s counts as ended.
    */
   wait(row: string, begin: (end: EndTurn) => void): Timer {

@@ -3,7 +3,7 @@ import { DistantTestStore } from "../../test/support/distant-store.js";
 import { systemEnvironment } from "../environment/index.js";
 import { Safepoint } from "./safepoint.js";
 
-test("those who look at the safepoint while it is being read wait for the one answer", async () => {
+test("callers that check the safepoint while it is being read share the one answer", async () => {
   let now = 0;
   const store = new DistantTestStore();
   const safepoint = new Safepoint(store, { ...systemEnvironment, monotonic: () => now }, 1_000);
@@ -14,12 +14,12 @@ test("those who look at the safepoint while it is being read wait for the one an
   now = 1_000;
   const first = safepoint.check(5);
   now = 2_000;
-  // What was asked for so long ago says too little: a collection may have begun and be over.
+  // The first answer is too old to share. A collection may have begun and ended since that request.
   await Promise.all([first, safepoint.check(6)]);
   expect(store.reads.length).toBe(3);
 });
 
-test("whoever must know how it stands now asks for itself", async () => {
+test("a caller that needs the current state reads it itself", async () => {
   const store = new DistantTestStore();
   const safepoint = new Safepoint(store, systemEnvironment, 1_000);
   await Promise.all([safepoint.check(1), safepoint.current(), safepoint.current()]);

@@ -21,8 +21,8 @@ const readSafepoint = {
 /**
  * The timestamp below which collection may have dropped versions (protocol §7.1). It only moves
  * forward. Collection publishes it, and readers check it after each read. On a store with atomic
- * batches each check reads it. On other stores it is cached for `cacheMs`, and collection waits
- * that time out before it drops anything.
+ * batches, each check reads it from the store. On other stores each process caches it for
+ * `cacheMs`. Collection therefore waits for twice `cacheMs` before it drops anything.
  */
 export class Safepoint {
   readonly #store: RowStore;
@@ -85,9 +85,9 @@ export class Safepoint {
   }
 
   /**
-   * A guard that the safepoint has not passed `start`, for prewrites and one-phase commits. Returns
-   * the same object for the same start, which many transactions share. A store may therefore
-   * remember the outcome.
+   * Returns a guard that holds only if the safepoint has not passed `start`, for prewrites and
+   * one-phase commits. It returns the same object for the same start, which many transactions
+   * share. A store can therefore remember whether the guard holds.
    */
   guard(start: number): RowMutation {
     if (this.#guard === undefined || this.#guardStart !== start) {

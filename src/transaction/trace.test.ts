@@ -31,7 +31,7 @@ const columns = (cells: Told["read"]) =>
 
 const steps = ({ spans }: Told) => spans.filter(({ kind }) => kind === "step").map(({ name }) => name);
 
-test("a transaction tells what it read and wrote, and its steps with their times", async () => {
+test("a transaction reports its reads and writes, and its steps with their times", async () => {
   const { db, told } = await listen();
   await db.transact(
     async (tx) => {
@@ -63,7 +63,7 @@ test("a transaction tells what it read and wrote, and its steps with their times
   }
 });
 
-test("two phases show each step with its cell", async () => {
+test("a two-phase commit reports each step with its cell", async () => {
   const { db, told } = await listen({ commit: "two-phase" });
   await db.transact((tx) => {
     tx.set(pages.body, "a", "x");
@@ -77,7 +77,7 @@ test("two phases show each step with its cell", async () => {
   expect(columns(prewritten).sort()).toEqual(["a/body", "b/body"]);
 });
 
-test("scans are told by their pages, of a whole table without a column", async () => {
+test("scans are reported by their pages, and those of a whole table without a column", async () => {
   const { db, told } = await listen();
   await db.transact((tx) => {
     for (const row of ["a", "b", "c"]) tx.set(pages.body, row, "x");
@@ -109,7 +109,7 @@ test("a conflict names the cell by its bytes, and the winner", async () => {
   expect(columns([lost!.conflict!.cell!])).toEqual(["a/body"]);
 });
 
-test("what is given up tells what it would have written", async () => {
+test("an abandoned transaction reports what it would have written", async () => {
   const { db, told } = await listen();
   const failure = new Error("mine");
   const failing = db.transact(
@@ -123,7 +123,7 @@ test("what is given up tells what it would have written", async () => {
   expect(told[0]).toMatchObject({ outcome: "rolled back", cells: 1, error: undefined });
 });
 
-test("an observer's run has its cause, and no record of the protocol's among its cells", async () => {
+test("an observer's run has its cause, and no protocol record among its cells", async () => {
   const { db, told } = await listen({ observers: [titles] });
   await db.transact((tx) => tx.set(pages.body, "a", "x"));
   await db.drain();
@@ -136,7 +136,7 @@ test("an observer's run has its cause, and no record of the protocol's among its
   expect(run?.cells).toBe(2);
 });
 
-test("lists are bounded, counts are not", async () => {
+test("lists are limited, counts are not", async () => {
   const { db, told } = await listen();
   const rows = Array.from({ length: 300 }, (_, index) => `r${index}`);
   await db.transact(async (tx) => {
@@ -149,7 +149,7 @@ test("lists are bounded, counts are not", async () => {
   expect(steps(event!)).toEqual(["one-phase-commit"]);
 });
 
-test("nothing is told of a transaction that began before anybody listened, nor after", async () => {
+test("a transaction that began before there was a listener, or ended after it, is not reported", async () => {
   db = await open("memory:", { tables: [pages], collectEveryMs: 0 });
   const early = await db.begin();
   const told: Told[] = [];

@@ -8,7 +8,10 @@ import type { CommitHooks } from "./steps.js";
 
 /** Maximum number of spans per transaction. Further spans are dropped. */
 const maxSpans = 128;
-/** Fewer than `maxSpans`, so that reads leave room for the steps of the commit. */
+/**
+ * Maximum number of reads in a trace. It is less than `maxSpans`, to leave room for the steps of
+ * the commit.
+ */
 const maxReadSpans = 96;
 /** Maximum number of read cells, and of written cells, in a trace. */
 const maxCells = 64;
@@ -26,7 +29,7 @@ export class TransactionTrace {
   readonly read: EventCell[] = [];
   readonly written: EventCell[] = [];
   readonly hinted: EventCell[] = [];
-  /** All cells and rows that were read, including those that `read` has no room for. */
+  /** Count of all cells and rows that were read, including those that `read` has no room for. */
   reads = 0;
   writes = 0;
   hints = 0;
@@ -125,8 +128,8 @@ export class TransactionTrace {
 }
 
 /**
- * The path of a column. For a range of columns, the family's name, or empty if the range spans
- * families.
+ * Returns the path of a column, or the family's name for a range of columns in one family. Returns
+ * no bytes for a range that spans families.
  */
 function columnOf(range: Columns[number]): Uint8Array {
   if ("exact" in range) return range.exact;

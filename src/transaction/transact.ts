@@ -30,8 +30,8 @@ export interface TransactionOptions {
    */
   readonly isolation?: Isolation | undefined;
   /**
-   * Deadline in milliseconds, waiting included. After it, the transaction is rolled back and its
-   * calls reject with a `TimeoutError`. Default: no deadline.
+   * Deadline in milliseconds from the start, including all waits. When it passes, the transaction
+   * is rolled back and its calls reject with a `TimeoutError`. Default: no deadline.
    */
   readonly timeoutMs?: number | undefined;
   /** A name for messages, events and traces. Default: none. */
@@ -50,7 +50,7 @@ export interface TransactOptions extends TransactionOptions {
    * How many times the transaction is run again after a `retryable` error: a conflict, a start
    * timestamp that is too old, no timestamp from the coordinator, or an outage of the store.
    * Default: 100. With `timeoutMs` or `signal` and no `retries`, outages of the store and the
-   * coordinator do not count: it retries until the deadline or the abort.
+   * coordinator do not count: `db.transact` retries until the deadline or the abort.
    */
   readonly retries?: number | undefined;
 }
@@ -59,8 +59,8 @@ const defaultRetries = 100;
 const noOptions: TransactOptions = Object.freeze({});
 const retrying = { initialMs: 1, maximumMs: 200 };
 /**
- * Delays after an outage start longer than after a conflict, because all waiting transactions would
- * return at once.
+ * After an outage, the first delay is longer than after a conflict. Otherwise all waiting
+ * transactions would return to the store within a few milliseconds.
  */
 const waitingOut = { initialMs: 10, maximumMs: 2_000 };
 const outages: ReadonlySet<string> = new Set<ErrorCode>(["STORE", "ORACLE_UNAVAILABLE", "NOT_LEADER"]);
@@ -82,8 +82,8 @@ export function transact<T>(
   }
   checkRetries(options.retries);
   const timeoutMs = checkTimeout(options.timeoutMs);
-  // Most transactions have no deadline and no conflict. Thousands may be running, so they allocate
-  // nothing for either.
+  // Most transactions have no deadline and no conflict. Thousands may be running, so this path
+  // allocates nothing for a deadline or a retry.
   if (options.signal === undefined && timeoutMs === undefined) {
     return runOnce(context, run, options).catch((error: unknown) => runAgain(context, run, options, error));
   }
@@ -109,15 +109,15 @@ async function runAgain<T>(
   let error = failure;
   let counted = 0;
   for (let attempt = 1; ; attempt++) {
-    // An abort error says that nothing was written. This error means that something may have been,
-    // so it is checked first.
+    // An abort error says that nothing was written. A `CommitOutcomeUnknownError` says that
+    // something may have been written, so it is checked first.
     if (error instanceof CommitOutcomeUnknownError) throw error;
     if (options.signal?.aborted) throw abortError(options.signal, nameOf(options));
     if (!(error instanceof PercolatorError && error.retryable)) throw error;
     const isOutage = outages.has(error.code);
     if (!(isOutage && waitsOutages) && ++counted > retries) throw error;
-    // The pause comes before the turn. During it another process may hold the row, and this
-    // process's other transactions should not wait for that.
+    // Another process may hold the row, so the transaction pauses. It takes its turn only after the
+    // pause, because this process's other transactions on the row wait while the turn lasts.
     await pause(context, isOutage ? waitingOut : retrying, attempt, options);
     const endTurn = await takeTurn(context, error, options);
     try {
@@ -166,7 +166,7 @@ async function runOnce<T>(
   }
 }
 
-/** Whether a function returned a promise, and so may have waited for something. */
+/** Whether a function returned a promise. If so, it may have waited for something. */
 export function isThenable(returned: unknown): boolean {
   return typeof (returned as { then?: unknown } | undefined | null)?.then === "function";
 }

@@ -18,9 +18,10 @@ import type { CoreTransaction } from "./core.js";
 import { encodeCellRow, View } from "./read/view.js";
 
 /**
- * After a function has returned, its transaction waits this many turns of the microtask queue for a
- * call that the function did not await. 8 turns follow reads that the store answered at once, 32
- * follow others. A chain of awaits between two calls needs fewer. A turn costs about 50 ns.
+ * After the program's function has returned, the transaction waits this many turns of the microtask
+ * queue, to detect a call that the function did not await. It waits 8 turns if the store answered
+ * all reads at once, and otherwise 32. A chain of awaits between two calls takes fewer turns than
+ * that. A turn costs about 50 ns.
  */
 const turnsAfterReading = 8;
 const turnsAfterWaiting = 32;
@@ -42,11 +43,14 @@ export class Transaction extends View {
   readonly #core: CoreTransaction;
   /** Tables that this transaction writes and that may not be recorded yet. */
   #unrecorded: Set<TableDefinition> | undefined;
-  /** Turns to wait for a call that the function did not wait for. 0 if it has read nothing. */
+  /**
+   * Microtask turns to wait for a call that the function did not await. 0 if the transaction has
+   * read nothing.
+   */
   #turnsAfterReturn = 0;
   /** Number of calls that are not answered yet. */
   #callsUnderWay = 0;
-  /** True after the program's function has returned. A call that comes now was not awaited. */
+  /** True after the program's function has returned. A call after that was not awaited. */
   #hasReturned = false;
   #unawaited: UnawaitedCallError | undefined;
 
@@ -57,8 +61,8 @@ export class Transaction extends View {
   }
 
   /**
-   * The snapshot: the transaction reads every commit at or below it. Roughly microseconds since
-   * 1970.
+   * The timestamp of the snapshot that the transaction reads. The transaction sees every commit at
+   * or below this timestamp. Roughly microseconds since 1970.
    */
   get startTimestamp(): number {
     return this.#core.startTimestamp;
@@ -89,23 +93,23 @@ export class Transaction extends View {
   }
 
   /**
-   * Fences the transaction because its function did not wait for a call. That call fails with the
-   * same error.
+   * Fences the transaction because its function did not await a call. That call fails with the same
+   * error.
    */
   #refuseUnawaited(): void {
     const { label, startTimestamp } = this.#core;
     const name = label === undefined ? "" : ` "${label}"`;
     this.#unawaited ??= new UnawaitedCallError(
-      `The transaction${name} that started at ${startTimestamp} was about to commit while calls on it were not finished. ` +
-        "Nothing was written. Did you forget `await`? Wait for every call on `tx`, and for every function that takes `tx`.",
+      `The transaction${name} that started at ${startTimestamp} was about to commit before all calls on it had finished. ` +
+        "Nothing was written. An `await` is missing: wait for every call on `tx`, and for every function that takes `tx`.",
     );
     this.#core.fence(this.#unawaited);
   }
 
   /**
-   * Checks, after the program's function has returned, that it waited for its calls. Throws if it
-   * did not. A call that the store answers at once leaves nothing to count. The transaction
-   * therefore waits a few turns of the microtask queue for the caller's next call.
+   * After the program's function has returned, checks that the function awaited its calls. Throws
+   * if it did not. If the store answers a call at once, no call is under way that could be counted.
+   * The transaction therefore waits a few turns of the microtask queue for the caller's next call.
    * @internal
    */
   returned(isPromise: boolean): Promise<void> | undefined {
@@ -158,7 +162,8 @@ export class Transaction extends View {
 
   async #deleteRow<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<void> {
     this.assertReadable();
-    if (!isTable(table)) throw new SchemaError("`deleteRow` takes a table made with `table(name, columns)`.");
+    if (!isTable(table))
+      throw new SchemaError("`deleteRow` takes a table that `table(name, columns)` returned.");
     const defined = table[definition];
     const rowBytes = encodeRow(defined, row);
     for (const cell of await this.userCells(defined.name, rowBytes)) {
@@ -174,7 +179,7 @@ export class Transaction extends View {
   notify<K>(signal: Signal<K>, row: NoInfer<K>): void {
     this.#assertUsable();
     if (!isSignal(signal))
-      throw new SchemaError("`notify` takes a signal, declared with `signal()` in its table.");
+      throw new SchemaError("`notify` takes a signal, which a table declares with `signal()`.");
     const rowBytes = encodeRow(signal.table, row);
     this.#use(signal.table);
     this.#core.notify({ table: signal.table.name, row: rowBytes, column: signal.path });

@@ -1,6 +1,6 @@
-import type { Environment } from "../environment/index.js";
+import { type Environment, eventLoopTurn } from "../environment/index.js";
 
-/** 1,024 cells: after this many reads that a store answered at once, the event loop gets a turn. */
+/** After this many cells that the store returned at once, the event loop gets a turn. */
 const readsPerTurn = 1_024;
 
 /**
@@ -24,6 +24,6 @@ export class Yielding {
   /** Resolves after the event loop has had its turn. */
   turn(): Promise<void> {
     this.#reads = 0;
-    return new Promise((resolve) => this.#environment.defer(resolve));
+    return eventLoopTurn(this.#environment);
   }
 }

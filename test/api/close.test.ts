@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 const documents = table("documents", { contents: text() });
 const seen = observer("seen", documents.contents, () => undefined);
 
-test("what fails while a database is closed keeps the rest of it from nothing", async () => {
+test("an error during the close of a database does not stop the rest of the close", async () => {
   let [isFull, isClosed] = [false, false];
   const store: RowStore = memoryStore();
   const { mutate } = store;

@@ -26,7 +26,7 @@ async function startCollecting() {
   return { db, first, release };
 }
 
-test("a collection that is aborted before it begins leaves the safepoint where it is", async () => {
+test("a collection that is aborted before it begins does not move the safepoint", async () => {
   await using db = await open("memory:", { tables: [documents] });
   await db.transact(async (tx) => tx.set(documents.contents, "a", "text"));
   const collecting = db.collect({ retentionMs: 0, signal: AbortSignal.abort("enough") });
@@ -50,7 +50,7 @@ test("a collection that waits for another one ends at once when the database is 
   const { db, first, release } = await startCollecting();
   const second = db.collect({ retentionMs: 0 });
   const closing = db.close();
-  const isOver = "The database was closed while its garbage was collected";
+  const isOver = "The database was closed during its garbage collection";
   await expect(second).rejects.toThrow(isOver);
   release();
   await expect(first).rejects.toThrow(isOver);

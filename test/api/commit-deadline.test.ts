@@ -7,8 +7,8 @@ import type { AtomicStore, RowStore } from "../../src/store/index.js";
 const numbers = table("numbers", { value: int() });
 
 /**
- * A store that answers no write once the test says so. Until the test releases it, it reports only
- * that requests were aborted.
+ * A store that stops answering writes when the test says so. Until the test releases it, a write
+ * ends only if its signal is aborted.
  */
 function stuckStore(store: RowStore) {
   const atomic = store.atomic!;
@@ -56,7 +56,7 @@ function stuckStore(store: RowStore) {
 }
 
 test.each(["timeoutMs", "signal"])(
-  "a commit in one batch that the store does not answer ends by its %s",
+  "a one-batch commit that the store does not answer ends by its %s",
   async (by) => {
     const { stuck, stick } = stuckStore(memoryStore());
     await using db = await open(stuck, { tables: [numbers], collectEveryMs: 0 });
@@ -75,7 +75,7 @@ const doubled = observer("doubled", numbers.value, (tx, { row, value = 0 }) =>
 );
 const limit = rateLimit("limit", { perSecond: 1_000 });
 
-/** Calls that write, and that end by their signal. */
+/** Calls that write, and that a signal can end. */
 const calls: Readonly<Record<string, (db: Database, signal: AbortSignal) => Promise<unknown>>> = {
   transact: (db, signal) => db.transact((tx) => tx.set(numbers.value, "row", 2), { signal }),
   "transact that uses a table for the first time": (db, signal) =>
@@ -92,14 +92,17 @@ const calls: Readonly<Record<string, (db: Database, signal: AbortSignal) => Prom
   "acquire of a rate limit": (db, signal) => limit.acquire(db, "key", { signal }),
 };
 
-/** Earlier calls without a signal. Calls that wait for their turn wait for these. */
+/**
+ * The test begins these calls first, without a signal. They wait for the store. A later call that
+ * must wait for its turn waits for them.
+ */
 const before: readonly ((db: Database) => Promise<unknown>)[] = [
   (db) => db.transact((tx) => tx.set(table("first", { value: int() }).value, "row", 2)),
   (db) => limit.acquire(db, "key"),
 ];
 
 test.each(Object.entries(calls))(
-  "%s ends by its signal while the store answers nothing, also if it waits for its turn",
+  "%s ends by its signal while the store does not answer, even if it waits for its turn",
   async (_, call) => {
     const { stuck, stick, letGo } = stuckStore(memoryStore());
     const tables = [numbers, limit.table];

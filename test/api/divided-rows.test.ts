@@ -30,12 +30,12 @@ const longText = "longer than what is kept beside";
 const isCommit = ({ mutations }: RowMutation) =>
   mutations.some((each) => each.type === "put" && each.part === "write");
 
-test("a scan shows wide rows whole, where the store divides what it answers of one row that has locks", async () => {
+test("a scan shows wide rows completely if the store divides its answer for a single row with locks", async () => {
   const store = memoryStore({ atomicBatches: false, inlineBytes: 8 });
   let lost = 0;
   const place = replacing(store, {
     readRow: dividing(store, 7),
-    // The commits of secondaries do not arrive at first.
+    // The first mutation that commits secondaries does not reach the store.
     mutate: async (mutation, options) => {
       const isLost = lost === 0 && mutation.table === "wide" && !isPrimary(mutation) && isCommit(mutation);
       if (!isLost) return await store.mutate(mutation, options);
@@ -60,7 +60,7 @@ test("a scan shows wide rows whole, where the store divides what it answers of o
   expect(lost).toBe(1);
 });
 
-test("a scan takes long values as they come with its pages, and reads no row by itself", async () => {
+test("a scan takes long values from its pages, and does not read single rows", async () => {
   const store = memoryStore({ atomicBatches: false, inlineBytes: 8 });
   let reads = 0;
   const place = replacing(store, {

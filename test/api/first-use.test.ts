@@ -25,7 +25,7 @@ describe.each(everyVariant)("on $store, $commit", (variant) => {
     });
   });
 
-  test("nor do those that read it first, or use tables of their own", async () => {
+  test("nor do those that read it first, or use different tables", async () => {
     await withDatabase(variant, {}, async (db) => {
       const conflicts = conflictsOf(db);
       const [shared, ...own] = ["shared", "a", "b", "c"].map(makeCounters);
@@ -44,7 +44,7 @@ describe.each(everyVariant)("on $store, $commit", (variant) => {
     });
   });
 
-  test("a clash of one is no failure of another", async () => {
+  test("a conflict of one transaction is not an error of another", async () => {
     await withDatabase(variant, {}, async (db) => {
       const clashing = table("counters", { hits: int() }, { key: tuple(int()) });
       const [first, second, third] = [makeCounters(), clashing, makeCounters("others")] as const;

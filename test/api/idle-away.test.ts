@@ -7,7 +7,10 @@ const documents = table("documents", { contents: text(), seen: text() });
 const seen = observer("seen", documents.contents, async (tx, { row }) => tx.set(documents.seen, row, "yes"));
 const second = 1_000;
 
-/** Starts one process that only waits, and one with a worker. */
+/**
+ * Starts two processes: one that runs no observer and waits until the database is idle, and one
+ * with a worker.
+ */
 async function start() {
   const clock = new TestClock({ oneMachine: false });
   const store = memoryStore({ environment: clock.process({ name: "store" }) });
@@ -23,7 +26,7 @@ async function start() {
   return { clock, far, waiter, worker };
 }
 
-test.each([6, 12])("a worker that stands still for %i s is waited for", async (seconds) => {
+test.each([6, 12])("idle waits for a worker that is paused for %i s", async (seconds) => {
   const { clock, far, waiter, worker } = await start();
   await clock.until(waiter.idle());
   far.suspend();
@@ -44,7 +47,7 @@ test.each([6, 12])("a worker that stands still for %i s is waited for", async (s
 
 const nobodyRuns = 'no live process runs: "seen" (1)';
 
-test("one that never comes back is not waited for for ever: idle and drain say whom nobody runs", async () => {
+test("it does not wait endlessly for one that never returns: idle and drain name the changes without a worker", async () => {
   const { clock, far, waiter } = await start();
   far.die();
   await clock.until(waiter.transact(async (tx) => tx.set(documents.contents, "a", "text")));
@@ -53,7 +56,7 @@ test("one that never comes back is not waited for for ever: idle and drain say w
   await clock.until(waiter.close());
 });
 
-test("one that ended by itself is not waited for", async () => {
+test("it does not wait for one that ended by itself", async () => {
   const { clock, waiter, worker } = await start();
   await clock.until(worker.close());
   await clock.until(waiter.transact(async (tx) => tx.set(documents.contents, "a", "text")));

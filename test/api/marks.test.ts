@@ -6,8 +6,9 @@ import { definition } from "../../src/schema/index.js";
 import { everyVariant, withTwo } from "../support/databases.js";
 
 /*
- * The catalog records that a column has a schema, and which column a constraint's table is written
- * with. Tools without the program's module therefore write neither.
+ * The catalog records that a column has a schema, and which column is written together with a
+ * constraint's table. A tool without the program's module reads this, and refuses to write such
+ * columns.
  */
 
 const strict = table("people", { profile: json(z.object({ city: z.string() })), email: text() });
@@ -16,19 +17,19 @@ const emails = uniqueConstraint("emails", strict.email, { by: (email) => email }
 const other = uniqueConstraint("emails", table("teams", { email: text() }).email, { by: (email) => email });
 
 describe.each(everyVariant)("$store, $commit", (variant) => {
-  test("marks come with the first program that declares them, and stay", async () => {
+  test("marks are recorded by the first program that declares them, and stay", async () => {
     const options: OpenOptions = { collectEveryMs: 0 };
     await withTwo(variant, options, async (one, two) => {
       const recorded = async (db = two) =>
         (await db.tables()).get("people")![definition].columns.get("profile")!;
       const use = (db: typeof one, declared: typeof loose | typeof strict) =>
         db.transact(async (tx) => tx.get(declared.profile, "ann"));
-      // As an earlier version of the program recorded it.
+      // First an earlier version of the program records the table, without a schema.
       await use(one, loose);
       await expect.poll(async () => (await recorded()).codec?.hasSchema).toBe(false);
       await use(two, strict);
       await expect.poll(async () => (await recorded(one)).codec?.hasSchema).toBe(true);
-      // The earlier version runs again, and removes no mark.
+      // The earlier version runs again, and removes nothing from the catalog.
       await use(one, loose);
       await use(one, table("people", { profile: json() }) as never as typeof loose);
       await one.transact((tx) => tx.set(loose.profile, "ann", { city: "Bergen" }));

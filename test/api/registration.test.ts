@@ -37,7 +37,7 @@ async function pendingRows(db: Database): Promise<unknown[]> {
   return rows;
 }
 
-test("every commit that begins after `open` has registered an observer leaves it a hint", async () => {
+test("every commit that begins after `open` has registered an observer leaves a hint for it", async () => {
   const { clock, openOne, writer, write } = await start();
   const later = await openOne({ observers: [length] });
   await clock.until(write("after"));
@@ -45,7 +45,7 @@ test("every commit that begins after `open` has registered an observer leaves it
   for (const db of [later, writer]) await clock.until(db.close());
 });
 
-test("that holds for a process that opens with an observer that another registered a moment ago", async () => {
+test("the same holds for a process that opens with an observer that another process has just registered", async () => {
   const { clock, openOne, writer, write } = await start();
   const first = openOne({ observers: [length] });
   const second = openOne({ observers: [length] });
@@ -55,7 +55,7 @@ test("that holds for a process that opens with an observer that another register
   for (const db of [await first, await second, writer]) await clock.until(db.close());
 });
 
-test("a commit that was under way may leave no hint, and a backfill after `open` makes its cells due", async () => {
+test("a commit that was running may leave no hint, and a backfill after `open` makes its cells due", async () => {
   const { clock, hooks, openOne, writer, write } = await start();
   const pause = hooks.pauseBefore("commit-primary");
   const underWay = write("under way");
@@ -73,7 +73,7 @@ test("a commit that was under way may leave no hint, and a backfill after `open`
   for (const db of [later, writer]) await clock.until(db.close());
 });
 
-test("an observer that has been registered for long is not waited for", async () => {
+test("opening does not wait for an observer that was registered long ago", async () => {
   const { clock, openOne, writer } = await start();
   const first = await openOne({ observers: [length] });
   await clock.advance(120_000);

@@ -70,7 +70,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       expect(await names({ limit: 0 })).toEqual([]);
     }));
 
-  test("many rows over many pages come whole and in order, both ways", () =>
+  test("many rows over many pages are returned completely and in order, in both directions", () =>
     within(async (db) => {
       const count = 3_000;
       const name = (index: number) => `row${String(index).padStart(5, "0")}`;
@@ -89,7 +89,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       expect(reversed).toEqual([...expected].reverse());
     }));
 
-  test("rows come with their columns and families, and entries in the qualifiers' order", () =>
+  test("rows have their columns and families, and entries are ordered by qualifier", () =>
     within(async (db) => {
       await db.transact((tx) => {
         tx.set(pages.title, "a", "A");
@@ -152,7 +152,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       await expect(readFirst("s1050")).rejects.toBeInstanceOf(ConflictError);
     }));
 
-  test("deleteRow deletes what the transaction sees, and only that row", () =>
+  test("deleteRow deletes the row as the transaction sees it, and no other row", () =>
     within(async (db) => {
       await db.transact((tx) => {
         for (const row of ["a", "ab"]) {
@@ -199,7 +199,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       await expect(db.snapshot({ at: new Date(Number.NaN) })).rejects.toBeInstanceOf(InvalidArgumentError);
     }));
 
-  test("collection keeps what open snapshots see, and refuses older ones", () =>
+  test("garbage collection keeps what open snapshots see, and older snapshots are refused", () =>
     within(async (db) => {
       await db.transact((tx) => tx.set(pages.title, "a", "one"));
       const old = await db.snapshot();
@@ -220,7 +220,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       expect(await db.check()).toEqual([]);
     }));
 
-  test("transact runs the function again on conflict, with a new start", () =>
+  test("transact runs the function again on conflict, with a new start timestamp", () =>
     within(async (db) => {
       await Promise.all(
         Array.from({ length: 50 }, () =>
@@ -232,7 +232,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       expect(db.metrics.commits).toBeGreaterThanOrEqual(50);
     }));
 
-  test("retries are bounded, and the conflict names cell and winner", () =>
+  test("retries are limited, and the conflict names the cell and the winner", () =>
     within(async (db) => {
       let runs = 0;
       const losing = db.transact(
@@ -254,7 +254,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       expect(runs).toBe(3);
     }));
 
-  test("what the function throws comes out, and nothing is written", () =>
+  test("an error of the function is thrown to the caller, and nothing is written", () =>
     within(async (db) => {
       const failing = db.transact((tx) => {
         tx.set(pages.title, "a", "x");
@@ -264,7 +264,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       expect(await title(db, "a")).toBeUndefined();
     }));
 
-  test("a deadline ends a transaction, and fences what its function still does", () =>
+  test("a deadline ends a transaction, and blocks later calls of its function", () =>
     within(async (db) => {
       let late: unknown;
       let finish = () => {};
@@ -304,7 +304,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       await expect(before).rejects.toBeInstanceOf(AbortedError);
     }));
 
-  test("one that was begun and is given up is over, though nobody asks for it any more", () =>
+  test("a transaction is over when its signal is aborted, even if nothing calls it any more", () =>
     within(async (db) => {
       const ending = new AbortController();
       const forgotten = await db.begin({ signal: ending.signal });
@@ -330,7 +330,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       expect(called.length).toBe(1);
     }));
 
-  test("inspect shows what the protocol keeps, and locks those that stand", () =>
+  test("inspect shows the protocol's records, and current locks", () =>
     within(async (db) => {
       await db.transact((tx) => tx.set(pages.title, "a", "x"));
       const [column] = await db.inspect(pages, "a");
@@ -339,7 +339,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       expect(await all(db.locks())).toEqual([]);
     }));
 
-  test("values of every size come back", () =>
+  test("values of every size are read back", () =>
     within(async (db) => {
       const sizes = [0, 1, 63, 64, 65, 4_095, 4_096, 100_000, 9_999_999];
       for (const size of sizes) await db.transact((tx) => tx.set(pages.title, `s${size}`, "x".repeat(size)));
@@ -350,11 +350,11 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     }));
 });
 
-describe("bad input", () => {
+describe("invalid input", () => {
   const within = (use: (db: Database) => Promise<void>) =>
     withDatabase({ store: "memory", commit: "auto" }, {}, use);
 
-  test("values and keys are refused where they are given, with the place in the message", () =>
+  test("values and keys are refused by the call that receives them, with the place in the message", () =>
     within(async (db) => {
       const tx = await db.begin();
       expect(() => tx.set(pages.hits, "a", 1.5)).toThrow(/pages\.hits.*"a"/);
@@ -371,7 +371,7 @@ describe("bad input", () => {
       expect((await all(db.locks())).length).toBe(0);
     }));
 
-  test("a transaction that is over says so", () =>
+  test("a transaction that is over refuses calls", () =>
     within(async (db) => {
       const tx = await db.begin();
       tx.set(pages.title, "a", "x");
@@ -384,7 +384,7 @@ describe("bad input", () => {
       await expect(snapshot.get(pages.title, "a")).rejects.toBeInstanceOf(ClosedError);
     }));
 
-  test("a transaction that holds too much throws in set, and stays usable for less", async () => {
+  test("if a transaction's writes are too large, set throws, and smaller writes still work", async () => {
     await using db = await open("memory:", { transactionBytes: 10_000 });
     const tx = await db.begin();
     const fill = () => {
@@ -394,7 +394,7 @@ describe("bad input", () => {
     await tx.rollback();
   });
 
-  test("tables that contradict what is recorded are refused, at first use too, and nothing is written", () =>
+  test("tables that contradict the recorded ones are refused, even at their first use, and nothing is written", () =>
     within(async (db) => {
       await db.transact((tx) => tx.set(pages.hits, "a", 1));
       const other = table("pages", { hits: text() });
@@ -406,7 +406,7 @@ describe("bad input", () => {
       expect(await snapshot.get(pages.hits, "a")).toBe(1);
     }));
 
-  test("a closed database says so", async () => {
+  test("a closed database refuses calls", async () => {
     const db = await open("memory:");
     await db.close();
     await db.close();
@@ -439,7 +439,7 @@ describe("bad input", () => {
 });
 
 describe("a folder", () => {
-  test("keeps what was committed, over closing and opening again", async () => {
+  test("keeps committed data after it is closed and opened again", async () => {
     const folder = await temporaryFolder();
     try {
       for (const commit of ["auto", "two-phase"] as const) {
@@ -474,7 +474,7 @@ describe("a folder", () => {
     }
   });
 
-  test("a lock that no reader has pushed lets its transaction commit from just above its start", async () => {
+  test("a transaction whose lock no reader has pushed commits directly above its start timestamp", async () => {
     const hooks = new StepHooks();
     await using db = await openWithHooks("memory:", { hooks, commit: "two-phase" });
     const pause = hooks.pauseBefore("commit-primary");
@@ -486,7 +486,7 @@ describe("a folder", () => {
     await committing;
   });
 
-  test("conflict errors are of this package's classes and say what to do", async () => {
+  test("conflict errors have this package's classes and say what to do", async () => {
     await using db = await open("memory:");
     const [one, two] = [await db.begin(), await db.begin()];
     for (const tx of [one, two]) tx.set(pages.hits, "a", 1);
@@ -509,7 +509,7 @@ describe("a folder", () => {
 });
 
 describe("the retention", () => {
-  test("is recorded for those who open without saying", async () => {
+  test("is recorded for processes that open without the option", async () => {
     const folder = await temporaryFolder();
     try {
       const retention = async (retentionMs?: number) => {
@@ -526,7 +526,7 @@ describe("the retention", () => {
     }
   });
 
-  test("is not recorded by who is refused", async () => {
+  test("is not recorded if opening is refused", async () => {
     const folder = await temporaryFolder();
     try {
       await open(folder.path, { tables: [pages] }).then((db) => db.close());

@@ -31,7 +31,7 @@ const calls: Readonly<Record<string, (db: Database) => unknown>> = {
 };
 
 test.each(Object.entries(calls))(
-  "%s refuses an option that it does not have, and names those that it has",
+  "%s refuses an unknown option, and names the known ones",
   async (name, call) => {
     await using db = await open("memory:");
     const error = await Promise.resolve()

@@ -74,7 +74,7 @@ const options: readonly (readonly [call: string, make: (db: Database) => unknown
   ["range of db.backfill", (db) => db.backfill(titles, { range: as({ prefx: "a" }) })],
 ];
 
-test.each(options)("%s refuses an option that it does not have", async (name, make) => {
+test.each(options)("%s refuses an unknown option", async (name, make) => {
   const error = await thrownBy(make);
   expect(error).toBeInstanceOf(InvalidArgumentError);
   expect(error.message).toContain(`\`${name}\` has no option`);
@@ -88,7 +88,7 @@ const argumentsOf: readonly (readonly [call: string, make: (db: Database) => unk
   ["on", (db) => db.on("transaction", as(5))],
 ];
 
-test.each(argumentsOf)("db.%s refuses an argument that cannot be meant", async (name, make) => {
+test.each(argumentsOf)("db.%s refuses an invalid argument", async (name, make) => {
   const error = await thrownBy(make);
   expect(error).toBeInstanceOf(InvalidArgumentError);
   expect(error.message).toContain(`\`db.${name}\``);

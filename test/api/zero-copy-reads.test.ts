@@ -4,8 +4,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { temporaryFolder } from "../support/databases.js";
 
 /**
- * Reads on the embedded store, which lends its cells. They must come in order, at their time, and
- * with errors in their place.
+ * Reads on the embedded store, which returns cells without copying them. Results must come in order
+ * and be those of the snapshot. An error must come in the place of its result.
  */
 
 const numbers = table("numbers", { value: int(), other: int() });
@@ -40,7 +40,7 @@ async function scanned(view: Pick<typeof db, "snapshot">, reverse = false): Prom
   return values;
 }
 
-test("more reads than a turn has are answered in order, those of what is not there too", async () => {
+test("more reads than fit into one turn are answered in order, including those of absent cells", async () => {
   await using snapshot = await db.snapshot();
   const values = await snapshot.getMany(numbers.value, ["none", ...rows, "none"]);
   expect(values).toEqual([undefined, ...all, undefined]);
@@ -48,7 +48,7 @@ test("more reads than a turn has are answered in order, those of what is not the
   expect(await scanned(db, true)).toEqual([...all].reverse());
 });
 
-test("a snapshot goes on to show what was there, whatever is written, deleted or made", async () => {
+test("a snapshot shows the same data, whatever is written, deleted or created", async () => {
   await using snapshot = await db.snapshot();
   await db.transact((tx) => {
     for (const row of rows.slice(0, 700)) tx.set(numbers.value, row, -1);
@@ -63,7 +63,7 @@ test("a snapshot goes on to show what was there, whatever is written, deleted or
   expect(await scanned(db)).toEqual([...all.slice(0, 700).fill(-1), ...all.slice(900), 1]);
 });
 
-test("a scan shows what its transaction writes before it comes there", async () => {
+test("a scan shows a write of its own transaction to a row that it has not reached yet", async () => {
   await db.transact(async (tx) => {
     const seen = new Map<string, number>();
     for await (const { row, value } of tx.scan(numbers.value)) {
@@ -83,7 +83,7 @@ test("a scan shows what its transaction writes before it comes there", async () 
   });
 });
 
-test("a value that cannot be read fails when it is its turn, and by its name", async () => {
+test("a value that cannot be decoded fails in its turn, with a named error", async () => {
   const bytes = Buffer.concat([Buffer.alloc(9), Buffer.from("no number at all")]);
   const column = Buffer.from("value");
   const timestamp = await store.atomic!.next();

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { CommandLine } from "../support/command-line.js";
 import { type Emulator, startEmulator } from "../support/emulator/index.js";
 
-/** `status` and `doctor` say what is away, and do not wait for it. */
+/** `status` and `doctor` report which parts are unavailable, and do not wait for them. */
 
 const location = "bigtable://project/instance";
 let emulator: Emulator;
@@ -23,7 +23,7 @@ afterEach(async () => {
   await emulator.stop();
 });
 
-/** The finding of `doctor` that is a problem. */
+/** The problems that `doctor` finds. */
 async function diagnosed(...args: string[]) {
   const { documents, code } = await cli.run(["doctor", location, "--json", ...args]);
   const { findings } = documents[0] as { findings: { check: string; state: string; what: string }[] };
@@ -31,8 +31,8 @@ async function diagnosed(...args: string[]) {
   return { code, ...problem };
 }
 
-describe("a cluster of which a part is away", () => {
-  test("the coordinator: stopped, and refusing the token", async () => {
+describe("a cluster with an unavailable part", () => {
+  test("the coordinator: paused, and refusing the token", async () => {
     const token = "the-right-token";
     const db = await open(location, { coordinator: { start: true, token } });
     await cli.write("right", `${token}\n`);
@@ -63,12 +63,12 @@ describe("a cluster of which a part is away", () => {
     const { code, stderr } = await cli.run(["status", location]);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringContaining(`${location} gives no answer within`),
+      stderr: expect.stringContaining(`${location} did not answer within`),
     });
     expect(await diagnosed()).toMatchObject({
       code: 1,
       check: "store",
-      what: expect.stringContaining("no answer within"),
+      what: expect.stringContaining("did not answer within"),
     });
   });
 });

@@ -3,7 +3,10 @@ import { storeConformance } from "percolatordb/testing";
 import { afterAll, beforeAll, describe, it } from "vitest";
 import { type Emulator, startEmulator } from "../support/emulator/index.js";
 
-/** The conformance suite on Google's emulator, reads and writes of one tick gathered or each a request of its own. */
+/**
+ * The conformance suite on Google's emulator. The requests of one tick are either batched or sent
+ * separately.
+ */
 export function bigtableConformance({ gather, seeds }: { gather: boolean; seeds: readonly number[] }): void {
   let emulator: Emulator;
   let opened = 0;

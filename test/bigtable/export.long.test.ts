@@ -37,7 +37,7 @@ it("moves a folder to Bigtable and back, with nothing lost or changed", async ()
   };
   await run("export", "data", "first.jsonl.gz");
   const whole = await readFile(join(cli.folder, "first.jsonl.gz"));
-  // Interrupted on its way, and gone on with.
+  // The import is interrupted, then continued.
   const text = gunzipSync(whole).toString();
   const cut = await cli.run(["import", bigtable, "--coordinator", "auto"], {
     stdin: text.slice(0, Math.floor(text.length * 0.9)),

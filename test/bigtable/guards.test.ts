@@ -16,7 +16,7 @@ const parts = ["lock", "write", "data", "txn"] as const;
 const values = ["", "m", "mm", "z"].map((value) => Buffer.from(value));
 const row = Buffer.from("r");
 
-/** One row that holds a little of everything. */
+/** One row with every kind of cell. */
 beforeAll(async () => {
   emulator = await startEmulator();
   store = await openBigtableStore("bigtable://p/i", { emulatorHost: emulator.host });
@@ -71,7 +71,7 @@ async function outcome(
   }
 }
 
-it("decides guards as a store in memory does, or refuses those that Bigtable cannot decide at once", async () => {
+it("decides guards as a store in memory does, or refuses those that Bigtable cannot decide atomically", async () => {
   let refused = 0;
   let mixed = 0;
   const guards = fc.oneof(
@@ -98,7 +98,7 @@ it("decides guards as a store in memory does, or refuses those that Bigtable can
   expect(refused).toBeGreaterThan(10);
 });
 
-it("refuses guards whose filter would be longer than Bigtable takes, with nothing changed", async () => {
+it("refuses guards whose filter would be longer than Bigtable allows, with nothing changed", async () => {
   const long = (i: number) => Buffer.from(`${i}`.padStart(1_000, "x"));
   const guards = (count: number): Guard[] =>
     Array.from({ length: count }, (_, i) => ({
@@ -122,7 +122,7 @@ it("refuses guards whose filter would be longer than Bigtable takes, with nothin
   });
 });
 
-it("has room in a filter for all guards that it declares to take", async () => {
+it("fits as many guards into a filter as it declares", async () => {
   const { guardBytes } = store.capabilities;
   for (const length of [0, 10, 100, 1_700]) {
     const count = Math.floor(guardBytes! / (length + 64));
@@ -140,7 +140,7 @@ it("has room in a filter for all guards that it declares to take", async () => {
   }
 });
 
-it("reads more columns than a filter holds, page by page and in a range", async () => {
+it("reads more columns than fit into a filter, page by page and in a range", async () => {
   const names = Array.from({ length: 120 }, (_, i) =>
     Buffer.from(`${String(i).padStart(4, "0")}${"y".repeat(600)}`),
   );

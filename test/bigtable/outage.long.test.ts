@@ -13,14 +13,14 @@ const seen = observer("seen", accounts.balance, (tx, { row, value }) =>
 );
 const declared = { tables: [accounts], observers: [seen] };
 
-/** What became of calls that went on during an outage. */
+/** The outcomes of calls during an outage. */
 class Calls {
   readonly failures: string[] = [];
   ended = 0;
   readonly #running: Promise<void>[] = [];
   #isOver = false;
 
-  /** Does it again and again, until the calls are over. */
+  /** Repeats the call until the test ends. */
   repeat(name: string, call: () => Promise<unknown>): void {
     const run = async () => {
       while (!this.#isOver) await this.once(name, call);
@@ -35,7 +35,7 @@ class Calls {
     } catch (error) {
       this.failures.push(`${name}: ${error instanceof Error ? `${error.name} ${error.message}` : error}`);
     }
-    // Others get their turn.
+    // Lets other calls run.
     await pause(1);
   }
 
@@ -45,7 +45,10 @@ class Calls {
   }
 }
 
-/** Transactions, snapshots, collections and an observer's worker, through whatever `during` does to the store. */
+/**
+ * Runs transactions, snapshots, collections and an observer's worker, during an outage that
+ * `during` causes.
+ */
 async function through(during: (proxy: NetworkProxy, stop: (ms: number) => Promise<void>) => Promise<void>) {
   await using emulator = await startEmulator();
   await using proxy = await NetworkProxy.start(emulator.host);
@@ -124,14 +127,14 @@ async function through(during: (proxy: NetworkProxy, stop: (ms: number) => Promi
 }
 
 test.each([20_000, 55_000])(
-  "a store that is stopped for %i ms fails nothing that had time left",
+  "if the store is paused for %i ms, no call fails that had time left",
   async (ms) => {
     await through((_, stop) => stop(ms));
   },
   400_000,
 );
 
-test("connections that are cut again and again fail nothing that had time left", async () => {
+test("if connections are cut repeatedly, no call fails that had time left", async () => {
   await through(async (proxy) => {
     for (let cuts = 0; cuts < 40; cuts++) {
       const way = cuts % 2 === 0 ? "up" : "down";
@@ -146,7 +149,7 @@ test("connections that are cut again and again fail nothing that had time left",
   });
 }, 300_000);
 
-test("a store that was replaced by an empty one is told by name, and nothing is made in it", async () => {
+test("a store that was replaced by an empty one is reported by a named error, and nothing is created in it", async () => {
   const first = await startEmulator();
   await using proxy = await NetworkProxy.start(first.host);
   const db = await openOnEmulator(proxy.address, declared);

@@ -20,7 +20,7 @@ function counterOracle(): Oracle {
   return { next: (options) => counter.next(options), latest: () => counter.counter() };
 }
 
-/** Two databases on the same tables, as two processes would have them, with one oracle. */
+/** Opens two databases on the same tables with one oracle, as in two processes. */
 async function openTwo(gather: boolean): Promise<readonly [Database, Database]> {
   const place = `bigtable://project/instance?prefix=bank${++databases}`;
   const oracle = counterOracle();
@@ -35,9 +35,9 @@ async function openTwo(gather: boolean): Promise<readonly [Database, Database]> 
 }
 
 describe.each([{ gather: true }, { gather: false }])(
-  "transactions on Bigtable, gathered: $gather",
+  "transactions on Bigtable, batched: $gather",
   ({ gather }) => {
-    it("move money between accounts under contention, and no snapshot sees a sum that is not", async () => {
+    it("move money between accounts under contention, and every snapshot sees the right sum", async () => {
       const [first, second] = await openTwo(gather);
       const names = ["a", "b", "c", "d", "e", "f"];
       await first.transact((tx) => {
@@ -73,7 +73,7 @@ describe.each([{ gather: true }, { gather: false }])(
       await second.close();
     });
 
-    it("write rows of many and of long columns, that take several mutations each", async () => {
+    it("write rows with many columns or long columns, which take several mutations each", async () => {
       const [db, other] = await openTwo(gather);
       const tables = table("anchors", { from: (await import("percolatordb")).family(text()) });
       const names = Array.from(
@@ -94,7 +94,7 @@ describe.each([{ gather: true }, { gather: false }])(
 );
 
 describe("a location", () => {
-  it("is enough to open a database, with the emulator that the environment names", async () => {
+  it("is enough to open a database on the emulator that the environment names", async () => {
     vi.stubEnv("BIGTABLE_EMULATOR_HOST", emulator.host);
     try {
       const oracle = counterOracle();

@@ -5,7 +5,7 @@ import { openPage, startBrowser, type WatchedPage } from "./support/browser.js";
 import { buildPages } from "./support/pages.js";
 import { brokenPages, Pipeline, pageCount } from "./support/pipeline.js";
 
-/** Every view of the dashboard, of a real pipeline at work. */
+/** Every view of the dashboard, for a real pipeline at work. */
 
 let pages: Awaited<ReturnType<typeof buildPages>>;
 let browser: Browser;
@@ -55,7 +55,7 @@ describe.each([
   };
 
   describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
-    test.each(Object.entries(views))("%s is accessible, on a phone too", async (_, { hash, shows }) => {
+    test.each(Object.entries(views))("%s is accessible, also on a phone", async (_, { hash, shows }) => {
       const page = await show(hash, { colorScheme });
       await page.locator(shows).first().waitFor();
       expect(await axeViolations(page)).toEqual([]);
@@ -64,7 +64,7 @@ describe.each([
     });
   });
 
-  test("the overview has each observer's freshness, and what is parked", async () => {
+  test("the overview shows each observer's freshness, and what is parked", async () => {
     const page = await show("overview");
     const review = page.locator("[data-observer=review]");
     await review.getByText("parked").first().waitFor();
@@ -79,7 +79,7 @@ describe.each([
     expect(await page.locator(".command code").textContent()).toBe("percolator status ./data");
   });
 
-  test("the overview is live", async () => {
+  test("the overview updates by itself", async () => {
     const page = await show("overview");
     const newest = () => page.locator("[data-figure=Safepoint] .figure-note").textContent();
     const before = await newest();
@@ -87,14 +87,14 @@ describe.each([
     await expect.poll(newest).not.toBe(before);
   });
 
-  test("the graph has learned what observers write, and the click on one is a link", async () => {
+  test("the graph shows what observers write, and a click on a node opens a link", async () => {
     const page = await show("pipeline");
     const node = page.locator('[data-node="observer:extract"]');
     await node.click();
     const detail = page.getByRole("region", { name: "The selected node" });
     await detail.getByRole("link", { name: "documents.title" }).waitFor();
     expect(await detail.textContent()).toContain("watches documents.contents");
-    // A signal is notified, and never written.
+    // The signal is only notified, never written.
     await page.locator('[data-node="observer:invert"]').click();
     await detail.getByRole("link", { name: "documents.rescore" }).waitFor();
     await node.click();
@@ -108,7 +108,7 @@ describe.each([
     expect(await again.locator('.node.dim [data-node="observer:extract"]').count()).toBe(0);
   });
 
-  test("rows are found by prefix, opened, and seen as they were", async () => {
+  test("rows are found by prefix, opened, and shown as of the past", async () => {
     const page = await show("data?table=documents&prefix=page-1");
     await page.locator(".data-rows [data-row]").nth(9).waitFor();
     expect(await page.locator(".data-rows [data-row]").count()).toBe(10);
@@ -128,7 +128,7 @@ describe.each([
     );
   });
 
-  test("the protocol view has values, write records and acknowledgments", async () => {
+  test("the protocol view shows values, write records and acknowledgments", async () => {
     const page = await show("data?table=documents&row=page-07&show=protocol");
     const column = (name: string) => page.locator(".protocol-column", { hasText: name });
     await column("contents").first().waitFor();
@@ -140,13 +140,13 @@ describe.each([
     );
   });
 
-  test("a transaction leads to what caused it, and to what it caused", async () => {
+  test("a transaction links to its cause and to its effects", async () => {
     await pipeline.db.transact((tx) => tx.set(pipeline.documents.contents, "newest", "The last\npage-01"), {
       label: "one page",
     });
     await pipeline.settle();
     const page = await show("transactions?observer=extract&outcome=committed");
-    // What the server knows may be a second old: others stand first until then.
+    // The server's data may be a second old. Until it is current, other transactions come first.
     const run = page.locator("table.transactions tbody tr", { hasText: "newest" });
     await run.locator("[data-row]").click();
     await page.locator(".timeline").waitFor();
@@ -158,7 +158,7 @@ describe.each([
     expect(await axeViolations(page)).toEqual([]);
   });
 
-  test("new transactions come by themselves", async () => {
+  test("new transactions appear by themselves", async () => {
     const page = await show("transactions?label=by+hand");
     await page.getByText("No transaction matches.").waitFor();
     await pipeline.db.transact((tx) => tx.set(pipeline.documents.rank, "somewhere", 2), { label: "by hand" });
@@ -175,7 +175,7 @@ describe.each([
     expect(await axeViolations(page)).toEqual([]);
   });
 
-  test("the worker, and where is written most", async () => {
+  test("the worker, and the rows with most writes", async () => {
     const page = await show("workers?table=documents&metric=hints");
     await page.getByText("here", { exact: true }).waitFor();
     await page.getByRole("row", { name: /extract, invert, rank/ }).waitFor();
@@ -207,7 +207,7 @@ describe.each([
       expect(await pipeline.parked()).toBe(0);
     });
 
-    test("a lock whose owner ended is resolved", async () => {
+    test("a lock of an ended owner is resolved", async () => {
       const page = await show("failures?show=locks");
       const line = page.locator(".locks tbody tr", { hasText: "left-behind" });
       await line.getByText("ended").waitFor();
@@ -218,7 +218,7 @@ describe.each([
       await line.waitFor({ state: "detached" });
     });
   } else {
-    test("what may not be changed is explained, and the server refuses it too", async () => {
+    test("a read-only dashboard explains why changes are not possible, and the server refuses them too", async () => {
       const page = await show("failures");
       await page
         .locator(".parked > li")
@@ -234,11 +234,11 @@ describe.each([
       expect(refused.status).toBe(403);
       expect(await pipeline.parked()).toBe(brokenPages.length);
       await page.getByRole("link", { name: "Locks" }).click();
-      await page.getByText("This database commits in one phase, which leaves no locks.").waitFor();
+      await page.getByText("This database commits in one phase, which needs no locks.").waitFor();
     });
   }
 
-  test(`${pageCount} pages stay in step with what is written while one watches`, async () => {
+  test(`${pageCount} pages stay up to date while writes go on`, async () => {
     const page = await show("data?table=documents&row=page-03");
     await page.locator(".cells").waitFor();
     await pipeline.load();

@@ -3,7 +3,7 @@ import { openPage, startBrowser } from "./support/browser.js";
 import { buildPages } from "./support/pages.js";
 import { Pipeline, pageCount } from "./support/pipeline.js";
 
-/** The dashboard of a real pipeline, as quickly as it can be seen to work; `dashboard.long.test.ts` looks at all of it. */
+/** A quick look at the dashboard of a real pipeline. `dashboard.long.test.ts` tests all of it. */
 
 let pages: Awaited<ReturnType<typeof buildPages>>;
 let pipeline: Pipeline;
@@ -19,7 +19,7 @@ afterAll(async () => {
   await pages?.remove();
 });
 
-test("shows a pipeline at work, and nothing goes wrong in the page", async () => {
+test("shows a pipeline at work, without errors in the page", async () => {
   const { page, wrongs, close } = await openPage(browser, pipeline.url);
   await page.locator("[data-connection=live]").waitFor();
   await pipeline.load();

@@ -24,14 +24,14 @@ function overlapping({ nodes: placed }: Layout): number {
 }
 
 describe("the layout of the graph", () => {
-  test("leads a chain from left to right, on one line", () => {
+  test("draws a chain from left to right, on one line", () => {
     const { nodes: placed } = layout(nodes(["a", "b", "c"]), links("ab", "bc"));
     const [a, b, c] = ["a", "b", "c"].map((id) => placed.get(id)!);
     expect([a!.x < b!.x, b!.x < c!.x]).toEqual([true, true]);
     expect(new Set([a!.y, b!.y, c!.y]).size).toBe(1);
   });
 
-  test("cuts a circle where it comes back", () => {
+  test("breaks a cycle at the edge that closes it", () => {
     const { nodes: placed, links: routed } = layout(nodes(["a", "b", "c"]), links("ab", "bc", "cb"));
     const [a, b, c] = ["a", "b", "c"].map((id) => placed.get(id)!);
     expect([a!.layer, b!.layer, c!.layer]).toEqual([0, 1, 2]);
@@ -39,18 +39,18 @@ describe("the layout of the graph", () => {
     expect(routed.map(({ path }) => startOf(path))).toEqual([a!.x + 100, b!.x + 100, c!.x]);
   });
 
-  test("sets sources beside what they lead to", () => {
+  test("places sources next to their targets", () => {
     const { nodes: placed } = layout(nodes(["a", "b", "c", "d"]), links("ab", "bc", "dc"));
     expect(["a", "b", "c", "d"].map((id) => placed.get(id)!.layer)).toEqual([0, 1, 2, 1]);
   });
 
-  test("uncrosses what need not cross", () => {
+  test("avoids unnecessary crossings", () => {
     const { nodes: placed } = layout(nodes(["a", "b", "c", "d"]), links("ad", "bc"));
     const [a, b, c, d] = ["a", "b", "c", "d"].map((id) => placed.get(id)!.y);
     expect(a! < b!).toBe(d! < c!);
   });
 
-  test("of any graph has no overlaps, lies within its size, and has a path for each link", () => {
+  test("of any graph has no overlaps, stays within its size, and has a path for each link", () => {
     fc.assert(
       fc.property(someGraph, ({ ids, links: given }) => {
         const result = layout(nodes(ids), given);

@@ -5,7 +5,7 @@ import { axeViolations, overflowOf } from "./support/axe.js";
 import { openPage, startBrowser, type WatchedPage } from "./support/browser.js";
 import { buildPages } from "./support/pages.js";
 
-/** The pages against made answers: states that a real pipeline is seldom in. */
+/** The pages with made-up answers, for states that are rare in a real pipeline. */
 
 let pages: Awaited<ReturnType<typeof buildPages>>;
 let browser: Browser;
@@ -46,7 +46,7 @@ async function show(
 
 const aRow = encodeURIComponent("https://example.org/manual/00012.html");
 
-/** Every view in every part of it. */
+/** Every view, and each of its parts. */
 const places: Readonly<Record<string, { readonly hash: string; readonly shows: string }>> = {
   overview: { hash: "overview", shows: "[data-observer=invert]" },
   pipeline: { hash: "pipeline?reads=1&node=observer:cluster", shows: ".node.selected" },
@@ -63,7 +63,7 @@ const places: Readonly<Record<string, { readonly hash: string; readonly shows: s
 };
 
 describe.each(["light", "dark"] as const)("%s", (colorScheme) => {
-  test.each(Object.entries(places))("%s is accessible to all", async (_, { hash, shows }) => {
+  test.each(Object.entries(places))("%s is accessible", async (_, { hash, shows }) => {
     const page = await show(hash, { writable: true, with: { colorScheme } });
     await page.locator(shows).first().waitFor();
     expect(await axeViolations(page)).toEqual([]);
@@ -78,14 +78,14 @@ test.each(Object.entries(places))("%s fits a phone", async (_, { hash, shows }) 
 
 const views = ["overview", "pipeline", "data", "transactions", "failures", "workers"];
 
-test.each(views)("%s says so when there is nothing", async (view) => {
+test.each(views)("%s says that there is nothing to show", async (view) => {
   const page = await show(view, { scenario: "empty" });
   await page.locator(".state.empty").first().waitFor();
   expect(await page.locator(".state.failed").count()).toBe(0);
   expect(await axeViolations(page)).toEqual([]);
 });
 
-test.each(views.filter((view) => view !== "overview"))("%s shows an error, and asks again", async (view) => {
+test.each(views.filter((view) => view !== "overview"))("%s shows an error, and tries again", async (view) => {
   const page = await show(view, { scenario: "failing" });
   const failure = page.locator(".state.failed").first();
   await failure.waitFor();
@@ -96,20 +96,20 @@ test.each(views.filter((view) => view !== "overview"))("%s shows an error, and a
 });
 
 test.each(["overview", "pipeline", "transactions", "workers"])(
-  "%s says what is not seen from the store alone",
+  "%s says what is not visible from the store alone",
   async (view) => {
     const page = await show(view, { scenario: "store" });
-    await page.getByText("Only the store is looked at").first().waitFor();
+    await page.getByText("This dashboard reads only the store").first().waitFor();
   },
 );
 
-test("figures of transactions are unknown, and not zero, where only the store is looked at", async () => {
+test("if only the store is read, transaction figures are shown as unknown, not as zero", async () => {
   const page = await show("overview", { scenario: "store" });
   expect(await page.locator("[data-figure=Throughput] b").textContent()).toBe("–");
   expect(await page.locator("[data-figure=Backlog] b").textContent()).toBe("10,421+");
 });
 
-test("the worst is said first, and leads to its observer", async () => {
+test("the worst problem is shown first, and links to its observer", async () => {
   const page = await show("overview");
   const verdict = page.getByRole("region", { name: "In one line" });
   expect(await verdict.textContent()).toContain("invert: late");
@@ -118,7 +118,7 @@ test("the worst is said first, and leads to its observer", async () => {
   expect(page.url()).toContain("node=observer%3Ainvert");
 });
 
-test("schedules show what is overdue", async () => {
+test("schedules show overdue rows", async () => {
   const page = await show("overview");
   const row = page.locator("[data-schedule=reminders]");
   await row.waitFor();
@@ -130,7 +130,7 @@ test("schedules show what is overdue", async () => {
   expect(await page.locator("[data-schedule=renewals]").textContent()).toContain("on time");
 });
 
-test("a connection that is lost is seen, and taken up again", async () => {
+test("a lost connection is shown, and restored", async () => {
   const page = await show("overview");
   await page.locator("[data-connection=live]").waitFor();
   server!.cut(true);
@@ -142,7 +142,7 @@ test("a connection that is lost is seen, and taken up again", async () => {
   expect(await page.getByText("Not connected").count()).toBe(0);
 });
 
-test("the colours are chosen, kept, and the system's again", async () => {
+test("a colour scheme can be chosen, is kept, and can follow the system again", async () => {
   const page = await show("overview", { with: { colorScheme: "dark" } });
   await page.locator("[data-observer]").first().waitFor();
   const background = () => page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
@@ -158,7 +158,7 @@ test("the colours are chosen, kept, and the system's again", async () => {
   expect(await page.evaluate("document.documentElement.dataset.theme ?? 'none'")).toBe("none");
 });
 
-test("everything is reached by keys", async () => {
+test("everything can be reached with the keyboard", async () => {
   const page = await show("overview");
   await page.locator("[data-observer]").first().waitFor();
   await page.keyboard.press("Tab");
@@ -189,7 +189,7 @@ test("everything is reached by keys", async () => {
 
 const focused = (page: Page) => page.evaluate("document.activeElement.textContent") as Promise<string>;
 
-test("arrow keys go along the graph, and Enter shows only what is connected", async () => {
+test("arrow keys move along the graph, and Enter shows only connected nodes", async () => {
   const page = await show("pipeline");
   const first = page.locator('[data-node="column:documents.contents"]');
   await first.focus();
@@ -218,7 +218,7 @@ test("arrow keys read the key space", async () => {
     .waitFor();
 });
 
-test("keys of every script and values of any size are shown as they are", async () => {
+test("keys of every script and values of any size are shown unchanged", async () => {
   const page = await show("data?table=documents");
   const rows = page.locator(".data-rows [data-row]");
   await rows.first().waitFor();
@@ -237,7 +237,7 @@ test("keys of every script and values of any size are shown as they are", async 
   await expect.poll(() => overflowOf(page)).toBeLessThanOrEqual(0);
 });
 
-test("ten thousand rows are paged through, back and forth", async () => {
+test("ten thousand rows can be paged forwards and backwards", async () => {
   const page = await show("data?table=documents");
   await page.getByRole("link", { name: "Next rows" }).click();
   await page.getByRole("link", { name: /00050/ }).waitFor();
@@ -248,13 +248,13 @@ test("ten thousand rows are paged through, back and forth", async () => {
   await page.getByText("the end").waitFor();
 });
 
-test("the slider goes back in time, and the moment is in the link", async () => {
+test("the slider goes back in time, and the link contains the time", async () => {
   const page = await show("data?table=documents");
   const slider = page.getByRole("slider", { name: "Time within the retention" });
   await slider.focus();
   await page.keyboard.press("Home");
   await expect.poll(() => page.url()).toMatch(/at=\d{13}/);
-  // The moment stands still while the clock goes on.
+  // The shown time stays the same while the clock runs.
   await page
     .getByText(/, (59 min 5\d s|1 h) ago/)
     .first()
@@ -266,7 +266,7 @@ test("the slider goes back in time, and the moment is in the link", async () => 
   await expect.poll(() => page.url()).not.toContain("at=");
 });
 
-test("the list of transactions pauses, counts what came, and goes on", async () => {
+test("the list of transactions can be paused, counts new ones, and continues", async () => {
   const page = await show("transactions");
   const first = () => page.locator("table.transactions [data-row]").first().getAttribute("href");
   await page.locator("table.transactions [data-row]").first().waitFor();
@@ -278,7 +278,7 @@ test("the list of transactions pauses, counts what came, and goes on", async () 
   await expect.poll(first).not.toBe(before);
 });
 
-test("a filter holds for what comes later too", async () => {
+test("a filter also applies to new transactions", async () => {
   const page = await show("transactions?observer=cluster&outcome=committed");
   await page.locator("table.transactions [data-row]").first().waitFor();
   await page.waitForTimeout(2_500);
@@ -298,7 +298,7 @@ test("cause and effect are links", async () => {
   await expect.poll(() => page.url()).toContain("id=t400");
 });
 
-test("nothing is changed before it is confirmed", async () => {
+test("nothing changes before it is confirmed", async () => {
   const page = await show("failures?observer=index", { writable: true });
   const items = page.locator(".parked > li");
   await items.first().waitFor();
@@ -318,23 +318,23 @@ test("nothing is changed before it is confirmed", async () => {
   await page.getByText("Nothing is parked.").waitFor();
 });
 
-test("a lock whose owner lives is left alone, and that is said", async () => {
+test("a lock of a live owner is not resolved, and the page says why", async () => {
   const page = await show("failures?show=locks", { writable: true });
   const line = page.locator(".locks tbody tr").filter({ hasText: "lives" });
   await line.getByRole("button", { name: "Resolve" }).click();
-  await page.getByRole("dialog").getByText("Its owner lives").waitFor();
+  await page.getByRole("dialog").getByText("Its owner is alive").waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Resolve" }).click();
-  await page.getByText("0 locks were resolved; 1 lock still stands: the owner lives.").waitFor();
+  await page.getByText("0 locks were resolved; 1 lock still stands: the owner is alive.").waitFor();
 });
 
-test("a dashboard that only reads says why there are no buttons", async () => {
+test("a read-only dashboard says why there are no buttons", async () => {
   const page = await show("failures");
   await page.locator(".parked > li").first().waitFor();
   expect(await page.locator("[data-read-only]").textContent()).toContain("This dashboard only reads.");
   expect(await page.getByRole("button", { name: /Retry|Discard/ }).count()).toBe(0);
 });
 
-test("who wants less motion gets none", async () => {
+test("a reader who prefers reduced motion gets no animations", async () => {
   const page = await show("overview", { with: { reducedMotion: "reduce" } });
   await page.locator("[data-observer]").first().waitFor();
   const running = "document.getAnimations().filter(({ playState }) => playState === 'running').length";

@@ -10,9 +10,10 @@ import { buildPages } from "./support/pages.js";
 import { Pipeline } from "./support/pipeline.js";
 
 /**
- * Pictures of every view: of the web index while the web archive that `DASHBOARD_CRAWL` names is loaded, else of the tests' pipeline;
- * what goes wrong always of the latter.
- * With `UPDATE_SCREENSHOTS=1` they go to docs/figures/dashboard, else nowhere.
+ * Pictures of every view. They show the web index while it loads the web archive that
+ * `DASHBOARD_CRAWL` names, or else the tests' pipeline. Pictures of failures always show that
+ * pipeline. With `UPDATE_SCREENSHOTS=1` they are written to docs/figures/dashboard, otherwise
+ * nowhere.
  */
 const archive = process.env.DASHBOARD_CRAWL;
 const isKept = process.env.UPDATE_SCREENSHOTS === "1";
@@ -46,10 +47,10 @@ afterAll(async () => {
 interface Picture {
   readonly hash: string;
   readonly shows: string;
-  /** What is done before the picture is taken. */
+  /** Runs before the picture is taken. */
   readonly first?: (page: Page) => Promise<void>;
   readonly height?: number;
-  /** Whether it is of the pipeline that fails. */
+  /** Whether it shows the failing pipeline. */
   readonly isFailing?: boolean;
   readonly isDark?: boolean;
   readonly isPhone?: boolean;
@@ -86,12 +87,15 @@ const pictures: Readonly<Record<string, Picture>> = {
   workers: { hash: "workers?table=documents", shows: ".heat canvas" },
 };
 
-/** A crawl that loads leaves little time for anything else. */
+/** The limit for each wait. The load of a crawl leaves little processor time for anything else. */
 const patienceMs = 90_000;
-/** So that lines over time have something to show. */
+/**
+ * How long the overview is open before its picture is taken. By then its lines over time have some
+ * points.
+ */
 const watchMs = archive === undefined ? 2_000 : 9_000;
 
-test("every view is pictured", async () => {
+test("every view has a picture", async () => {
   const names = Object.keys(pictures);
   for (const name of names) {
     const {

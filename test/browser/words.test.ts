@@ -9,7 +9,7 @@ import { fits, maxKept, merged } from "../../web/src/views/transactions/kept.js"
 import { observers, overviewAt } from "../../web/testing/pipeline.js";
 import { transactionAt } from "../../web/testing/transactions.js";
 
-describe("figures are written as one reads them", () => {
+describe("figures are formatted for readers", () => {
   test.each([
     [undefined, "–"],
     [0, "0 ms"],
@@ -31,13 +31,13 @@ describe("figures are written as one reads them", () => {
     expect([812, 4_100, 12_000_000].map(bytes)).toEqual(["812 B", "4.1 KB", "12 MB"]);
   });
 
-  test("control characters, and those that turn the writing round, are escaped", () => {
+  test("control characters, and those that change the writing direction, are escaped", () => {
     expect(oneLine("a\nb\u0000\u202ec é 🦉")).toBe("a\\nb\\u0000\\u202ec é 🦉");
   });
 });
 
 describe("command lines", () => {
-  test("have in quotes what a shell would take apart", () => {
+  test("quote arguments that a shell would split", () => {
     const parts = {
       command: "get",
       args: ["documents", `it's $HOME "x"`],
@@ -48,7 +48,7 @@ describe("command lines", () => {
     );
   });
 
-  test("keep what looks like an option from being one", () => {
+  test("protect an argument that looks like an option", () => {
     expect(commandLine("./data", { command: "get", args: ["t", "--x"], options: { at: 1 } })).toBe(
       "percolator get --at 1 -- ./data t --x",
     );
@@ -59,13 +59,13 @@ describe("command lines", () => {
 });
 
 describe("links", () => {
-  test("hold a view's whole state, whatever the keys are", () => {
+  test("contain a view's whole state, for any keys", () => {
     const state = { table: "t", row: "עברית/🦉?a=b&c#d\n", prefix: "" };
     const hash = hashOf("data", state);
     expect(parseRoute(hash)).toEqual({ view: "data", state: { table: "t", row: state.row } });
   });
 
-  test("that lead nowhere lead to the overview", () => {
+  test("with an unknown view lead to the overview", () => {
     expect(parseRoute("#/nothing?x=1").view).toBe("overview");
     expect(parseRoute("").view).toBe("overview");
   });
@@ -74,7 +74,7 @@ describe("links", () => {
 describe("health", () => {
   const words = () => Object.fromEntries(observers.map((each) => [each.name, healthOf(each).word]));
 
-  test("of an observer is the worst that can be said of it", () => {
+  test("of an observer is its worst state", () => {
     expect(words()).toEqual({
       extract: "fresh",
       cluster: "behind",
@@ -112,17 +112,17 @@ describe("health", () => {
   });
 });
 
-describe("transactions that are kept", () => {
+describe("the kept transactions", () => {
   const all = Array.from({ length: 900 }, (_, index) => transactionAt(index));
 
-  test("are the newest, each once, and never more than so many", () => {
+  test("are the newest, each once, up to a limit", () => {
     const kept = merged(all.slice(300), all.slice(0, 600));
     expect(kept).toHaveLength(maxKept);
     expect(new Set(kept.map(({ id }) => id)).size).toBe(maxKept);
     expect(kept[0]!.endedAt).toBe(Math.max(...all.map(({ endedAt }) => endedAt)));
   });
 
-  test("are those that a filter lets through", () => {
+  test("are those that match the filter", () => {
     const filter = { label: "load", observer: "", outcome: "committed", table: "" };
     const through = all.filter((each) => fits(each, filter));
     expect(through.length).toBeGreaterThan(0);

@@ -1,10 +1,16 @@
-/** What is derived here from the documents and accounts of the crash tests: little that many write at once. */
+/**
+ * Derived data for the documents and accounts of the crash tests. It has few cells, which many
+ * transactions write at once.
+ */
 import { int, observer, table } from "percolatordb";
 import { accounts, documents, log, wordsOf } from "../crash/app.js";
 
-/** Documents that begin with a word, counted by differences: a change handled twice, or not at all, leaves a wrong count. */
+/**
+ * For each word, the number of documents that begin with it. The observer adds and subtracts 1, so
+ * a change that is handled twice, or not at all, leaves a wrong count.
+ */
 export const beginnings = table("beginnings", { count: int() });
-/** Each account's balance, summed up from its changes. */
+/** Each account's balance, computed as the sum of its changes. */
 export const mirrors = table("mirrors", { sum: int() });
 
 export const tables = { documents, accounts, log, beginnings, mirrors };

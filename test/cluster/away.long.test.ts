@@ -3,14 +3,18 @@ import { patienceMs, pause } from "../support/waiting.js";
 import { ProcessCluster } from "./cluster.js";
 import { times } from "./members.js";
 
-/** A minute, where that is asked for; else longer than a lease and than locks live. */
+/**
+ * How long the cluster has no coordinator: a minute if `PERCOLATOR_AWAY` is `minute`, otherwise the
+ * time of a lease plus the time to live of a lock.
+ */
 const awayMs = process.env.PERCOLATOR_AWAY === "minute" ? 60_000 : times.leaseMs + times.lockTtlMs;
 
 const failures = (lines: readonly string[]) => lines.filter((line) => line.startsWith("failed "));
 
-test(`the coordinator is away for ${awayMs} ms: who needs it waits or is told so by name, and goes on by itself`, async () => {
+test(`the coordinator is away for ${awayMs} ms: callers wait or get a named error, and continue by themselves`, async () => {
   await using cluster = await ProcessCluster.start({ coordinators: 1, members: 0 });
-  // Nothing is wrong with the store: however slow the machine is, no member is to be told that there was.
+  // The store works all the time. The deadline is long, so that a slow machine does not cause
+  // errors of the store.
   const deadlineMs = patienceMs / 2;
   for (let count = 0; count < 2; count++) await (await cluster.addMember({ deadlineMs })).ready();
   await cluster.goesOn(5);
@@ -18,7 +22,8 @@ test(`the coordinator is away for ${awayMs} ms: who needs it waits or is told so
   await leader.process.kill();
   const before = cluster.members.map(({ told }) => told.length);
   await pause(awayMs);
-  // Without timestamps nobody commits, but for what had its own already; nobody ends, and nobody is told anything that has no name.
+  // Without a coordinator there are no new timestamps. So only a transaction that already has its
+  // timestamps can commit: at most one for each concurrent operation.
   for (const [index, { told, writing, name }] of cluster.members.entries()) {
     expect(told.length - before[index]!, name).toBeLessThanOrEqual(writing);
   }

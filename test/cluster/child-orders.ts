@@ -1,16 +1,16 @@
-/** What a process of `child.ts` is to do. */
+/** The orders for a process of `child.ts`. */
 export interface ChildOrders {
   readonly location: string;
-  /** `HOST:PORT` of the emulator, or of what stands before it. */
+  /** `HOST:PORT` of the emulator, or of the proxy before it. */
   readonly emulatorHost: string;
-  /** `HOST:PORT` of the coordinator; without it, found by the lease. */
+  /** `HOST:PORT` of the coordinator. If absent, the process finds it by the lease. */
   readonly coordinator?: string | undefined;
-  /** File that gets the names of the operations that were told committed. */
+  /** The file for the names of operations whose commit was confirmed. */
   readonly journal: string;
   readonly writer: string;
-  /** Operations under way at a time; 0 for one that writes nothing. */
+  /** The number of concurrent operations. 0: it writes nothing. */
   readonly writing: number;
-  /** Runs at a time; 0 for one that runs no observer. */
+  /** The number of concurrent runs. 0: it runs no observer. */
   readonly working: number;
   readonly lockTtlMs: number;
   /** How long the store may take to answer a request. */

@@ -1,6 +1,7 @@
 /**
- * A process that writes and works on a Bigtable database. Reads its orders, one line of JSON; says `started`; then, for each line
- * `rest`, finishes what it writes and says `resting`, and for each `go` goes on. On SIGTERM it ends in good order.
+ * A process that writes to a Bigtable database and runs observers. It reads its orders as one line
+ * of JSON and prints `started`. For each line `rest` it finishes its writes and prints `resting`.
+ * For each line `go` it continues. On SIGTERM it shuts down cleanly.
  */
 import { openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -10,7 +11,10 @@ import { operation, perform } from "../crash/operations.js";
 import { observers, tables } from "./app.js";
 import type { ChildOrders } from "./child-orders.js";
 
-/** What an operation may come to while a fault lasts: all of them by name. */
+/**
+ * The codes of the errors with which an operation may fail during a fault. Any other error ends
+ * this process.
+ */
 const byRights = [
   "CONFLICT",
   "COMMIT_OUTCOME_UNKNOWN",

@@ -7,7 +7,7 @@ import { patienceMs, until } from "../support/waiting.js";
 import { CoordinatorMember, Member, type MemberOptions } from "./members.js";
 import { openForCheck, verify } from "./verify.js";
 
-/** How many processes a cluster has. */
+/** The number of processes in a cluster. */
 export interface ClusterSize {
   readonly coordinators: number;
   readonly members: number;
@@ -15,13 +15,16 @@ export interface ClusterSize {
 
 type Folder = Awaited<ReturnType<typeof temporaryFolder>>;
 
-/** Real processes on one emulator: coordinators, of which one leads, and members that write and work. */
+/**
+ * Real processes on one emulator: coordinators, one of which is the leader, and members that write
+ * and run observers.
+ */
 export class ProcessCluster implements AsyncDisposable {
   readonly emulator: Emulator;
   readonly coordinators: CoordinatorMember[] = [];
   readonly members: Member[] = [];
   readonly #folder: Folder;
-  /** All that ever took part: what they were told stays told. */
+  /** All members that ever took part. Commits confirmed to an ended member must stay, too. */
   readonly #everybody: Member[] = [];
   #db: Database | undefined;
 
@@ -46,12 +49,12 @@ export class ProcessCluster implements AsyncDisposable {
     }
   }
 
-  /** The database, as the test's own process has it. */
+  /** The database as opened by the test's own process. */
   get db(): Database {
     return this.#db!;
   }
 
-  /** The coordinator that leads. */
+  /** Returns the coordinator that is the leader. */
   async leader(): Promise<CoordinatorMember> {
     const find = () => this.coordinators.find(({ leads, process }) => leads && !process.hasEnded);
     if (await until(() => find() !== undefined)) return find()!;
@@ -80,7 +83,7 @@ export class ProcessCluster implements AsyncDisposable {
     return member;
   }
 
-  /** Starts others in the place of those that have ended. */
+  /** Starts new processes in place of those that have ended. */
   async replace(): Promise<void> {
     for (const coordinator of this.coordinators.filter(({ process }) => process.hasEnded)) {
       this.coordinators.splice(this.coordinators.indexOf(coordinator), 1);
@@ -94,7 +97,10 @@ export class ProcessCluster implements AsyncDisposable {
     }
   }
 
-  /** Every member has been told of so many more commits. Throws where one does not go on. */
+  /**
+   * Waits until each of these members has `commits` more confirmed commits. Throws if that takes
+   * too long for a member.
+   */
   async goesOn(commits: number, members: readonly Member[] = this.members): Promise<void> {
     await Promise.all(
       members.map(async (member) => {
@@ -109,7 +115,10 @@ export class ProcessCluster implements AsyncDisposable {
     );
   }
 
-  /** Lets everybody finish what they write, verifies all that is stored, and lets them go on. Answers how many operations are stored. */
+  /**
+   * Lets all members finish their writes, verifies everything stored, and lets them continue.
+   * Returns how many operations are stored.
+   */
   async verify(): Promise<number> {
     await Promise.all(this.members.map((member) => member.rest()));
     const told = this.#everybody.flatMap((member) => member.told);
@@ -118,13 +127,13 @@ export class ProcessCluster implements AsyncDisposable {
     return done;
   }
 
-  /** Ends all members in good order. */
+  /** Ends all members cleanly. */
   async end(): Promise<void> {
     await Promise.all(this.members.map(({ process }) => process.terminate()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // The database's last requests are answered as long as the others live.
+    // The other processes must live until the database's last requests are answered.
     await this.#db?.close();
     for (const member of this.members) await member[Symbol.asyncDispose]();
     for (const coordinator of this.coordinators) await coordinator[Symbol.asyncDispose]();
@@ -133,7 +142,7 @@ export class ProcessCluster implements AsyncDisposable {
   }
 }
 
-/** Coordinators make none: that is for an administrator. */
+/** Creates the tables, because coordinators do not create them. */
 export async function makeTables(emulatorHost: string): Promise<void> {
   const store = await openBigtableStore(bigtableLocation, { emulatorHost });
   await store.prepare([oracleTable]);

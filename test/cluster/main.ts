@@ -1,7 +1,10 @@
-/** Plays rounds of faults on real processes: `npm run faults -- [--rounds N] [--seed S] [--members N]`. */
+/**
+ * Plays rounds of faults on real processes: `npm run faults -- [--rounds N] [--seed S] [--members
+ * N]`.
+ */
 import { parseArgs } from "node:util";
 import { Random } from "../crash/random.js";
-import { everyBlow, randomBlow } from "./blows.js";
+import { everyFault, randomFault } from "./faults.js";
 import { playRounds } from "./rounds.js";
 
 const { values } = parseArgs({
@@ -13,13 +16,13 @@ const { values } = parseArgs({
 });
 const { seed } = values;
 const rounds = Number(values.rounds);
-const each = everyBlow(new Random(seed));
-const blows = Array.from({ length: rounds }, (_, index) => each[index] ?? randomBlow);
+const each = everyFault(new Random(seed));
+const faults = Array.from({ length: rounds }, (_, index) => each[index] ?? randomFault);
 process.stdout.write(`seed ${seed}, ${rounds} rounds\n`);
-const operations = await playRounds(seed, blows, {
+const operations = await playRounds(seed, faults, {
   members: Number(values.members),
   coordinators: 2,
-  onRound: (round, blow, done, seconds) =>
-    process.stdout.write(`${round}: ${JSON.stringify(blow)}, ${done} operations, ${seconds.toFixed(1)} s\n`),
+  onRound: (round, fault, done, seconds) =>
+    process.stdout.write(`${round}: ${JSON.stringify(fault)}, ${done} operations, ${seconds.toFixed(1)} s\n`),
 });
 process.stdout.write(`${rounds} rounds, ${operations} operations, all as it must be\n`);

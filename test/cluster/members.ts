@@ -7,30 +7,36 @@ import { ProgramProcess } from "../support/program-process.js";
 import { NetworkProxy } from "../support/proxy/index.js";
 import type { ChildOrders } from "./child-orders.js";
 
-/** Shorter than anything takes by default, so that a test need not wait. */
+/** Shorter than all defaults, so that a test need not wait. */
 export const times = { lockTtlMs: 2_000, deadlineMs: 1_500, leaseMs: 1_500 } as const;
 
 export interface MemberOptions {
   readonly emulatorHost: string;
   readonly name: string;
-  /** Folder for its journal. */
+  /** The folder for its journal. */
   readonly folder: string;
   readonly writing: number;
   readonly working: number;
-  /** How long the store may take to answer it. Default: a test's short time. */
+  /** How long the store may take to answer the process. Default: a short time for tests. */
   readonly deadlineMs?: number | undefined;
-  /** Lives in that network, and reaches everything through proxies at its host's address. */
+  /**
+   * The network namespace of the process. From there the process reaches everything through proxies
+   * on the host.
+   */
   readonly namespace?: NetworkNamespace | undefined;
-  /** Goes to this coordinator through a proxy of its own. Default: finds it by the lease. */
+  /**
+   * `HOST:PORT` of the coordinator, which the process reaches through a separate proxy. Default:
+   * the process finds the coordinator by the lease.
+   */
   readonly coordinator?: string | undefined;
 }
 
-/** A process that writes, works, or both, with a proxy between it and the store. */
+/** A process that writes, runs observers, or does both. A proxy is between it and the store. */
 export class Member implements AsyncDisposable {
   readonly name: string;
   readonly process: ProgramProcess;
   readonly store: NetworkProxy;
-  /** Between it and the coordinator, where it has one of its own. */
+  /** The proxy between it and the coordinator, if it has a separate one. */
   readonly coordinator: NetworkProxy | undefined;
   readonly #orders: ChildOrders;
 
@@ -47,7 +53,7 @@ export class Member implements AsyncDisposable {
     this.#orders = orders;
   }
 
-  /** Starts one; {@link ready} waits for it. */
+  /** Starts a member. Use {@link ready} to wait for it. */
   static async start(options: MemberOptions): Promise<Member> {
     const { namespace, name, writing, working } = options;
     const host = namespace?.hostAddress;
@@ -74,22 +80,25 @@ export class Member implements AsyncDisposable {
     return this.process.said((line) => line === "started");
   }
 
-  /** How many operations it has under way at a time. */
+  /** The number of its concurrent operations. */
   get writing(): number {
     return this.#orders.writing;
   }
 
-  /** What it was told committed. */
+  /** The operations whose commit was confirmed to it. */
   get told(): readonly string[] {
     try {
-      // A line that is not whole was not yet written when it was killed.
+      // An incomplete last line was still being written when the process was killed.
       return readFileSync(this.#orders.journal, "utf8").split("\n").slice(0, -1);
     } catch {
       return [];
     }
   }
 
-  /** Resolves when it writes no more; it goes on working. */
+  /**
+   * Tells the process to finish its writes. Resolves when it writes no more. Its observers continue
+   * to run.
+   */
   async rest(): Promise<void> {
     const from = this.process.lines.length;
     this.process.tell("rest");
@@ -107,7 +116,10 @@ export class Member implements AsyncDisposable {
   }
 }
 
-/** A coordinator of the command line, with a proxy between it and the store, and one between it and its clients. */
+/**
+ * A coordinator started by the command line, with one proxy between it and the store, and another
+ * between it and its clients.
+ */
 export class CoordinatorMember implements AsyncDisposable {
   readonly process: ProgramProcess;
   readonly store: NetworkProxy;
@@ -141,17 +153,17 @@ export class CoordinatorMember implements AsyncDisposable {
     return new CoordinatorMember(process, store, clients);
   }
 
-  /** Resolves when it leads, or stands by for one who does. */
+  /** Resolves when it is the leader, or stands by for another leader. */
   ready(): Promise<void> {
     return this.process.said((line) => /"leading"|"standby".*"leader":"/.test(line));
   }
 
-  /** `HOST:PORT` by which clients reach it. */
+  /** The `HOST:PORT` by which clients reach it. */
   get address(): string {
     return this.clients.address;
   }
 
-  /** Whether it leads, by what it has said last of that. */
+  /** Whether it is the leader, by its latest output about that. */
   get leads(): boolean {
     const said = this.process.lines.findLast((line) => /"(leading|standby)"/.test(line));
     return said?.includes('"leading"') ?? false;
@@ -164,7 +176,7 @@ export class CoordinatorMember implements AsyncDisposable {
   }
 }
 
-/** A port of this machine that nothing listens at now. */
+/** Returns a port of this machine on which nothing listens now. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -4,7 +4,7 @@ import { pause } from "../support/waiting.js";
 import { ProcessCluster } from "./cluster.js";
 import { times } from "./members.js";
 
-test("a worker in a network of its own is cut off from the store and from the coordinator, and comes back", async () => {
+test("a worker in a separate network is cut off from the store and from the coordinator, and returns", async () => {
   const obstacle = await obstacleToNamespaces();
   if (obstacle !== undefined) return untested(obstacle);
   await using namespace = await NetworkNamespace.create();
@@ -17,7 +17,8 @@ test("a worker in a network of its own is cut off from the store and from the co
   const before = far.told.length;
   await cluster.goesOn(10, [cluster.members[0]!]);
   await pause(times.deadlineMs + times.lockTtlMs);
-  // What was acknowledged already may be told late, one operation of each writer; nothing more.
+  // Each writer may still confirm one operation that was committed before the partition, but
+  // nothing more.
   const told = far.told.length;
   expect(told - before).toBeLessThanOrEqual(far.writing);
   expect(far.process.hasEnded).toBe(false);

@@ -1,41 +1,42 @@
 import { Random } from "../crash/random.js";
-import { type Blow, strike } from "./blows.js";
 import { ProcessCluster } from "./cluster.js";
+import { type Fault, strike } from "./faults.js";
 
-/** Commits of each member between two blows. */
+/** The commits of each member between two faults. */
 const between = 5;
 
 /** A round that failed. */
 export class FailedRound extends Error {}
 
-export type BlowOf = Blow | ((random: Random) => Blow);
+export type FaultOf = Fault | ((random: Random) => Fault);
 
 export interface RoundsOptions {
   readonly members: number;
   readonly coordinators: number;
-  /** Told of each round that was verified. */
-  readonly onRound?: ((round: number, blow: Blow, operations: number, seconds: number) => void) | undefined;
+  /** Called after each verified round. */
+  readonly onRound?: ((round: number, fault: Fault, operations: number, seconds: number) => void) | undefined;
 }
 
 /**
- * Plays rounds on one cluster: a blow, then all that are dead are replaced, everybody must go on, and what is stored is verified.
- * What is drawn follows from the seed, which a failure tells; what processes do meanwhile does not.
+ * Plays rounds on one cluster. In each round there is a fault, all dead processes are replaced,
+ * every process must continue, and everything stored is verified. The seed determines everything
+ * that is drawn, and a failure prints it. The timing of the processes varies.
  */
 export async function playRounds(
   seed: string,
-  blows: Iterable<BlowOf>,
+  faults: Iterable<FaultOf>,
   options: RoundsOptions,
 ): Promise<number> {
   await using cluster = await ProcessCluster.start(options);
   let operations = 0;
   let round = 0;
-  for (const blowOf of blows) {
+  for (const faultOf of faults) {
     const random = new Random(`${seed}:${round}`);
-    const blow = typeof blowOf === "function" ? blowOf(random) : blowOf;
+    const fault = typeof faultOf === "function" ? faultOf(random) : faultOf;
     const began = performance.now();
     try {
       await cluster.goesOn(between);
-      await strike(cluster, blow, random);
+      await strike(cluster, fault, random);
       await cluster.replace();
       await cluster.goesOn(between);
       operations = await cluster.verify();
@@ -44,9 +45,9 @@ export async function playRounds(
       const said = [...cluster.members, ...cluster.coordinators]
         .map(({ process }) => process.errors)
         .join("");
-      throw new FailedRound(`Seed ${seed}, round ${round}, ${JSON.stringify(blow)}: ${what}\n${said}`);
+      throw new FailedRound(`Seed ${seed}, round ${round}, ${JSON.stringify(fault)}: ${what}\n${said}`);
     }
-    options.onRound?.(round, blow, operations, (performance.now() - began) / 1_000);
+    options.onRound?.(round, fault, operations, (performance.now() - began) / 1_000);
     round++;
   }
   await cluster.end();

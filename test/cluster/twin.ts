@@ -4,10 +4,10 @@ import { accountName, accountRows, openingBalance, operation } from "../crash/op
 import { Difference, parseName } from "../crash/twin.js";
 import { beginnings, mirrors } from "./app.js";
 
-/** Every cell that must stand, by `table/row/column`. */
+/** Every expected cell, by `table/row/column`. */
 export type Cells = ReadonlyMap<string, unknown>;
 
-/** What operations done in that order make, by a plain program. */
+/** Returns the cells that these operations produce in this order, computed by a plain program. */
 export function cellsOf(done: readonly string[]): Cells {
   const contents = new Map<string, string>();
   const balances = new Map<string, number>();
@@ -42,7 +42,10 @@ export function cellsOf(done: readonly string[]): Cells {
   return cells;
 }
 
-/** Compares every cell of one snapshot with what must stand, and throws a {@link Difference} at the first that differs. */
+/**
+ * Compares every cell of one snapshot with the expected cells. Throws a {@link Difference} at the
+ * first cell that differs.
+ */
 export async function compareCells(db: Database, expected: Cells): Promise<void> {
   await using snapshot = await db.snapshot();
   const found = await foundIn(snapshot);

@@ -10,7 +10,7 @@ import { observers, tables } from "./app.js";
 import { times } from "./members.js";
 import { cellsOf, compareCells } from "./twin.js";
 
-/** The database as the test's own process has it, without anything in between. */
+/** Opens the database in the test's own process, without a proxy. */
 export async function openForCheck(emulatorHost: string): Promise<Database> {
   const store = await openBigtableStore(bigtableLocation, { emulatorHost });
   return await open(store, {
@@ -22,9 +22,9 @@ export async function openForCheck(emulatorHost: string): Promise<Database> {
 }
 
 /**
- * To be called when nobody writes any more: waits until all work is done, and throws where anything is not as it must be. Everything
- * told committed is there, every table equals the twin's, no observer has committed more often than there were changes, and
- * no lock, no hint, nothing parked is left.
+ * Verifies the database when no process writes any more. Waits until all work is done. Throws
+ * unless every confirmed commit is there, every table equals the twin's, no observer has committed
+ * more often than there were changes, and no lock, hint or parked change is left.
  */
 export async function verify(db: Database, emulatorHost: string, told: Iterable<string>): Promise<number> {
   await db.drain({ signal: AbortSignal.timeout(patienceMs) });
@@ -42,7 +42,10 @@ export async function verify(db: Database, emulatorHost: string, told: Iterable<
   return done.length;
 }
 
-/** Locks of those who died go when they are met, at the latest when their time has run out. */
+/**
+ * Removes locks until none is left. Throws if that takes too long. The lock of a dead process can
+ * be removed at the latest after its time to live.
+ */
 async function noLocks(db: Database): Promise<void> {
   const left: string[] = [];
   const end = performance.now() + patienceMs;
@@ -57,7 +60,10 @@ async function noLocks(db: Database): Promise<void> {
   throw new Difference(`Locks were left: ${left.join("\n")}`);
 }
 
-/** Hints as the store has them. What has just been done with may still be on its way out. */
+/**
+ * Waits until the store has no hints. Hints that were just handled may still be in the process of
+ * removal.
+ */
 async function noHints(emulatorHost: string): Promise<void> {
   const store = await openBigtableStore(bigtableLocation, { emulatorHost });
   try {

@@ -15,11 +15,17 @@ import { ProgramProcess } from "../support/program-process.js";
 import { patienceMs } from "../support/waiting.js";
 
 const pages = 36;
-/** One, another of what has changed, and so many more until both workers have done something. */
+/**
+ * The most crawls to load. The test loads at least two, and then more until both workers have
+ * committed runs.
+ */
 const maxCrawls = 7;
 const urlOf = (index: number) => `https://example.org/${index}`;
 
-/** Some pages are copies of others, and all link to a few that come after. */
+/**
+ * Returns the body of a page. Every sixth page has the same text and no links. The other pages have
+ * three links each.
+ */
 function body(index: number, version: number): string {
   const text =
     index % 6 === 5 ? "a copy" : `page ${index} of version ${version} speaks of words ${index % 7}`;
@@ -27,7 +33,7 @@ function body(index: number, version: number): string {
   return `<!doctype html><title>Page ${index % 6 === 5 ? "copied" : index}</title><p>${text}</p>${index % 6 === 5 ? "" : links.join(" ")}`;
 }
 
-/** The first crawl; and later ones in which a third of the pages has changed and two are gone. */
+/** Returns a crawl. After the first crawl a third of the pages has changed, and two are gone. */
 function crawl(number: number): Buffer {
   const records = Array.from({ length: pages }, (_, index) => {
     const url = urlOf(index);
@@ -53,20 +59,21 @@ function saidOf({ lines }: ProgramProcess, event: string): Said | undefined {
   return lines.map((line) => JSON.parse(line) as Said).find((said) => said.event === event);
 }
 
-/** Whether it has committed runs so far. */
+/** Whether the worker has committed runs so far. */
 async function hasRun(worker: ProgramProcess): Promise<boolean> {
   const metrics = await (await fetch(saidOf(worker, "started")!.metrics!)).text();
   return /^percolator_runs_total\{.*outcome="committed"\} [1-9]/m.test(metrics);
 }
 
-/** How many runs it committed, as it says in the end. */
+/** How many runs it committed, from its final output. */
 const committedRuns = (worker: ProgramProcess) => saidOf(worker, "stopped")?.runs?.committed ?? 0;
 
-test("the web index on Bigtable, derived by two workers, equals the one built from scratch", async () => {
+test("the web index on Bigtable, derived by two workers, equals one built from scratch", async () => {
   const folder = await temporaryFolder();
   await using emulator = await startEmulator();
   const store = await openBigtableStore(bigtableLocation, { emulatorHost: emulator.host });
-  // It registers the observers, so that what is loaded before the workers are there is found; it runs none.
+  // Registers the observers, so that the load before the start of the workers leaves hints. Runs
+  // none of them.
   const db = await open(store, { tables, observers, collectEveryMs: 0, coordinator: "auto" });
   const workers = [startWorker(emulator.host), startWorker(emulator.host)];
   try {

@@ -10,7 +10,7 @@ storeConformance(
   { describe, it, atomicBatches: false, seeds: [4] },
 );
 
-/** Each counts as half a page, its column's name included. */
+/** Each version takes exactly half a page: the value, and one byte for the name of its column. */
 it("a page that is exactly full ends", async () => {
   const store = memoryStore();
   const [column, value] = [Buffer.from("c"), Buffer.alloc(2 ** 19 - 1)];
@@ -23,7 +23,7 @@ it("a page that is exactly full ends", async () => {
   expect(Buffer.from(page.next!.row).toString()).toBe("c");
 });
 
-it("a store that was closed says so, whatever it is asked", async () => {
+it("a closed store refuses every call", async () => {
   const store = memoryStore();
   const refused = { table: "", row: Buffer.from("r"), guards: [], mutations: [] };
   await expect(store.mutate(refused)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });

@@ -12,16 +12,18 @@ const accounts = table("accounts", { balance: int() });
 const names = ["a", "b", "c", "d"];
 const environment = systemEnvironment;
 
-/** Shorter than the minute that is meant, as all times here are. */
+/**
+ * How long there is no coordinator. Like all times in this test, it is shorter than in operation.
+ */
 const awayMs = 2_000;
 
 interface Counts {
   committed: number;
-  /** Codes of the errors that transactions failed with. */
+  /** The codes of the errors with which transactions failed. */
   readonly failed: Map<string, number>;
 }
 
-/** Moves money between accounts until it is told to stop. */
+/** Transfers money between accounts until it is stopped. */
 async function transfer(
   db: Database,
   options: TransactOptions,
@@ -45,7 +47,7 @@ async function transfer(
   }
 }
 
-test("while the coordinator is away transactions wait, or fail with a named error; then work goes on by itself", async () => {
+test("while the coordinator is away transactions wait, or fail with a named error; then they continue by themselves", async () => {
   const folder = await mkdtemp(join(tmpdir(), "percolator-away-"));
   const stores = await Promise.all([openSharedStore(folder), openSharedStore(folder)]);
   let candidate = await new Candidate(folder, 500).started();
@@ -80,7 +82,7 @@ test("while the coordinator is away transactions wait, or fail with a named erro
     await goOn();
     ending.abort();
     await Promise.all(working);
-    // One waits for as long as it takes; the other was told at once, and by name.
+    // The first process waits as long as necessary. The second one got a named error at once.
     expect([...counts[0]!.failed.keys()].filter((code) => code !== "CONFLICT")).toEqual([]);
     expect(counts[1]!.failed.get("ORACLE_UNAVAILABLE")).toBeGreaterThan(0);
     const other = [...counts[1]!.failed.keys()].filter((code) => code !== "CONFLICT");

@@ -8,7 +8,7 @@ import { pause, until } from "../support/waiting.js";
 const environment = systemEnvironment;
 const leaseMs = 1_000;
 
-test("on Bigtable: timestamps rise over a change of leaders, and while the store does not answer none are given", async () => {
+test("on Bigtable: timestamps rise across a change of leaders, and none are given while the store does not answer", async () => {
   await using emulator = await startEmulator();
   const openStore = () =>
     openBigtableStore("bigtable://project/instance?prefix=coordinator", {

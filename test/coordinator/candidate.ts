@@ -7,14 +7,14 @@ import { zeroCopyStore } from "./lent-store.js";
 
 const child = fileURLToPath(new URL("child.ts", import.meta.url));
 
-/** A coordinator in a process of its own. */
+/** A coordinator in its own process. */
 export class Candidate {
   readonly #process: ChildProcess;
   #lines: Record<string, unknown>[] = [];
   #rest = "";
   #errors = "";
 
-  /** `store`: a folder, or a store of this process. */
+  /** `store` is a folder, or a store of this process. */
   constructor(store: string | RowStore, leaseMs: number) {
     const args = ["--import", "tsx", child, String(leaseMs), ...(typeof store === "string" ? [store] : [])];
     this.#process = spawn(process.execPath, args, {
@@ -40,12 +40,12 @@ export class Candidate {
     return this.#lines.findLast((line) => line.role !== undefined)?.role as string | undefined;
   }
 
-  /** The epochs that it has led. */
+  /** The epochs in which it was the leader. */
   get epochs(): readonly number[] {
     return this.#lines.filter((line) => line.role === "leading").map((line) => line.epoch as number);
   }
 
-  /** What it said last, for messages. */
+  /** Its last output, for messages. */
   get lastWords(): string {
     return this.#lines
       .slice(-6)
@@ -68,7 +68,7 @@ export class Candidate {
     if (!this.hasEnded) this.#process.kill(signal);
   }
 
-  /** Resolves when it has ended, after a signal that ends it. */
+  /** Resolves when it has ended after a signal. */
   async ended(): Promise<void> {
     if (!this.hasEnded) await once(this.#process, "exit");
   }

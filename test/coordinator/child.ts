@@ -1,4 +1,7 @@
-/** A coordinator in a process of its own: on the store that its parent lends to it, or on a folder. Says what it is, a line each. */
+/**
+ * A coordinator in its own process, on a store that its parent lends to it or on a folder. Prints
+ * each change of its state on a line.
+ */
 import { systemEnvironment } from "percolatordb";
 import { startCoordinator } from "../../src/coordinator/index.js";
 import { endWithParent } from "../support/end-with-parent.js";

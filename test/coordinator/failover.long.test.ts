@@ -5,13 +5,16 @@ import { type CoordinatorClient, connectCoordinator } from "../../src/coordinato
 import { pause, until } from "../support/waiting.js";
 import { Candidate } from "./candidate.js";
 
-/** Changes of leaders; `PERCOLATOR_RUNS=50` for as many as are claimed. */
+/** The number of failovers. `PERCOLATOR_RUNS=50` gives the number that the documentation claims. */
 const failovers = Number(process.env.PERCOLATOR_RUNS ?? 4);
 const leaseMs = 500;
 const clientCount = 3;
 const callersOfClient = 4;
 
-/** What clients are told, checked as it comes: each answer is greater than all that were given when it was asked for. */
+/**
+ * Checks timestamps as clients get them: each is greater than all that were returned before it was
+ * requested.
+ */
 class Witness {
   greatest = 0;
   answers = 0;
@@ -44,7 +47,7 @@ class Witness {
   }
 }
 
-/** Whether answers go on. */
+/** Waits until clients get further timestamps. */
 async function goesOn(witness: Witness, candidates: ReadonlySet<Candidate>): Promise<void> {
   const { answers } = witness;
   const isOn = () => witness.answers > answers + clientCount * callersOfClient;
@@ -57,13 +60,13 @@ async function goesOn(witness: Witness, candidates: ReadonlySet<Candidate>): Pro
 
 const ways = ["SIGKILL", "SIGSTOP", "SIGTERM", "everybody"] as const;
 
-/** Whoever leads by the last that was heard; between two leaders that may be nobody. */
+/** Returns the leader by the latest output. Between two leaders there may be none. */
 function leaderAmong(candidates: ReadonlySet<Candidate>): Candidate | undefined {
   const leading = [...candidates].filter((each) => each.role === "leading");
   return leading.sort((a, b) => b.epochs.at(-1)! - a.epochs.at(-1)!)[0];
 }
 
-/** Whoever leads, or does so next. */
+/** Returns the current leader. If there is none, waits for the next one. */
 async function someLeader(candidates: ReadonlySet<Candidate>): Promise<Candidate> {
   await until(() => leaderAmong(candidates) !== undefined);
   const leader = leaderAmong(candidates);
@@ -71,7 +74,7 @@ async function someLeader(candidates: ReadonlySet<Candidate>): Promise<Candidate
   return leader;
 }
 
-test(`timestamps rise and none comes twice, over ${failovers} failovers and restarts`, async () => {
+test(`timestamps rise and none comes twice, across ${failovers} failovers and restarts`, async () => {
   const store = memoryStore({ atomicBatches: false });
   const candidates = new Set<Candidate>();
   const start = async () => {
@@ -100,7 +103,7 @@ test(`timestamps rise and none comes twice, over ${failovers} failovers and rest
         const epoch = leader.epochs.at(-1)!;
         await until(() => (leaderAmong(candidates)?.epochs.at(-1) ?? 0) > epoch);
         await goesOn(witness, candidates);
-        // It comes back, and believes for a moment that it leads.
+        // The former leader continues, and for a moment still believes that it is the leader.
         leader.signal("SIGCONT");
         continue;
       }
@@ -124,6 +127,6 @@ test(`timestamps rise and none comes twice, over ${failovers} failovers and rest
   for (const candidate of candidates) for (const epoch of candidate.epochs) epochs.add(epoch);
   expect(witness.problems).toEqual([]);
   expect(witness.hasRepetitions).toBe(false);
-  // Each way ends a term.
+  // Each kind of failover ends an epoch.
   expect(epochs.size).toBeGreaterThan(failovers);
 }, 600_000);

@@ -2,8 +2,9 @@ import type { ChildProcess } from "node:child_process";
 import type { RowStore } from "percolatordb";
 
 /**
- * A store that lives in one process and is lent to others over their channels: a process that stops, or is killed, holds nothing
- * that the others need, as with a store beyond the machine. What a lease takes is lent, and no more.
+ * A store in one process that other processes use over their channels. A process that is paused or
+ * killed holds no lock that the others need, as with a store on another machine. Only the calls
+ * that a lease needs are available.
  */
 type ZeroCopyCall = "prepare" | "readRow" | "mutate";
 
@@ -35,7 +36,7 @@ export function zeroCopyStore(store: RowStore, child: ChildProcess): void {
   });
 }
 
-/** The store that the parent of this process lends to it. */
+/** Returns the store that the parent of this process lends to it. */
 export function lentStore(): RowStore {
   const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   let ids = 0;

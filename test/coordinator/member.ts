@@ -1,4 +1,4 @@
-/** A process with a session: says when it has joined, and ends when it is killed. */
+/** A process with a session. It prints when it has joined, and runs until it is killed. */
 import { systemEnvironment } from "percolatordb";
 import { connectCoordinator } from "../../src/coordinator/index.js";
 

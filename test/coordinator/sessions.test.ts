@@ -9,9 +9,12 @@ import { connectCoordinator, startCoordinator } from "../../src/coordinator/inde
 const member = fileURLToPath(new URL("member.ts", import.meta.url));
 const environment = systemEnvironment;
 
-/** Some seconds, on a machine however busy: what it takes is looked at where the machine is known. */
+/**
+ * Repeats `check` until it passes, which usually takes some seconds. The limit is long for a busy
+ * machine, because no test checks the time.
+ */
 const soon = <T>(check: () => Promise<T>) => vi.waitFor(check, { timeout: 60_000, interval: 20 });
-/** Never over while the test lasts, however long the machine does other things. */
+/** Longer than the test, whatever delays the machine has. */
 const leaseMs = 3_600_000;
 
 async function start(address: string, session: string): Promise<ChildProcess> {
@@ -22,7 +25,7 @@ async function start(address: string, session: string): Promise<ChildProcess> {
   return child;
 }
 
-test("a process that is killed, or stands still, has no session, and its work is free; one that goes on has it again", async () => {
+test("a process that is killed or paused loses its session and its claims; one that continues gets a session again", async () => {
   const coordinator = await startCoordinator({ store: memoryStore(), environment, leaseMs });
   const client = connectCoordinator({ environment, addresses: [coordinator.address] });
   const { cluster } = client;
@@ -31,12 +34,13 @@ test("a process that is killed, or stands still, has no session, and its work is
     await cluster.join("witness");
     children.push(await start(coordinator.address, "a"));
     const [a] = children as [ChildProcess];
-    // Where an answer takes long, what is safe without it is believed: then it is asked again.
+    // If the coordinator's answer takes too long, `claim` returns true, which is always safe. So
+    // this repeats the call until it returns false.
     const isTaken = () => soon(async () => expect(await cluster.claim(Buffer.from("claimed"))).toBe(false));
     await soon(async () => expect(await cluster.alive("a")).toBe(true));
     await isTaken();
     a.kill("SIGSTOP");
-    // Its connection stands; only its signs of life are missing.
+    // Its connection is still open. Only its heartbeats are missing.
     await soon(async () => expect(await cluster.alive("a")).toBe(false));
     const before = await soon(async () => {
       const activity = await cluster.activity();
@@ -45,7 +49,7 @@ test("a process that is killed, or stands still, has no session, and its work is
     });
     a.kill("SIGCONT");
     await soon(async () => expect(await cluster.alive("a")).toBe(true));
-    // What it did when it stopped it does still, and says so.
+    // The process still does the work that it did when it was paused, and reports that.
     await soon(async () => {
       const activity = await cluster.activity();
       expect(activity?.busy).toEqual(new Set(["a"]));

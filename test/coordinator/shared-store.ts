@@ -2,8 +2,9 @@ import { type RowStore, systemEnvironment } from "percolatordb";
 import { openLmdbStore } from "percolatordb/lmdb";
 
 /**
- * A folder that several processes share, without its counter and its batches: what a store beyond one machine has, so that an
- * oracle is needed. Processes are killed here, machines are not: nothing waits for the disk.
+ * A folder that several processes share. Like a store on several machines it has no counter and no
+ * batches, so it needs an oracle. It does not wait for the disk, because the tests kill only
+ * processes, not machines.
  */
 export async function openSharedStore(folder: string): Promise<RowStore> {
   const store = await openLmdbStore(folder, { environment: systemEnvironment, durability: "none" });

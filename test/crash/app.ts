@@ -1,4 +1,4 @@
-/** The application of the crash tests: documents and what is derived from them, and a bank. */
+/** The application of the crash tests: documents with data derived from them, and a bank. */
 import { int, type Observer, observer, type Transaction, table, text } from "percolatordb";
 
 export const documents = table("documents", { contents: text(), length: int(), runs: int() });
@@ -7,7 +7,7 @@ export const sizes = table("sizes", { count: int() });
 export const initials = table("initials", { count: int() });
 export const accounts = table("accounts", { balance: int() });
 export const totals = table("totals", { sum: int() });
-/** What was done, an operation a row: written by the operation itself. */
+/** One row for each operation that was done. The operation itself writes the row. */
 export const log = table("log", { done: int(), filler: text() });
 
 export const tables = { documents, words, sizes, initials, accounts, totals, log };
@@ -19,7 +19,7 @@ export const shardOf = (account: string) => String(account.charCodeAt(account.le
 
 type Counter = typeof words.count | typeof sizes.count | typeof initials.count;
 
-/** Adds to a counter, which stands only while it is not 0. */
+/** Adds to a counter. A counter of 0 has no cell. */
 async function add(tx: Transaction, column: Counter, row: string, difference: number): Promise<void> {
   if (difference === 0) return;
   const count = ((await tx.get(column, row)) ?? 0) + difference;
@@ -29,13 +29,19 @@ async function add(tx: Transaction, column: Counter, row: string, difference: nu
 
 const soon = { attempts: 100, backoff: { initialMs: 2, maximumMs: 40 } } as const;
 
-/** Which observers a database has by now: versions rise, and a late one comes. */
+/**
+ * The observers that a database has by now: their version, and whether the late observer has been
+ * added.
+ */
 export interface Generation {
   readonly version: number;
   readonly late: boolean;
 }
 
-/** The observers. All but the first count by differences: a change handled twice, or not at all, leaves a wrong sum. */
+/**
+ * Creates the observers. All observers except `lengths` add differences to counts or sums. So if a
+ * change is handled twice, or not at all, a count or a sum is wrong.
+ */
 export function observersOf({ version, late }: Generation): Observer[] {
   const lengths = observer(
     "lengths",
@@ -92,6 +98,6 @@ export function observersOf({ version, late }: Generation): Observer[] {
   return late ? [lengths, counts, histogram, sums, firsts] : [lengths, counts, histogram, sums];
 }
 
-/** The observers whose version rises, and which are backfilled when it has. */
+/** The observers whose version can be raised. Each is backfilled after its version was raised. */
 export const versioned = ({ late }: Generation) =>
   late ? ["lengths", "counts", "firsts"] : ["lengths", "counts"];

@@ -1,13 +1,13 @@
 /**
- * A process of exit.test.ts: it ends itself while one of LMDB's write threads waits for its event loop, with LMDB's write lock in hand.
- * `exit-child.ts FOLDER exit|throw|closed`.
+ * A process of exit.test.ts. It ends while one of LMDB's write threads holds LMDB's write lock and
+ * waits for the event loop. `exit-child.ts FOLDER exit|throw|closed`.
  */
 import { open, table, text } from "percolatordb";
 import { isWriteBeginning } from "../../src/store/lmdb/file/exit-guard.js";
 
 const log = table("log", { contents: text() });
 const [folder, how] = process.argv.slice(2) as [string, "exit" | "throw" | "closed"];
-/** Longer than the thread takes to get the lock. */
+/** Longer than the thread needs to get the lock. */
 const blockMs = 100;
 
 const db = await open(folder, { tables: [log], collectEveryMs: 0 });

@@ -16,7 +16,7 @@ interface Ended {
 
 const endsWithinMs = patienceMs / 2;
 
-/** Runs exit-child.ts to its end, if it comes to one. */
+/** Runs exit-child.ts and waits until it ends, or until a time limit. */
 async function run(folder: string, how: string): Promise<Ended> {
   const args = ["--import", "tsx", "test/crash/exit-child.ts", folder, how];
   const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
@@ -34,10 +34,10 @@ async function run(folder: string, how: string): Promise<Ended> {
 
 describe("a process that ends while LMDB's write thread waits for it", () => {
   test.each([
-    { how: "exit", says: "Close the database first" },
+    { how: "exit", says: "Close the database before you exit" },
     { how: "throw", says: "Nobody catches this" },
   ])(
-    "ends, and leaves the write lock to others ($how)",
+    "ends and releases the write lock ($how)",
     async ({ how, says }) => {
       const folder = await temporaryFolder();
       try {
@@ -58,7 +58,7 @@ describe("a process that ends while LMDB's write thread waits for it", () => {
   );
 
   test(
-    "ends as it was told to, where the database is closed",
+    "ends normally if the database was closed first",
     async () => {
       const folder = await temporaryFolder();
       expect(await run(folder.path, "closed")).toEqual({ code: 7, signal: null, errors: "" });

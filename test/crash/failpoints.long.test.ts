@@ -3,10 +3,13 @@ import { newTally, type Plan, type Tally } from "./life.js";
 import { playLife } from "./lives.js";
 import { everyFailpoint } from "./plans.js";
 
-/** Lives that a plan gets at most. Steps of resolution come up seldom, and not in every life. */
+/**
+ * The most rounds that a plan gets. Steps of lock resolution are rare, and do not occur in every
+ * round.
+ */
 const maxLives = 4;
 
-/** Each plan, again until its process came to its failpoint. */
+/** Repeats each plan until its process has reached its failpoint. */
 function* untilStruck(plans: readonly Plan[], tally: Tally): Generator<Plan> {
   for (const plan of plans) {
     const { struck } = tally;
@@ -14,14 +17,14 @@ function* untilStruck(plans: readonly Plan[], tally: Tally): Generator<Plan> {
   }
 }
 
-test("killed before and after every step of a commit: what is left is sound, whole and equal to the twin", async () => {
+test("a process killed before or after any step of a commit leaves a sound, complete database that equals the twin", async () => {
   const plans = everyFailpoint("SIGKILL");
   const halves = [0, 1].map((half) => plans.filter((_, index) => index % 2 === half));
   const played = halves.map(async (half, index) => {
     const tally = newTally();
     await playLife(`failpoints:${index}`, untilStruck(half, tally), tally);
     expect(tally.rounds).toBe(tally.planned);
-    // Each was reached, so for each plan a process was killed at its failpoint.
+    // Every failpoint was reached, so a process was killed at each of them.
     expect(tally.struck).toBe(half.length);
   });
   await Promise.all(played);

@@ -1,7 +1,10 @@
 import type { CommitHooks, StepInfo, StepName } from "percolatordb/testing";
 import type { Random } from "./random.js";
 
-/** Every step at which a process can be killed or stopped, and the commit path that goes through it. */
+/**
+ * Every step at which a process can be killed or stopped, by the commit path that contains the
+ * step.
+ */
 export const failpoints: Readonly<Record<"auto" | "two-phase", readonly StepName[]>> = {
   auto: ["one-phase-commit"],
   "two-phase": [
@@ -20,18 +23,21 @@ export const failpoints: Readonly<Record<"auto" | "two-phase", readonly StepName
   ],
 };
 
-/** Where a process ends or stops itself. */
+/** The place at which a process kills or stops itself. */
 export interface Failpoint {
   readonly step: StepName;
   readonly when: "before" | "after";
-  /** At which occurrence of the step, from 1. */
+  /** The occurrence of the step at which to strike, counted from 1. */
   readonly occurrence: number;
   readonly signal: "SIGKILL" | "SIGSTOP";
 }
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** Hooks that let steps take a little while, so that transactions meet each other, and strike at a failpoint. */
+/**
+ * Hooks that delay steps a little, so that transactions meet each other, and that kill or stop the
+ * process at a failpoint.
+ */
 export class StrikingHooks implements CommitHooks {
   readonly #failpoint: Failpoint | undefined;
   readonly #random: Random;
@@ -54,7 +60,10 @@ export class StrikingHooks implements CommitHooks {
   }
 }
 
-/** How a transaction of a ghost ends: as if its process had ended there; or late, so that others meet it alive. */
+/**
+ * What {@link GhostHooks} do to a transaction: stop it at a step, as if its process had died there,
+ * or make it `slow`, so that other transactions meet it alive.
+ */
 export type Fate = "no-primary" | "before-commit" | "after-commit" | "slow";
 
 export const fates: readonly Fate[] = ["no-primary", "before-commit", "after-commit", "slow"];
@@ -62,8 +71,8 @@ export const fates: readonly Fate[] = ["no-primary", "before-commit", "after-com
 const never = () => new Promise<never>(() => {});
 
 /**
- * Hooks of a database whose transactions stop for good at a step, or take long, by turns: what other transactions meet
- * after a crash, made without one.
+ * Hooks of a database. Its transactions meet the {@link fates} in turn: they stop for good at a
+ * step, or take long. So other transactions meet the same locks as after a crash.
  */
 export class GhostHooks implements CommitHooks {
   readonly #inner: CommitHooks;

@@ -1,6 +1,6 @@
 /**
- * Lets others fill the small file system that its folder lies on, beside a small database. Prints what the database can still do as
- * JSON, once as it is open and once opened anew.
+ * Lets other files fill the small file system that holds its folder and a small database. Prints as
+ * JSON what the database can still do, first while it stays open and then after it was reopened.
  */
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ function fillDisk(): void {
     try {
       for (;;) appendFileSync(join(root, "ballast"), Buffer.alloc(size));
     } catch {
-      // Full.
+      // The file system is full.
     }
   }
 }

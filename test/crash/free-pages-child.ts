@@ -1,6 +1,7 @@
 /**
- * Fills the small file system that its folder lies on to the last page, then deletes so much that LMDB's list of free pages needs
- * pages of its own. Prints what went after that, when there are free pages in the file but none at its end.
+ * Fills the small file system of its folder to the last page. Then deletes so much that LMDB's list
+ * of free pages itself needs pages. Prints which operations succeed after that, when the file has
+ * free pages but none at its end.
  */
 import { setTimeout } from "node:timers/promises";
 import { bytes, open, StoreFullError, table } from "percolatordb";
@@ -41,7 +42,7 @@ const smallRow = (number: number) => `small${String(number).padStart(5, "0")}`;
   };
   const collect = async () => {
     await isDone(db.collect());
-    // What was deleted last is older than the retention now.
+    // The latest deletes are now older than the retention.
     await setTimeout(20);
     return await isDone(db.collect());
   };
@@ -60,7 +61,7 @@ const smallRow = (number: number) => `small${String(number).padStart(5, "0")}`;
   await fill("two", 4_100);
   for (const rows of everySecond(600, ones)) await remove(rows);
   await collect();
-  // Each touches hundreds of pages.
+  // Each transaction touches hundreds of pages.
   for (let first = 0; first < 4; first++) {
     await remove(Array.from({ length: small / 8 }, (_, i) => smallRow(8 * i + first)));
   }

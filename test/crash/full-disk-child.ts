@@ -1,6 +1,7 @@
 /**
- * Fills the file system that its folder lies on, through the database, twice; frees space and goes on, once with the database open
- * and once with it opened anew. Prints what it came to as JSON; throws where anything is not as it must be.
+ * Fills its file system through the database, twice. Each time it frees space and continues, first
+ * with the database still open and then after reopening it. Prints the results as JSON. Throws if
+ * any check fails.
  */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,14 +17,17 @@ const ballastBytes = 2 * 1024 * 1024;
 const generation = { version: 1, late: false };
 const told = new Set<string>();
 const errors = new Map<string, number>();
-/** Failures in a row after which the disk counts as full. */
+/** The number of failures in a row after which the disk counts as full. */
 const failuresWhenFull = 20;
 const most = 100_000;
 
 const ballast = (number: number) => join(root, `ballast${number}`);
 for (const number of [1, 2]) writeFileSync(ballast(number), Buffer.alloc(ballastBytes, 1));
 
-/** Writes until nothing goes any more; every failure must be a StoreError. What was written beside each operation takes room. */
+/**
+ * Writes until every write fails. Each failure must be a StoreError. Each operation also writes a
+ * filler cell, which takes space.
+ */
 async function fill(db: Database, writer: string): Promise<void> {
   let failures = 0;
   for (let number = 0; number < most && failures < failuresWhenFull; number++) {
@@ -53,7 +57,7 @@ async function nothingLost(db: Database, when: string): Promise<void> {
   for await (const _ of snapshot.scan(accounts.balance));
 }
 
-/** A few more, all of which must go. */
+/** Writes a few more operations, all of which must succeed. */
 async function goOn(db: Database, writer: string): Promise<void> {
   for (let number = 0; number < 20; number++) {
     const task = operation(writer, number);

@@ -1,6 +1,7 @@
 /**
- * One of several processes that fill the same small file system with the same database, many transactions at a time, and collect.
- * Prints how many went and how many were refused as JSON; throws for any other error.
+ * One of several processes that fill the same small file system through the same database, with
+ * many concurrent transactions and with garbage collection. Prints as JSON how many transactions
+ * committed and how many were refused. Throws for any other error.
  */
 import { bytes, open, StoreFullError, table } from "percolatordb";
 import { Random } from "./random.js";

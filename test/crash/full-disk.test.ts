@@ -11,7 +11,7 @@ const roomChild = `"${process.execPath}" --import tsx test/crash/room-child.ts`;
 const holesChild = `"${process.execPath}" --import tsx test/crash/holes-child.ts`;
 const lockFileChild = `"${process.execPath}" --import tsx test/crash/lock-file-child.ts`;
 
-/** What test/crash/room-child.ts prints for each number of bytes that are left. */
+/** What test/crash/room-child.ts found for one number of free bytes. */
 interface RoomFound {
   readonly long: number;
   readonly ahead: number;
@@ -22,7 +22,7 @@ interface RoomFound {
 
 function expectWentOn({ status, stdout, stderr }: Ran): void {
   expect(status, stderr.slice(-2_000)).toBe(0);
-  // LMDB prints what it learns from the system past Node.
+  // LMDB writes its own messages to stderr directly, not through Node.
   expect(stderr).toBe("");
   const { told, errors } = JSON.parse(stdout.split("\n").at(-2)!) as {
     told: number;
@@ -32,7 +32,10 @@ function expectWentOn({ status, stdout, stderr }: Ran): void {
   expect(Object.keys(errors)).toEqual(["STORE_FULL"]);
 }
 
-/** Runs the command on a file system of its own, in a mount namespace of its own: the file system goes when the process does. */
+/**
+ * Runs the command on its own small file system in its own mount namespace. The file system
+ * disappears when the process ends.
+ */
 async function onSmallDisk(size: string, folder: string, command: string): Promise<Ran> {
   const mount = `mount -t tmpfs -o size=${size} tmpfs "${folder}"`;
   const own = process.getuid?.() === 0 ? ["--mount"] : ["--mount", "--map-root-user"];
@@ -46,7 +49,7 @@ async function onSmallDisk(size: string, folder: string, command: string): Promi
   return await run("unshare", [...own, "sh", "-ec", `${mount}\n${command}`]);
 }
 
-test("a full file system fails what is written with a named error, and loses nothing", async () => {
+test("on a full file system writes fail with a named error, and no data is lost", async () => {
   const folder = await temporaryFolder();
   try {
     expectWentOn(await onSmallDisk("10m", folder.path, `exec ${child} "${folder.path}"`));
@@ -56,7 +59,7 @@ test("a full file system fails what is written with a named error, and loses not
 }, 180_000);
 
 test.each(["a", "b"])(
-  "on a full file system what is deleted and collected makes room (seed %s)",
+  "on a full file system deletes and garbage collection make space (seed %s)",
   async (seed) => {
     const folder = await temporaryFolder();
     try {
@@ -73,7 +76,7 @@ test.each(["a", "b"])(
   180_000,
 );
 
-test("on a full file system a long list of free pages holds nothing up", async () => {
+test("on a full file system a long list of free pages does not delay transactions", async () => {
   const folder = await temporaryFolder();
   try {
     const { status, stdout, stderr } = await onSmallDisk(
@@ -89,7 +92,7 @@ test("on a full file system a long list of free pages holds nothing up", async (
   }
 }, 180_000);
 
-test("several processes on a full file system are refused by name, and LMDB prints nothing", async () => {
+test("several processes on a full file system get a named error, and LMDB prints nothing", async () => {
   const folder = await temporaryFolder();
   try {
     const seeds = ["a", "b", "c"];
@@ -112,7 +115,7 @@ test("several processes on a full file system are refused by name, and LMDB prin
   }
 }, 180_000);
 
-test("on a file system that others have filled deletions, collection and short values go on", async () => {
+test("on a file system filled by other files, deletes, garbage collection and short values still work", async () => {
   const folder = await temporaryFolder();
   try {
     const { status, stdout, stderr } = await onSmallDisk(
@@ -130,7 +133,7 @@ test("on a file system that others have filled deletions, collection and short v
 }, 180_000);
 
 test.each([400_000, 5_000])(
-  "what has room in one transaction has it together; short values have some behind values of %i bytes, and what makes room behind both",
+  "values that fit into one transaction fit together; some short values fit after values of %i bytes, and deletes fit after both",
   async (bytes) => {
     const folder = await temporaryFolder();
     try {
@@ -146,7 +149,9 @@ test.each([400_000, 5_000])(
         expect(long * bytes).toBeLessThan(left);
         expect(short).toBeGreaterThan(5);
         expect(short).toBeLessThan(left / 4_096);
-        // The file is made longer beforehand, unless there is enough for others too: 4 MiB. It is by some 1.4 MB at the beginning.
+        // `ahead` counts the values for which the data file was not extended. There are two kinds:
+        // values after which 4 MiB of the disk are still free for other programs, and values that
+        // fit into the 1.4 MB by which the file was extended at the beginning.
         expect(ahead * bytes).toBeLessThan(Math.max(0, left - 4 * 1_024 ** 2) + 1_600_000);
         expect(others).toEqual({ deletes: true, system: true });
       }
@@ -157,7 +162,7 @@ test.each([400_000, 5_000])(
   180_000,
 );
 
-test("on a full file system free pages that are holes of a sparse file have no room", async () => {
+test("on a full file system free pages that are holes of a sparse file do not count as space", async () => {
   const folder = await temporaryFolder();
   try {
     const { status, stdout, stderr } = await onSmallDisk(
@@ -172,7 +177,7 @@ test("on a full file system free pages that are holes of a sparse file have no r
   }
 }, 180_000);
 
-test("a restored backup on a full disk, which has no lock file, is refused by name, and opens when there is room", async () => {
+test("on a full disk a restored backup without a lock file is refused with a named error, and opens when there is space", async () => {
   const folder = await temporaryFolder();
   try {
     const script = [

@@ -1,6 +1,7 @@
 /**
- * Asks whether the free pages of a data file have room for a value on a full disk: as LMDB left them, and once they are holes, as a copy that
- * leaves out zeros has them. Prints both as JSON.
+ * Asks whether the free pages of a data file have space for a value on a full disk: first as LMDB
+ * left them, and then after they became holes. A copy that leaves out zeros creates such holes.
+ * Prints both answers as JSON.
  */
 import { execFileSync } from "node:child_process";
 import { closeSync, fstatSync, ftruncateSync, openSync, rmSync, statfsSync, writeFileSync } from "node:fs";
@@ -33,7 +34,7 @@ for (const row of rows) await store.mutate(remove(row));
 for (const row of rows) await store.mutate(put("small", Buffer.from(row)));
 await store.close();
 
-// What was made longer is cut off: behind LMDB's last page there is nothing.
+// Cuts the file off after LMDB's last page, so that it has no space that was added in advance.
 const file = openSync(data, "r+");
 const state = new DataFile(file, fstatSync(file).size).newest();
 ftruncateSync(file, (state.lastPage + 1) * state.pageSize);

@@ -9,13 +9,16 @@ import { expectTwin, seeded } from "../../examples/webindex/testing/site.js";
 import { WebIndex } from "../../examples/webindex/webindex.js";
 import { temporaryFolder } from "../support/databases.js";
 
-/** More of them: PERCOLATOR_RUNS. */
+/** `PERCOLATOR_RUNS` multiplies the number of kills. */
 const kills = 4 * Number(process.env.PERCOLATOR_RUNS ?? 1);
 const pages = 120;
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const random = seeded(7);
 
-/** A crawl of a small site: every time other pages have changed, some are copies of each other, some are gone. */
+/**
+ * Returns a crawl of a small site. Some pages have the same words. In each version, different pages
+ * have changed or are missing.
+ */
 function crawl(version: number): Buffer {
   const url = (index: number) => `https://site.example/p${index}`;
   const records: Buffer[] = [];
@@ -41,7 +44,7 @@ function load(data: string, archive: string): ChildProcess {
   });
 }
 
-test(`killed ${kills} times while it loads: nothing is broken, and what is finished equals the twin`, async () => {
+test(`killed ${kills} times while it loads, the database stays sound, and its final state equals the twin`, async () => {
   const folder = await temporaryFolder();
   try {
     const data = join(folder.path, "index");

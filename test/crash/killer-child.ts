@@ -1,4 +1,7 @@
-/** A process with a worker on the folder that it is given. It ends when its input does, or when its observer ends it. */
+/**
+ * A process with a worker on the given folder. It ends when its input ends, or when its observer
+ * ends it.
+ */
 import { open } from "percolatordb";
 import { killer } from "./killer-app.js";
 

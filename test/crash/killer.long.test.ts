@@ -8,7 +8,10 @@ import { temporaryFolder } from "../support/databases.js";
 import { pages } from "./killer-app.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-/** Five attempts, and two deaths that nobody can be blamed for: the first, and one that was seen late. */
+/**
+ * Five attempts, and two deaths that do not use up an attempt: the first one, and one that was
+ * detected late.
+ */
 const maxDeaths = 7;
 
 function startWorker(folder: string): ChildProcess {
@@ -45,7 +48,7 @@ test.each([300, 1_000])(
           await sleep(everyMs);
         }
       };
-      // The observer is registered by the first worker: only then do the writes leave hints.
+      // The first worker registers the observer. Writes leave hints only after that.
       const work = async () => {
         while (!isOver) {
           child = startWorker(folder.path);
@@ -61,7 +64,8 @@ test.each([300, 1_000])(
       };
       await Promise.race([parked(), working, writing]);
       expect(await countParked(db)).toBe(1);
-      // The worker that parked it goes on with everything else, however often the cell is written.
+      // The worker that parked the cell handles everything else, however often that cell is
+      // written.
       const deathsBefore = deaths;
       for (let count = 1; count <= 10; count++) {
         const html = `other ${count}`;

@@ -6,17 +6,20 @@ import type { Role } from "./victim.js";
 
 const roles: readonly Role[] = ["load", "observe", "collect", "backfill"];
 
-/** One or two processes, one of them killed at any moment, while it does something else each time. */
+/**
+ * A plan with one process or more. The first does the work of `role` and is killed at a random
+ * moment.
+ */
 const killed =
   (role: Role, commit: Plan["commit"], others: readonly Role[]): PlanOf =>
   (random: Random) => ({
     commit,
     roles: [role, ...others],
-    blow: { type: "kill", afterMs: random.below(300) },
+    fault: { type: "kill", afterMs: random.below(300) },
     renews: role === "backfill",
   });
 
-test("killed at any moment, alone and beside others that go on", async () => {
+test("a process can be killed at any moment, alone or while other processes continue", async () => {
   const tally = newTally();
   await Promise.all([
     playLife(

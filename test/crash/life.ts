@@ -10,32 +10,35 @@ import { openForCheck, verify } from "./verify.js";
 import type { Role, VictimOrders } from "./victim.js";
 import { Victim } from "./victim-process.js";
 
-/** How the first process of a round ends. */
-export type Blow =
+/** What happens to the first process of a round. */
+export type Fault =
   | { readonly type: "kill"; readonly afterMs: number }
   | { readonly type: "stop"; readonly afterMs: number; readonly afterwards: "continue" | "kill" }
   | { readonly type: "failpoint"; readonly failpoint: Failpoint; readonly afterwards: "continue" | "kill" };
 
-/** One round: processes on one folder, the first of which is struck. */
+/** One round: processes on one folder, the first of which is killed or stopped. */
 export interface Plan {
   readonly commit: "auto" | "two-phase";
   readonly roles: readonly [Role, ...Role[]];
-  readonly blow: Blow;
-  /** Raises the observers' version, or brings the late observer. */
+  readonly fault: Fault;
+  /** Raises the observers' version, or adds the late observer. */
   readonly renews: boolean;
 }
 
-/** What rounds came to. */
+/** The counts of what happened in the rounds. */
 export interface Tally {
   rounds: number;
   kills: number;
   stops: number;
-  /** Stops while it held one of LMDB's locks: others could read, and write only when that was over. */
+  /**
+   * Rounds in which a process was stopped while it held one of LMDB's locks. Other processes could
+   * read, but could write only after the lock was released.
+   */
   stopsInLock: number;
-  /** Failpoints that were reached, of those planned. */
+  /** Planned failpoints that were reached. */
   struck: number;
   planned: number;
-  /** Operations of which processes were told that they committed. */
+  /** Operations whose commit was confirmed to a process. */
   told: number;
 }
 
@@ -50,10 +53,10 @@ export const newTally = (): Tally => ({
 });
 
 const lockTtlMs = 120;
-/** How long a process goes on after the blow to another, at least. */
+/** The least time for which the other processes continue after one was struck. */
 const goesOnMs = 30;
 
-/** The life of one folder through many rounds. */
+/** The life of one folder. Each round continues with what the previous round has left there. */
 export class Life {
   readonly folder: string;
   readonly #journals: string;
@@ -69,7 +72,7 @@ export class Life {
     this.#tally = tally;
   }
 
-  /** Plays one round and verifies what it left. */
+  /** Plays one round and verifies the state of the database afterwards. */
   async play(plan: Plan, random: Random): Promise<void> {
     this.#rounds++;
     if (plan.renews) {
@@ -98,7 +101,7 @@ export class Life {
     this.#tally.rounds++;
   }
 
-  /** Ends processes that wait for a round that will not come. */
+  /** Kills the processes that were started in advance for a next round. */
   async end(): Promise<void> {
     for (const victim of this.#standby.splice(0)) await victim.kill();
   }
@@ -111,8 +114,8 @@ export class Life {
     this.#prepare(1);
     const victim = this.#standby.shift()!;
     const writer = `r${this.#rounds}.${index}`;
-    const { blow } = plan;
-    const failpoint = index === 0 && blow.type === "failpoint" ? blow.failpoint : undefined;
+    const { fault } = plan;
+    const failpoint = index === 0 && fault.type === "failpoint" ? fault.failpoint : undefined;
     const orders: VictimOrders = {
       folder: this.folder,
       journal: join(this.#journals, `journal-${writer}`),
@@ -122,18 +125,19 @@ export class Life {
       generation: this.#generation,
       failpoint,
       concurrency: role === "load" ? 8 : 4,
-      haunted: plan.commit === "two-phase" && failpoint !== undefined,
+      leavesLocks: plan.commit === "two-phase" && failpoint !== undefined,
       lockTtlMs,
       durability: "full",
       most: 400,
-      // One that never comes to its failpoint ends by itself; all others live until they are ended.
+      // A process with a failpoint must end by itself if it does not reach the failpoint. All other
+      // processes wait to be killed.
       stays: failpoint === undefined,
     };
     return { victim, orders };
   }
 
   async #strike(
-    { blow, commit }: Plan,
+    { fault, commit }: Plan,
     victims: readonly { victim: Victim; orders: VictimOrders }[],
     random: Random,
   ): Promise<void> {
@@ -141,17 +145,17 @@ export class Life {
     const { victim } = first!;
     const begun = victims.map(({ victim, orders }) => victim.start(orders));
     await begun[0];
-    if (blow.type === "failpoint") {
+    if (fault.type === "failpoint") {
       this.#tally.planned++;
       await until(() => victim.hasEnded || victim.isStopped);
       if (victim.isStopped || victim.end === "SIGKILL") this.#tally.struck++;
-      if (victim.isStopped) await this.#whileStopped(victim, blow.afterwards, commit, random);
+      if (victim.isStopped) await this.#whileStopped(victim, fault.afterwards, commit, random);
     } else {
-      await pause(blow.afterMs);
-      if (blow.type === "stop") {
+      await pause(fault.afterMs);
+      if (fault.type === "stop") {
         victim.signal("SIGSTOP");
         if (await until(() => victim.isStopped || victim.hasEnded)) {
-          if (victim.isStopped) await this.#whileStopped(victim, blow.afterwards, commit, random);
+          if (victim.isStopped) await this.#whileStopped(victim, fault.afterwards, commit, random);
         }
       } else victim.signal("SIGKILL");
     }
@@ -159,7 +163,10 @@ export class Life {
     await this.#othersGoOn(rest.map((each) => each.victim));
   }
 
-  /** Another process, this one, writes and reads beside one that is stopped; then that one goes on, or is killed. */
+  /**
+   * While a process is stopped, this process writes and reads. Then the stopped process is resumed
+   * or killed.
+   */
   async #whileStopped(
     victim: Victim,
     afterwards: "continue" | "kill",
@@ -168,7 +175,8 @@ export class Life {
   ): Promise<void> {
     this.#tally.stops++;
     const finish = () => victim.signal(afterwards === "kill" ? "SIGKILL" : "SIGCONT");
-    // To open waits for LMDB's locks without letting anything else run: so not while a stopped process holds it.
+    // Opening a database waits for LMDB's locks and blocks the event loop meanwhile. So it must not
+    // happen while the stopped process holds a lock.
     if (lockHeldBy(this.folder, victim.pid) !== undefined) {
       this.#tally.stopsInLock++;
       finish();
@@ -199,13 +207,16 @@ export class Life {
     }
   }
 
-  /** Processes that were not struck must be told of more commits, or do all that they were to do; then they are killed too. */
+  /**
+   * The processes that were not struck must commit more operations or finish their work. Then they
+   * are killed too.
+   */
   async #othersGoOn(others: readonly Victim[]): Promise<void> {
     for (const other of others) {
       const before = other.told.length;
       const hasGoneOn = () => other.hasEnded || other.isDone || other.told.length > before;
       const went = await until(hasGoneOn, patienceMs / 4);
-      if (!went) throw new Error(`A process did not go on after a blow to another. ${other.errors}`);
+      if (!went) throw new Error(`A process did not go on after a fault to another. ${other.errors}`);
     }
     if (others.length > 0) await pause(goesOnMs);
   }

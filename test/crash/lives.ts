@@ -2,10 +2,10 @@ import { temporaryFolder } from "../support/databases.js";
 import { Life, type Plan, type Tally } from "./life.js";
 import { Random } from "./random.js";
 
-/** A round that failed; the folder that it left stays. */
+/** A round that failed. Its folder is kept. */
 export class FailedRound extends Error {}
 
-/** Plays the rounds of one folder, one after the other; each draws from a seed of its own. */
+/** Plays the rounds of one folder in sequence. Each round has its own seed. */
 export async function playLife(seed: string, plans: Iterable<PlanOf>, tally: Tally): Promise<void> {
   const folder = await temporaryFolder();
   const life = new Life(folder.path, tally);
@@ -30,5 +30,5 @@ export async function playLife(seed: string, plans: Iterable<PlanOf>, tally: Tal
   await folder.remove();
 }
 
-/** A plan, or one that is drawn. */
+/** A fixed plan, or a function that draws one at random. */
 export type PlanOf = Plan | ((random: Random) => Plan);

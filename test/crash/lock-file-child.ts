@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
 import { open, PercolatorError, table, text } from "../../src/index.js";
 
-/** Fills a folder, or opens it and says its one value, or the code of the error. */
+/** Fills a folder, or opens it and prints its one value or the error's code. */
 const [doing, path] = process.argv.slice(2) as [string, string];
 const things = table("things", { name: text() });
 const say = (line: string) => writeSync(1, `${line}\n`);

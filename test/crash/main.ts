@@ -1,7 +1,8 @@
 /**
- * Kills many processes, and verifies after each round what they left:
- * `npm run kill -- [--kills 200] [--seed TEXT] [--life N]`. A failure is printed with the command that plays the rounds of
- * its folder again: the same operations, orders and failpoints, though not the same moments.
+ * Kills many processes and verifies the database after each round: `npm run kill -- [--kills 200]
+ * [--seed TEXT] [--life N]`. For a failure it prints the command that plays the rounds of that
+ * folder again. The operations, orders and failpoints are then the same, but the exact moments are
+ * not.
  */
 import { parseArgs } from "node:util";
 import { newTally } from "./life.js";
@@ -26,7 +27,7 @@ let nextLife = 0;
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const isOver = () => failed || (values.life === undefined && tally.kills >= kills);
 
-/** Every failpoint once, and from then on at random. */
+/** Every failpoint once, then random plans. */
 function* plansOf(life: number): Generator<PlanOf> {
   for (let round = 0; round < roundsOfLife && !isOver(); round++) {
     yield sweep[life * roundsOfLife + round] ?? randomPlan;

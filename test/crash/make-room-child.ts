@@ -1,6 +1,7 @@
 /**
- * Fills the small file system that its folder lies on with many transactions at a time, while others take space and a snapshot keeps
- * pages; then makes room in the database alone, by deleting and collecting. Prints what went as JSON.
+ * Fills the small file system of its folder with many concurrent transactions, while other files
+ * take space and a snapshot keeps pages. Then makes space only inside the database, by deletes and
+ * garbage collection. Prints as JSON which operations succeeded.
  */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,13 +26,13 @@ async function isWritten(writing: Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** What others do to the disk. */
+/** Lets other files take space on the disk. */
 function takeSpace(): void {
   rmSync(ballast, { force: true });
   try {
     writeFileSync(ballast, Buffer.alloc(random.below(3_000_000)));
   } catch {
-    // The disk is full, which is what this is about; a part of it is written.
+    // The disk is full, as intended. Part of the data was written.
   }
 }
 
@@ -65,7 +66,7 @@ function takeSpace(): void {
     if (await set(full)) written.again++;
     else failures++;
   }
-  // Pages that are free here and there hold no long value.
+  // Free pages that are not adjacent cannot hold a long value.
   for (let number = 0; number < full; number += 3) {
     await isWritten(db.transact((tx) => tx.delete(items.value, `new${number}`)));
   }

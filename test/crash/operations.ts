@@ -6,11 +6,11 @@ export const documentRows = 60;
 export const accountRows = 12;
 export const openingBalance = 100;
 
-/** One transaction of a writer; it follows from the writer's number and its own. */
+/** One transaction of a writer. It is determined by the writer's number and its own number. */
 export interface Operation {
-  /** Of the row in `log`. */
+  /** The name of its row in `log`. */
   readonly name: string;
-  /** `contents` is undefined for a delete. */
+  /** If `contents` is undefined, the row is deleted. */
   readonly changes: readonly { readonly row: string; readonly contents: string | undefined }[];
   readonly transfer: { readonly from: string; readonly to: string; readonly amount: number } | undefined;
   readonly isolation: Isolation;
@@ -39,12 +39,12 @@ export function operation(writer: string, number: number): Operation {
 }
 
 function text(random: Random): string {
-  // Now and then longer than what the store keeps beside its cell.
+  // Sometimes too long for the store to keep inline with the cell.
   const count = random.chance(0.03) ? 4_000 : 2 + random.below(12);
   return Array.from({ length: count }, () => `w${random.below(100)}`).join(" ");
 }
 
-/** What an operation does, within its transaction. */
+/** Performs an operation within its transaction. */
 export async function perform(tx: Transaction, operation: Operation): Promise<void> {
   for (const { row, contents } of operation.changes) {
     if (contents === undefined) tx.delete(documents.contents, row);

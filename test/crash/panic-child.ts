@@ -1,7 +1,12 @@
 /**
- * A process of panic.test.ts on the folder that it is given. `flusher`: commits little transactions, whose flushes are delayed from
- * outside, from its first line of input until it is killed. `survivor`: commits large and small ones, several at a time, and reads, until its input ends; says when
- * one waits, and answers each line with how often the store was mended. At last it looks whether all that it was told is there, and prints what it came to as JSON.
+ * A process of panic.test.ts on the given folder.
+ *
+ * - `flusher` commits small transactions from its first line of input until it is killed. Its
+ *   flushes are delayed from outside.
+ * - `survivor` commits large and small transactions, several at a time, and reads, until its input
+ *   ends. It reports when a transaction waits, and answers each input line with the number of times
+ *   that the store was repaired. At the end it checks that every confirmed commit is in the
+ *   database, and prints the result as JSON.
  */
 import { once } from "node:events";
 import { open, PercolatorError, table, text } from "percolatordb";
@@ -9,13 +14,16 @@ import { openLmdbStore } from "percolatordb/lmdb";
 import { pause } from "../support/waiting.js";
 
 const log = table("log", { contents: text() });
-/** Of 3 KB each: enough pages for LMDB to wait for the flush inside the transaction. */
+/**
+ * The rows of a large transaction, 3 KB each. They need so many pages that LMDB waits for a running
+ * flush inside the transaction.
+ */
 const largeRows = 600;
-/** A transaction that takes so long waits for the flush of the other process. */
+/** A transaction that takes this long waits for the other process's flush. */
 const waitingMs = 150;
 const [folder, role] = process.argv.slice(2) as [string, "flusher" | "survivor"];
 process.stdout.write(`loaded ${process.pid}\n`);
-// Loaded ahead of time, so that a round need not wait for it.
+// The process is started in advance, so a round need not wait for it to load.
 if (role === "flusher") await once(process.stdin, "data");
 const store = await openLmdbStore(folder);
 const db = await open(store, { tables: [log], collectEveryMs: 0 });
@@ -44,8 +52,9 @@ async function write(name: string, rows: number, bytes: number): Promise<void> {
 }
 
 /**
- * One large transaction, and others that come while it waits for the flush of another process. Every group has a large one, so that
- * the process holds LMDB's write lock whenever it waits. Over and over on the same rows: the file stays small.
+ * Commits one large transaction, and other transactions that arrive while it waits for another
+ * process's flush. Every group contains a large transaction, so the process holds LMDB's write lock
+ * whenever it waits. Large transactions always write the same rows, so the file stays small.
  */
 async function writer(): Promise<void> {
   for (let round = 0; !over; round = (round + 1) % 10) {

@@ -7,7 +7,7 @@ import { root } from "../support/program-process.js";
 import { patienceMs, pause, until } from "../support/waiting.js";
 import { run } from "./run.js";
 
-/** Processes that are killed at most, until one leaves its flush to a transaction that is open. */
+/** The most processes to kill until one dies in a flush for which an open transaction waits. */
 const maxKills = 30;
 const slowFlushes = "-f -qq -o /dev/null -e trace=fdatasync -e inject=fdatasync:delay_enter=400000".split(
   " ",
@@ -34,7 +34,7 @@ class Child {
     });
   }
 
-  /** Waits until it has said `what` after the first `from` characters. */
+  /** Waits until the process has printed `what` after the first `from` characters of its output. */
   async said(what: string, from = 0): Promise<void> {
     await until(() => this.output.includes(what, from) || this.#hasEnded);
     if (!this.output.includes(what, from)) throw new Error(`No "${what}": ${this.output}${this.errors}`);
@@ -47,20 +47,20 @@ class Child {
     return Number(/mended (\d+)/.exec(this.output.slice(from))![1]);
   }
 
-  /** Lets a flusher begin. */
+  /** Starts a flusher's commits. */
   async start(): Promise<void> {
     await this.said("loaded");
     this.#process.stdin!.write("start\n");
     await this.said("ready");
   }
 
-  /** Kills the process itself, not its tracer, which ends with it. */
+  /** Kills the process itself. Its tracer then ends by itself. */
   async kill(): Promise<void> {
     process.kill(this.#pid!, "SIGKILL");
     await this.#closed;
   }
 
-  /** Lets a survivor come to its end. */
+  /** Ends a survivor's input and returns its report. */
   async end(): Promise<unknown> {
     this.#process.stdin!.end();
     await Promise.race([this.#closed, until(() => false).then(() => this.#process.kill("SIGKILL"))]);
@@ -68,7 +68,7 @@ class Child {
     return JSON.parse(this.output.trim().split("\n").at(-1)!);
   }
 
-  /** Leaves nothing running, however far it came. */
+  /** Kills everything that still runs. */
   destroy(): void {
     if (this.#hasEnded) return;
     const pid = this.#pid;
@@ -87,9 +87,9 @@ class Child {
 }
 
 test(
-  "a process into whose open transaction another one dies while it flushes opens LMDB anew, and nobody notices",
+  "if another process dies during a flush that an open transaction waits for, LMDB is reopened and no caller sees an error",
   async () => {
-    // A test that did not run must not look as if it had.
+    // If the test cannot run it must fail, not look as if it had passed.
     const probe = await run("strace", ["-V"]);
     if (probe.status !== 0) {
       throw new Error(`strace cannot be run (${probe.stderr}). Install it: apt-get install --yes strace`);
@@ -106,7 +106,7 @@ test(
         flusher = new Child(folder.path, "flusher");
         await survivor.said("waiting", survivor.output.length);
         await current.kill();
-        // What waits goes on at once, one way or the other.
+        // The waiting transaction continues at once, whether or not the store had to be repaired.
         for (let look = 0; mended === 0 && look < 10; look++) {
           await pause(30);
           mended = await survivor.ask();

@@ -1,11 +1,11 @@
 import { failpoints } from "./failpoints.js";
-import type { Blow, Plan } from "./life.js";
+import type { Fault, Plan } from "./life.js";
 import type { Random } from "./random.js";
 import type { Role } from "./victim.js";
 
 const roles: readonly Role[] = ["load", "observe", "collect", "backfill"];
 
-/** A round at random: mostly kills, at any moment and at failpoints; some stops. */
+/** Draws a random round: mostly kills, at any moment or at failpoints, and some stops. */
 export function randomPlan(random: Random): Plan {
   const commit = random.pick(["auto", "two-phase"] as const);
   const first = random.pick(roles);
@@ -13,12 +13,12 @@ export function randomPlan(random: Random): Plan {
   return {
     commit,
     roles: [first, ...Array.from({ length: others }, () => random.pick(roles))],
-    blow: randomBlow(commit, random),
+    fault: randomFault(commit, random),
     renews: first === "backfill",
   };
 }
 
-function randomBlow(commit: "auto" | "two-phase", random: Random): Blow {
+function randomFault(commit: "auto" | "two-phase", random: Random): Fault {
   const kind = random.next();
   if (kind < 0.5) return { type: "kill", afterMs: random.below(400) };
   if (kind < 0.6)
@@ -37,13 +37,13 @@ function randomBlow(commit: "auto" | "two-phase", random: Random): Blow {
   };
 }
 
-/** Steps that every transaction makes come often; those of resolution seldom. */
+/** Steps that every transaction makes are frequent. Steps of lock resolution are rare. */
 function occurrences(step: string): number {
   if (step === "fence-primary" || step === "push" || step === "refresh") return 2;
   return /^(rollback|roll|validate)/.test(step) ? 6 : 100;
 }
 
-/** A round for each failpoint, before and after it; roles by turns. */
+/** Returns two rounds for each failpoint, before and after its step. The roles alternate. */
 export function everyFailpoint(signal: "SIGKILL" | "SIGSTOP"): readonly Plan[] {
   const plans: Plan[] = [];
   for (const commit of ["auto", "two-phase"] as const) {
@@ -53,7 +53,7 @@ export function everyFailpoint(signal: "SIGKILL" | "SIGSTOP"): readonly Plan[] {
         plans.push({
           commit,
           roles: [role],
-          blow: {
+          fault: {
             type: "failpoint",
             failpoint: { step, when, occurrence: Math.ceil(occurrences(step) / 2), signal },
             afterwards: plans.length % 2 === 0 ? "continue" : "kill",

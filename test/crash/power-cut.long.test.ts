@@ -4,7 +4,9 @@ import { Random } from "./random.js";
 import { run } from "./run.js";
 import type { Trace, TracedWrite } from "./trace.js";
 
-/** A trace by hand: writes of one letter over a range, at lines. */
+/**
+ * For traces made by hand: a write that fills a range with one letter, between two line numbers.
+ */
 function write(letter: string, offset: number, length: number, begun: number, ended = begun): TracedWrite {
   return { begun, ended, offset, bytes: Buffer.alloc(length, letter), synced: false };
 }
@@ -12,7 +14,7 @@ function write(letter: string, offset: number, length: number, begun: number, en
 function imageOf(writes: readonly TracedWrite[], syncs: Trace["syncs"], at: number, loss: Loss): string {
   const trace: Trace = { writes, syncs, told: [], lines: 100 };
   const { image } = cutPower(trace, at, loss, new Random(1));
-  // A letter a sector.
+  // One letter for each sector.
   return Array.from({ length: image.length / 512 }, (_, sector) => {
     const byte = image[sector * 512]!;
     return byte === 0 ? "." : String.fromCharCode(byte);
@@ -23,7 +25,7 @@ describe("a power cut", () => {
   const page = 4_096;
   const writes = [write("a", 0, 2 * page, 1), write("b", 0, page, 5), write("c", page, page, 7, 12)];
 
-  test("leaves what was answered before a completed sync began, and of the rest what the disk had", () => {
+  test("keeps writes that were answered before a completed sync began, and of the others those that the disk had", () => {
     const syncs = [{ begun: 3, ended: 4 }];
     expect(imageOf(writes, syncs, 20, "all lost")).toBe("aaaaaaaaaaaaaaaa");
     expect(imageOf(writes, syncs, 20, "none lost")).toBe("bbbbbbbbcccccccc");
@@ -31,13 +33,13 @@ describe("a power cut", () => {
     expect(imageOf(writes, [], 20, "all lost")).toBe("");
   });
 
-  test("does not spare what was under way when a sync began, nor what a sync under way was to make safe", () => {
+  test("can lose writes in progress when a sync began, and writes that an unfinished sync should have made safe", () => {
     expect(imageOf(writes, [{ begun: 9, ended: 15 }], 20, "all lost")).toBe("bbbbbbbbaaaaaaaa");
     expect(imageOf(writes, [{ begun: 13, ended: 25 }], 20, "all lost")).toBe("");
     expect(imageOf([{ ...writes[0]!, synced: true }], [], 20, "all lost")).toBe("aaaaaaaaaaaaaaaa");
   });
 
-  test("tears pages between sectors, and only where the order allows it", () => {
+  test("tears pages between sectors, and only if the order of writes allows it", () => {
     const torn = new Set<string>();
     const trace: Trace = { writes, syncs: [{ begun: 3, ended: 4 }], told: [], lines: 100 };
     for (let seed = 0; seed < 20; seed++) {
@@ -51,7 +53,10 @@ describe("a power cut", () => {
   });
 });
 
-/** Fails, and says what to install, where processes cannot be traced: a power cut that was not tested must not look tested. */
+/**
+ * If processes cannot be traced, fails and names the package to install. A power cut that was not
+ * tested must not look tested.
+ */
 async function expectSound(...args: string[]): Promise<void> {
   const { status, stdout, stderr } = await run(process.execPath, [
     ..."--import tsx test/crash/power-main.ts".split(" "),
@@ -62,25 +67,25 @@ async function expectSound(...args: string[]): Promise<void> {
 }
 
 test(
-  "one process: every state that a disk may hold opens, is sound, and has what was told committed",
+  "one process: every possible state of the disk opens, is sound, and has all confirmed commits",
   () => expectSound("--course", "one", "--states", "8", "--most", "40"),
   300_000,
 );
 
 test(
-  "one process without durability: the newest commits may be lost, in order, and nothing is torn",
+  "one process without durability: the newest commits may be lost, in order, and no state is torn",
   () => expectSound("--course", "one", "--durability", "none", "--states", "8", "--most", "40"),
   300_000,
 );
 
 test(
-  "two processes on one folder, in two phases",
+  "two processes on one folder, with two-phase commits",
   () => expectSound("--course", "two", "--commit", "two-phase", "--states", "8", "--most", "16"),
   300_000,
 );
 
 test(
-  "processes that follow others that were killed before their flush",
+  "processes that continue after others were killed before their flush",
   () => expectSound("--course", "killed", "--slow", "--states", "16", "--most", "50"),
   300_000,
 );

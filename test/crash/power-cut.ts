@@ -4,7 +4,7 @@ import type { Trace, TracedWrite } from "./trace.js";
 const pageBytes = 4_096;
 const sectorBytes = 512;
 
-/** Which of the writes that were not yet safe a disk had when the power went. */
+/** Which of the unsafe writes had reached the disk when the power was cut. */
 export const losses = [
   "all lost",
   "none lost",
@@ -18,23 +18,26 @@ export const losses = [
 
 export type Loss = (typeof losses)[number];
 
-/** What a disk may hold after a power cut at a moment of a trace. */
+/** A state in which a power cut at one moment of a trace may leave the disk. */
 export interface PowerCut {
   readonly at: number;
   readonly loss: Loss;
   readonly image: Buffer;
-  /** Writes that were safe, and those that were not. */
+  /** The numbers of safe writes and of unsafe writes. */
   readonly safe: number;
   readonly open: number;
 }
 
-/** The head of the file: LMDB's descriptions of its states. */
+/** The head of the file: LMDB's meta pages. */
 const headBytes = 2 * pageBytes;
 
 /**
- * The file as a disk may hold it after a cut at line `at`. Safe is every write that was answered before a sync began that
- * was answered before the cut, and every synced write that was answered before it. Of the others each block of the disk holds any of the
- * states that it went through since it was last safe; nothing orders one block with another.
+ * Returns the file as a disk may hold it after a power cut at line `at`.
+ *
+ * - A write is safe if it was answered before the beginning of a sync that was itself answered
+ *   before the cut. A synchronous write is safe if it was answered before the cut.
+ * - Each disk block holds the state after its last safe write, or after any unsafe write since
+ *   then. Different blocks are independent of each other.
  */
 export function cutPower(trace: Trace, at: number, loss: Loss, random: Random): PowerCut {
   const begun = trace.writes.filter((write) => write.begun < at);
@@ -47,7 +50,8 @@ export function cutPower(trace: Trace, at: number, loss: Loss, random: Random): 
     if (isSafe(write)) image.put(write, write.offset, write.offset + write.bytes.length);
     else open.push(write);
   }
-  // A block that was safe with a later write holds the earlier ones too; so the blocks are done in full once more.
+  // If a safe write of a block is on the disk, all earlier writes of that block are there too, even
+  // unsafe ones. So each block with an unsafe write is now built again from all of its writes.
   applyOpen(
     image,
     open,
@@ -59,7 +63,7 @@ export function cutPower(trace: Trace, at: number, loss: Loss, random: Random): 
   return { at, loss, image: image.bytes(), safe: begun.length - open.length, open: open.length };
 }
 
-/** Of the open writes of one block, in order: how many of them it has. */
+/** Given the unsafe writes of one block, in order, returns how many of them reached the disk. */
 type Chooser = (writes: readonly TracedWrite[]) => number;
 
 function chooser(open: readonly TracedWrite[], loss: Loss, random: Random): Chooser {
@@ -116,7 +120,7 @@ function* blocksOf({ offset, bytes }: TracedWrite, blockBytes: number): Generato
   for (let block = Math.floor(offset / blockBytes); block * blockBytes < end; block++) yield block;
 }
 
-/** A file that grows, in whole pages. */
+/** A growing file, in whole pages. */
 class Image {
   readonly #bytes: Buffer;
   #size = 0;
@@ -126,7 +130,7 @@ class Image {
     this.#bytes = Buffer.alloc(Math.ceil(size / pageBytes) * pageBytes);
   }
 
-  /** Puts what `write` wrote between two places. */
+  /** Copies the bytes of `write` that lie between two file offsets. */
   put({ offset, bytes }: TracedWrite, from: number, to: number): void {
     const start = Math.max(offset, from);
     const end = Math.min(offset + bytes.length, to);
@@ -140,11 +144,14 @@ class Image {
   }
 }
 
-/** Where LMDB notes, in each of its three heads, the number of the machine's start: after a power cut it is another. */
+/**
+ * The offsets at which LMDB stores the machine's boot number, in each of its three heads. After a
+ * power cut this number is different.
+ */
 const bootOffsets = [0, pageBytes / 2, pageBytes].map((head) => head + 24 + 136);
 
-/** Makes a file look written before the machine was started anew. */
-export function startMachineAnew(image: Buffer): void {
+/** Makes a file look as if it was written before the machine was last booted. */
+export function restartMachine(image: Buffer): void {
   for (const offset of bootOffsets) {
     if (offset + 8 > image.length) continue;
     const boot = image.readBigUInt64LE(offset);

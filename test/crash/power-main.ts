@@ -1,7 +1,9 @@
 /**
- * Cuts the power many times: `node --import tsx test/crash/power-main.ts [--states 60] [--seed TEXT] [--course one|two|killed]
- * [--commit auto|two-phase] [--durability full|none] [--slow]`. Records processes at work, rebuilds what a disk may hold after cuts at many
- * moments, and opens each. In a process of its own: LMDB may end the process over a damaged file.
+ * Simulates many power cuts: `node --import tsx test/crash/power-main.ts [--states 60] [--seed
+ * TEXT] [--course one|two|killed] [--commit auto|two-phase] [--durability full|none] [--slow]`.
+ * Records processes at work, rebuilds the states that a disk may have after cuts at many moments,
+ * and opens each. This runs in its own process, because LMDB may end the process over a damaged
+ * file.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -9,7 +11,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { temporaryFolder } from "../support/databases.js";
 import { root } from "../support/program-process.js";
-import { cutPower, losses, startMachineAnew } from "./power-cut.js";
+import { cutPower, losses, restartMachine } from "./power-cut.js";
 import { type Course, journalOf, type Scenario, writersOf } from "./power-scenario.js";
 import { StateCheck } from "./power-state.js";
 import { Random } from "./random.js";
@@ -36,7 +38,7 @@ const scenario: Scenario = {
 };
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
-/** Longer than any write here: strace must not cut one off. */
+/** Longer than any write here, so that strace does not truncate one. */
 const maxBytes = String(64 * 1024 * 1024);
 
 async function record(folder: string): Promise<Trace> {
@@ -52,7 +54,7 @@ async function record(folder: string): Promise<Trace> {
       trace,
       "-e",
       `trace=${tracedCalls}`,
-      // Flushes that take long, as on a slow disk: more is then written that is not safe yet.
+      // Slow flushes, as on a slow disk, so that more writes are not yet safe at a cut.
       ...(values.slow ? ["-e", "inject=fdatasync:delay_enter=20000"] : []),
       ...paths.flatMap((path) => ["-P", path]),
       process.execPath,
@@ -70,7 +72,10 @@ async function record(folder: string): Promise<Trace> {
   return readTrace(trace, dataFile);
 }
 
-/** Moments: anywhere, and just before and after what LMDB's order hangs on. */
+/**
+ * Draws a moment for the cut: anywhere, or just before or after an event on which LMDB's write
+ * order depends.
+ */
 function momentIn(trace: Trace, random: Random): number {
   const kind = random.next();
   if (kind < 0.4) return 1 + random.below(trace.lines);
@@ -81,7 +86,10 @@ function momentIn(trace: Trace, random: Random): number {
   return random.chance(0.5) ? mark.begun : mark.ended + 1;
 }
 
-/** From a writer's last answer to the first flushes of the one that follows it: what was left open then meets new writes. */
+/**
+ * Draws a moment between a writer's last answer and the first flushes of the next writer. In this
+ * phase the file has unsafe writes of the first writer and new writes of the next one.
+ */
 function beginningIn(trace: Trace, random: Random): number {
   const writer = `${random.pick(writersOf(scenario.course))}/`;
   const from = trace.told.findLast(({ name }) => name.startsWith(writer))?.at ?? 0;
@@ -108,15 +116,15 @@ async function main(): Promise<void> {
     const random = new Random(`${values.seed}:${index}`);
     const cut = cutPower(trace, momentIn(trace, random), losses[index % losses.length]!, random);
     open += cut.open;
-    startMachineAnew(cut.image);
+    restartMachine(cut.image);
     const path = join(folder.path, `state-${index}`);
     mkdirSync(path);
     writeFileSync(join(path, "data.mdb"), cut.image);
-    // Before it is opened, since that may be the last thing that this process does.
+    // Printed before the state is opened, because opening it may end this process.
     if (process.env.POWER_CUT_VERBOSE) say(`State ${index}: line ${cut.at}, ${cut.loss}, ${cut.open} open.`);
     const told = trace.told.filter(({ at }) => at < cut.at).map(({ name }) => name);
     try {
-      const options = { told, whole: index % 8 === 3, unborn: cut.safe === 0, writer: `state${index}` };
+      const options = { told, whole: index % 8 === 3, mayBeRefused: cut.safe === 0, writer: `state${index}` };
       await check.check(path, options);
       rmSync(path, { recursive: true });
     } catch (error) {

@@ -1,4 +1,7 @@
-/** What is recorded: processes on one folder, all of whose writes and syncs a tracer sees. Arguments: folder, scenario, as JSON. */
+/**
+ * The recorded program: processes on one folder. A tracer sees all their writes and syncs.
+ * Arguments: the folder, and the scenario as JSON.
+ */
 import { join } from "node:path";
 import { until } from "../support/waiting.js";
 import { journalOf, type Scenario, writersOf } from "./power-scenario.js";
@@ -15,7 +18,7 @@ function ordersFor(folder: string, writer: string, { commit, durability, most }:
     generation: { version: 1, late: false },
     failpoint: undefined,
     concurrency: 8,
-    haunted: false,
+    leavesLocks: false,
     lockTtlMs: 120,
     durability,
     most,
@@ -23,7 +26,7 @@ function ordersFor(folder: string, writer: string, { commit, durability, most }:
   };
 }
 
-/** Kills a process when a third of its work was answered. */
+/** Kills a process when a third of its operations are answered. */
 async function killAmid(victim: Victim, most: number): Promise<void> {
   await until(() => victim.hasEnded || victim.told.length > most / 3);
   await victim.kill();

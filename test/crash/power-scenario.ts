@@ -1,13 +1,16 @@
 import { join } from "node:path";
 
-/** One process; two at a time; two at a time, of which one is killed; three that are killed while they write, each followed by another that goes on. */
+/**
+ * `one`: one process. `two`: two at a time. `survivor`: two at a time, one of which is killed.
+ * `killed`: three that are killed while they write, each followed by another process.
+ */
 export type Course = "one" | "two" | "survivor" | "killed";
 
 export interface Scenario {
   readonly course: Course;
   readonly commit: "auto" | "two-phase";
   readonly durability: "full" | "none";
-  /** Operations of each process. */
+  /** The number of operations of each process. */
   readonly most: number;
 }
 

@@ -5,25 +5,28 @@ import { Difference, doneIn } from "./twin.js";
 import { openForCheck, sound, verify } from "./verify.js";
 
 const generation = { version: 1, late: false };
-/** Operations on a state that was opened again: whether it can be written, and not only read. */
+/** The number of operations on each reopened state. They test that the database can be written. */
 const writtenAfter = 3;
 
 export interface StateOptions {
-  /** What had been answered before the cut. */
+  /** The operations whose commit was confirmed before the cut. */
   readonly told: readonly string[];
-  /** Works off all that is due, and compares with the twin. */
+  /** Whether to run all due observers and compare the result with the twin. */
   readonly whole: boolean;
-  /** The file was just being made, and nothing of it flushed: it may be refused, as it holds nothing. */
-  readonly unborn: boolean;
+  /**
+   * The file was just being created and nothing of it was flushed. It holds no data, so it may be
+   * refused.
+   */
+  readonly mayBeRefused: boolean;
   readonly writer: string;
 }
 
-/** Opens what a disk may hold after a power cut, and throws where it is not as promised. */
+/** Opens a state that a disk may have after a power cut. Throws if the state breaks a promise. */
 export class StateCheck {
   readonly #scenario: Scenario;
-  /** All that was done in the recorded run, in the order of the commits. */
+  /** All operations of the recorded run, in commit order. */
   readonly #order: readonly string[];
-  /** States on which all of the work was done again. */
+  /** The number of states whose complete verification has begun. */
   begun = 0;
 
   constructor(scenario: Scenario, order: readonly string[]) {
@@ -31,8 +34,8 @@ export class StateCheck {
     this.#order = order;
   }
 
-  async check(folder: string, { told, whole, unborn, writer }: StateOptions): Promise<void> {
-    const db = await this.#open(folder, unborn);
+  async check(folder: string, { told, whole, mayBeRefused, writer }: StateOptions): Promise<void> {
+    const db = await this.#open(folder, mayBeRefused);
     if (db === undefined) return;
     const promised = this.#scenario.durability === "full" ? told : [];
     try {
@@ -56,16 +59,19 @@ export class StateCheck {
     if (own.some((name) => !done.has(name))) throw new Difference("What was written after the cut is gone.");
   }
 
-  async #open(folder: string, unborn: boolean): Promise<Database | undefined> {
+  async #open(folder: string, mayBeRefused: boolean): Promise<Database | undefined> {
     try {
       return await openForCheck(folder, generation, this.#scenario.commit);
     } catch (error) {
-      if (unborn && error instanceof StoreDamagedError) return undefined;
+      if (mayBeRefused && error instanceof StoreDamagedError) return undefined;
       throw error;
     }
   }
 
-  /** What is there is the beginning of what was done: no commit is lost before a later one. In two phases locks may hide one. */
+  /**
+   * The operations found must be a prefix of the recorded order: no commit is lost before a later
+   * one. Not checked for two-phase commits, because a lock may hide an operation.
+   */
   #inOrder(done: readonly string[]): void {
     if (this.#scenario.commit !== "auto") return;
     for (const [index, name] of done.entries()) {

@@ -1,4 +1,4 @@
-/** Numbers that look random and follow from a seed: so that what failed can be done again. */
+/** A random number generator with a seed, so that a failure can be reproduced. */
 export class Random {
   #state: number;
 
@@ -9,7 +9,7 @@ export class Random {
     for (let warm = 0; warm < 4; warm++) this.next();
   }
 
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -17,12 +17,12 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 to below `end`. */
+  /** Returns an integer from 0 up to but excluding `end`. */
   below(end: number): number {
     return Math.floor(this.next() * end);
   }
 
-  /** Whether something of that probability happens. */
+  /** Returns true with the given probability. */
   chance(probability: number): boolean {
     return this.next() < probability;
   }

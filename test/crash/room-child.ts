@@ -1,7 +1,8 @@
 /**
- * Asks for the room of one LMDB transaction on the small file system that its folder lies on, with so many bytes of it left. Prints for each
- * number of bytes how many long values have room together, how many of them before the data file was made longer for them, how many short ones
- * have room behind them, and whether then a deleted cell and a record of a process have.
+ * Measures the capacity of one LMDB transaction on a small file system for different numbers of
+ * free bytes. Prints for each number: how many long values fit together, how many of these fit
+ * before the data file was extended, and how many short values fit after them. It also prints
+ * whether a deleted cell and a process record still fit then.
  */
 import { readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -36,7 +37,7 @@ const store = await openLmdbStore(join(root, "data"));
 await store.close();
 const empty = readFileSync(data);
 
-/** How many such tasks have room, one beside the other. */
+/** Returns how many such tasks fit together. */
 function takeAll(room: Room, task: Task, onTaken = () => {}): number {
   for (let taken = 0; taken < most; taken++) {
     if (!room.take(task, false)) return taken;

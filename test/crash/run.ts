@@ -2,15 +2,15 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { root } from "../support/program-process.js";
 
-/** What a command came to. */
+/** The result of a command. */
 export interface Ran {
-  /** Its exit code; -1 where it could not be started or was ended by a signal. */
+  /** Its exit code, or -1 if it could not be started or was ended by a signal. */
   readonly status: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs a command in the project's folder to its end. */
+/** Runs a command in the project's folder until it ends. */
 export async function run(command: string, args: readonly string[]): Promise<Ran> {
   const child = spawn(command, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
   let stdout = "";

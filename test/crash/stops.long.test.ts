@@ -11,11 +11,11 @@ const stopped = (
 ): Plan => ({
   commit,
   roles: ["observe"],
-  blow: { type: "failpoint", failpoint: { step, when, occurrence: 20, signal: "SIGSTOP" }, afterwards },
+  fault: { type: "failpoint", failpoint: { step, when, occurrence: 20, signal: "SIGSTOP" }, afterwards },
   renews: false,
 });
 
-test("a process that is stopped within a commit holds nobody up, and does no harm when it goes on, or is killed", async () => {
+test("a process that is stopped within a commit blocks no other process, and does no harm when it is resumed or killed", async () => {
   const tally = newTally();
   await Promise.all([
     playLife(
@@ -34,7 +34,7 @@ test("a process that is stopped within a commit holds nobody up, and does no har
         stopped("commit-primary", "after", "kill"),
         {
           ...stopped("prewrite", "before", "kill"),
-          blow: { type: "stop", afterMs: 150, afterwards: "continue" },
+          fault: { type: "stop", afterMs: 150, afterwards: "continue" },
         },
       ],
       tally,

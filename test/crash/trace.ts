@@ -4,11 +4,11 @@ import { createInterface } from "node:readline";
 /** A write to the data file. Times are line numbers of the trace. */
 export interface TracedWrite {
   readonly begun: number;
-  /** When the system answered; Infinity where it had not when the trace ended. */
+  /** When the system answered, or Infinity if it had not when the trace ended. */
   readonly ended: number;
   readonly offset: number;
   readonly bytes: Buffer;
-  /** The file was opened so that a write is on the disk when it is answered. */
+  /** The file was opened for synchronous writes: an answered write is on the disk. */
   readonly synced: boolean;
 }
 
@@ -17,26 +17,29 @@ export interface TracedSync {
   readonly ended: number;
 }
 
-/** What processes did to a data file, and what they were told, in order. */
+/** What processes did to a data file and which commits were confirmed to them, in order. */
 export interface Trace {
   readonly writes: readonly TracedWrite[];
   readonly syncs: readonly TracedSync[];
-  /** Lines of journals: names of operations told committed. */
+  /** Lines of the journals: names of operations whose commit was confirmed. */
   readonly told: readonly { readonly at: number; readonly name: string }[];
   readonly lines: number;
 }
 
-/** Calls that change a file in ways that are not rebuilt here: a trace with one of them proves nothing. */
+/**
+ * Calls that change a file in ways that are not reconstructed here. A trace with one of them proves
+ * nothing.
+ */
 const unknownCalls = new Set(["msync", "ftruncate", "fallocate", "sync_file_range", "pwritev2"]);
 
-/** The file's first pages, where LMDB's heads stand. */
+/** The size of the file's first pages, which contain LMDB's heads. */
 const headBytes = 8_192;
 
 /** The system calls to record. */
 export const tracedCalls =
   "openat,mmap,lseek,write,writev,pwrite64,pwritev,pwritev2,fsync,fdatasync,msync,ftruncate,fallocate,sync_file_range";
 
-/** Reads what `strace -f -xx` wrote about a data file and journals. */
+/** Reads the output of `strace -f -xx` about a data file and the journals. */
 export async function readTrace(path: string, dataFile: string): Promise<Trace> {
   const reader = new TraceReader(dataFile);
   for await (const line of createInterface({ input: createReadStream(path) })) reader.line(line);
@@ -55,11 +58,11 @@ class TraceReader {
   readonly #writes: TracedWrite[] = [];
   readonly #syncs: TracedSync[] = [];
   readonly #told: { at: number; name: string }[] = [];
-  /** Calls that have not been answered, by thread. */
+  /** Calls without an answer yet, by thread. */
   readonly #underWay = new Map<string, Call>();
-  /** File offsets that a thread has set and will write at. */
+  /** The file offset that a thread has set and will write at. */
   readonly #positions = new Map<string, number>();
-  /** Descriptors, by number and file as strace shows them, whose writes are synced. */
+  /** Descriptors with synchronous writes, by number and file as strace shows them. */
   readonly #synced = new Set<string>();
   #lines = 0;
 
@@ -129,7 +132,7 @@ class TraceReader {
     const strings = [...text.matchAll(/"((?:\\x[0-9a-f]{2})*)"/g)].map((match) => unhex(match[1]!));
     const all = Buffer.concat(strings);
     if (answer < 0) return;
-    // One that was never answered may have been done in full.
+    // A write that was never answered may have been done in full.
     const bytes = Number.isNaN(answer) ? all : all.subarray(0, answer);
     if (!Number.isNaN(answer) && all.length < answer)
       throw new Error(`A write is cut off: ${text.slice(0, 200)}`);
@@ -138,7 +141,8 @@ class TraceReader {
     if (name === "writev" || name === "write") this.#positions.set(place, offset + bytes.length);
     else offset = Number(/, (\d+)(?:\)|$)/.exec(text)?.[1] ?? Number.NaN);
     if (Number.isNaN(offset)) throw new Error(`A write without a place: ${text.slice(0, 120)}`);
-    // Processes number their descriptors alike, but not for certain: LMDB writes nothing but its heads in this way.
+    // `#synced` does not tell processes apart, and their descriptors may have different numbers.
+    // But LMDB writes only its heads through a synchronous descriptor.
     const synced = offset < headBytes && this.#synced.has(`${descriptor[1]}<${descriptor[2]}>`);
     this.#writes.push({ begun, ended, offset, bytes: Buffer.from(bytes), synced });
   }

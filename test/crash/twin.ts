@@ -2,13 +2,13 @@ import type { AnyTable, Database, Snapshot } from "percolatordb";
 import * as app from "./app.js";
 import { accountName, accountRows, openingBalance, operation } from "./operations.js";
 
-/** Every table as plain rows, by row. */
+/** Every table as plain rows, by row key. */
 export type Tables = ReadonlyMap<string, ReadonlyMap<string, Readonly<Record<string, unknown>>>>;
 
-/** Something that is not as it must be. */
+/** A state that differs from the expected one. */
 export class Difference extends Error {}
 
-/** What the log says was done, in the order of its commits. */
+/** Returns the operations that the log records, in commit order. */
 export async function doneIn(db: Database): Promise<readonly string[]> {
   const names: string[] = [];
   {
@@ -21,7 +21,7 @@ export async function doneIn(db: Database): Promise<readonly string[]> {
   return commits.sort((a, b) => a.at - b.at).map(({ name }) => name);
 }
 
-/** The tables as operations done in that order make them, by a plain program. */
+/** Returns the tables that these operations produce in this order, computed by a plain program. */
 export function twinOf(done: readonly string[]): Tables {
   const contents = new Map<string, string>();
   const balances = new Map<string, number>();
@@ -83,7 +83,7 @@ function derive(
   ]);
 }
 
-/** Compares every table with the twin's, and throws a {@link Difference} at the first that differs. */
+/** Compares every table with the twin's. Throws a {@link Difference} for the first difference. */
 export async function compare(db: Database, twin: Tables, late: boolean): Promise<void> {
   await using snapshot = await db.snapshot();
   for (const [name, table] of Object.entries(app.tables)) {
@@ -129,7 +129,10 @@ function canonical(row: Readonly<Record<string, unknown>> | undefined): string |
 
 const show = (row: string | undefined) => (row === undefined ? "nothing" : row.slice(0, 200));
 
-/** Throws where an observer committed more runs on a row than there were changes, and versions of its own. */
+/**
+ * Throws if an observer committed more runs on a row than the row had changes plus new observer
+ * versions.
+ */
 export async function compareRuns(db: Database, done: readonly string[], versions: number): Promise<void> {
   const changes = new Map<string, number>();
   for (const name of done) {

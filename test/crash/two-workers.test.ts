@@ -8,7 +8,7 @@ import { documents } from "./worker-app.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const rows = 400;
-/** Loads until both have worked. */
+/** The most batches to load until both processes have worked. */
 const maxBatches = 20;
 
 async function startWorker(folder: string): Promise<ChildProcess> {
@@ -35,13 +35,14 @@ async function untilDone(db: Database): Promise<void> {
   while (!(await isDone(db))) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-test("two processes share the work, each change done once; one that is killed is covered by the other", async () => {
+test("two processes share the work and handle each change once; if one is killed, the other takes its share", async () => {
   const folder = await temporaryFolder();
   const children: ChildProcess[] = [];
   try {
     for (let count = 0; count < 2; count++) children.push(await startWorker(folder.path));
     await using db = await open(folder.path);
-    // One that the machine gives no time to comes into its share later.
+    // The machine may give a process little time at first. So this continues until both have
+    // worked.
     const doneBy = new Set<number>();
     let batches = 0;
     while (doneBy.size < 2) {
@@ -52,7 +53,7 @@ test("two processes share the work, each change done once; one that is killed is
       let done = 0;
       for await (const { row, value } of first.scan(documents)) {
         expect(value.length, row).toBe(value.contents?.length);
-        // One committed run for one change, whoever made it.
+        // One committed run for each change, by either process.
         expect(value.runs, row).toBe(batches);
         doneBy.add(value.doneBy!);
         done++;

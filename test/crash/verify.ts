@@ -9,14 +9,15 @@ import { compare, compareRuns, Difference, doneIn, twinOf } from "./twin.js";
 export interface Verification {
   readonly folder: string;
   readonly generation: Generation;
-  /** Operations of which a process was told that they committed. */
+  /** Operations whose commit was confirmed to a process. */
   readonly told: Iterable<string>;
   readonly commit: "auto" | "two-phase";
 }
 
 /**
- * Opens what crashed processes left, works off what is due, and throws where anything is not as it must be: `check` before
- * and after, everything told committed there, every table equal to the twin's, no lock and no hint left.
+ * Opens the database that crashed processes left and runs all due observers. Throws unless `check`
+ * is clean before and after, every confirmed operation is there, every table equals the twin's, and
+ * no lock or hint is left.
  */
 export async function verify(verification: Verification): Promise<void> {
   const { folder, generation, commit } = verification;
@@ -56,13 +57,13 @@ export function openForCheck(
   });
 }
 
-/** Throws where `check` finds anything. */
+/** Throws if `check` finds a problem. */
 export async function sound(db: Database, when: string): Promise<void> {
   const problems = await db.check();
   if (problems.length > 0) throw new Difference(`Check ${when}: ${JSON.stringify(problems.slice(0, 3))}`);
 }
 
-/** Hints as the store has them, those that stand for nothing included. */
+/** Throws if the store has a hint. This includes hints without a change to handle. */
 async function noHints(folder: string): Promise<void> {
   const store = await openLmdbStore(folder);
   try {

@@ -3,7 +3,7 @@ import { ProgramProcess } from "../support/program-process.js";
 import { until } from "../support/waiting.js";
 import type { VictimOrders } from "./victim.js";
 
-/** A process of victim.ts, loaded ahead of time, so that a round need not wait for it. */
+/** A process of victim.ts. It is loaded in advance, so a round need not wait for it. */
 export class Victim extends ProgramProcess {
   #orders: VictimOrders | undefined;
 
@@ -11,23 +11,23 @@ export class Victim extends ProgramProcess {
     super("test/crash/victim.ts");
   }
 
-  /** What it was told committed. */
+  /** The operations whose commit was confirmed to it. */
   get told(): readonly string[] {
     if (this.#orders === undefined) return [];
     try {
-      // A line that is not whole was not yet written when it was killed.
+      // An incomplete last line was still being written when the process was killed.
       return readFileSync(this.#orders.journal, "utf8").split("\n").slice(0, -1);
     } catch {
       return [];
     }
   }
 
-  /** Whether it has done all that it was to do, and stays. */
+  /** Whether the process has done all of its work and waits to be ended. */
   get isDone(): boolean {
     return this.lines.includes("done");
   }
 
-  /** Lets it begin; resolves when its database is open, or when it has ended. */
+  /** Starts its work. Resolves when its database is open, or when the process has ended. */
   async start(orders: VictimOrders): Promise<void> {
     this.#orders = orders;
     this.tell(JSON.stringify(orders));

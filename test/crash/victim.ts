@@ -1,8 +1,9 @@
 import { openWithHooks } from "percolatordb/testing";
 /**
- * A process that is to be killed or stopped. Says `ready` when it is loaded, reads one line of JSON, does as it says until its
- * time has come, and writes into the journal what it was told committed. One that stays says `done` then, and waits to be ended.
- * On SIGTERM it ends in good order.
+ * A process that will be killed or stopped. It prints `ready` when it is loaded, reads one line of
+ * JSON with its orders, and carries them out. It writes every confirmed operation into its journal.
+ * If its orders say that it stays, it prints `done` and waits to be ended. On SIGTERM it shuts down
+ * cleanly.
  */
 
 import { once } from "node:events";
@@ -13,7 +14,7 @@ import { type Failpoint, GhostHooks, StrikingHooks } from "./failpoints.js";
 import { operation, perform } from "./operations.js";
 import { Random } from "./random.js";
 
-/** What it does beside writing. */
+/** What it does besides writing. */
 export type Role = "load" | "observe" | "collect" | "backfill";
 
 export interface VictimOrders {
@@ -24,15 +25,18 @@ export interface VictimOrders {
   readonly commit: "auto" | "two-phase";
   readonly generation: Generation;
   readonly failpoint: Failpoint | undefined;
-  /** Operations under way at a time. */
+  /** The number of concurrent operations. */
   readonly concurrency: number;
-  /** With transactions beside that stop half-way, for others to meet. Two phases only. */
-  readonly haunted: boolean;
+  /**
+   * Also runs transactions that stop half-way, for other transactions to meet. For two-phase
+   * commits only.
+   */
+  readonly leavesLocks: boolean;
   readonly lockTtlMs: number;
   readonly durability: "full" | "none";
-  /** Operations after which it stops writing. */
+  /** The number of operations after which it stops writing. */
   readonly most: number;
-  /** Does not end by itself when it has done them: it is there for whatever comes. */
+  /** Does not end by itself when it has done its operations, but waits. */
   readonly stays: boolean;
 }
 
@@ -44,7 +48,7 @@ const random = new Random(orders.writer);
 const striking = new StrikingHooks(orders.failpoint, random, orders.commit === "two-phase");
 const stopping = new AbortController();
 process.once("SIGTERM", () => stopping.abort());
-// Whoever would end it has ended.
+// The process that started this one has ended.
 process.stdin.once("end", () => stopping.abort());
 
 const common = {
@@ -65,7 +69,10 @@ let next = 0;
 
 const isOver = () => stopping.signal.aborted || next >= orders.most;
 
-/** Does one operation, and notes it once it was told committed. What fails by rights is left undone. */
+/**
+ * Performs one operation, and writes it into the journal after its commit was confirmed. Expected
+ * failures are skipped.
+ */
 async function operate(on: Database, label: string): Promise<void> {
   const number = next++;
   const task = operation(orders.writer, number);
@@ -97,8 +104,8 @@ async function backfill(): Promise<void> {
   }
 }
 
-/** Never ends by itself: its transactions do not. */
-async function haunt(): Promise<void> {
+/** Never ends by itself, because its transactions do not end. */
+async function leaveLocks(): Promise<void> {
   const hooks = new GhostHooks(striking, orders.lockTtlMs, random.below(4));
   const ghost = await openWithHooks(orders.folder, { ...common, hooks });
   while (!isOver()) {
@@ -117,7 +124,7 @@ try {
   const writers = Array.from({ length: orders.concurrency }, () => write());
   if (orders.role === "collect") writers.push(collect());
   if (orders.role === "backfill") writers.push(backfill());
-  if (orders.haunted) void haunt().catch(fail);
+  if (orders.leavesLocks) void leaveLocks().catch(fail);
   await Promise.all(writers);
   if (orders.stays) {
     process.stdout.write("done\n");

@@ -7,7 +7,7 @@ export const documents = table("documents", {
   doneBy: int(),
 });
 
-/** Slow enough that several are under way at any moment. */
+/** Slow enough that several runs overlap at any moment. */
 export const lengths = observer("lengths", documents.contents, async (tx, { row, value }) => {
   await new Promise((resolve) => setTimeout(resolve, 3));
   tx.set(documents.length, row, value?.length ?? 0);

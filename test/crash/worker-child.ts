@@ -1,4 +1,7 @@
-/** A process with a worker on the folder that it is given; says when it is ready, and ends when its input does. */
+/**
+ * A process with a worker on the given folder. It prints when it is ready, and ends when its input
+ * ends.
+ */
 import { open } from "percolatordb";
 import { lengths } from "./worker-app.js";
 

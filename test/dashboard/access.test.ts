@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 describe("the server", () => {
-  test("answers by methods, with strict headers, and keeps nothing but the built files", async () => {
+  test("answers the right methods, with strict headers, and caches only the built files", async () => {
     await using dashboard = await served(db, { pages: `${folder.path}/` });
     const index = await ask(dashboard.url);
     expect(index).toMatchObject({ status: 200, text: "<!doctype html><title>Percolator</title>" });
@@ -68,7 +68,7 @@ describe("the server", () => {
     expect((await ask(new URL("healthz", dashboard.url))).text).toBe("ok\n");
   });
 
-  test("without built pages says how to build them", async () => {
+  test("explains how to build the pages if they are missing", async () => {
     await using dashboard = await served(db, { pages: join(folder.path, "assets/") });
     const { status, text } = await ask(dashboard.url);
     expect(status).toBe(503);
@@ -76,7 +76,7 @@ describe("the server", () => {
     expect(text).not.toContain("<script");
   });
 
-  test("beyond this machine it needs a token, and a token must be one", async () => {
+  test("needs a valid token to listen beyond this machine", async () => {
     await expect(serveDashboard(db, { host: "0.0.0.0" })).rejects.toThrow(
       "can be reached from other machines",
     );
@@ -89,7 +89,7 @@ describe("the server", () => {
     expect((await ask(dashboard.url.replace("0.0.0.0", "127.0.0.1"))).status).toBe(401);
   });
 
-  test("an address that is taken is refused by name", async () => {
+  test("gets a named error if the address is in use", async () => {
     await using dashboard = await served(db);
     const port = Number(new URL(dashboard.url).port);
     await expect(serveDashboard(db, { port })).rejects.toThrow(
@@ -99,7 +99,7 @@ describe("the server", () => {
 });
 
 describe("a token", () => {
-  test("is asked for everywhere but at /healthz", async () => {
+  test("is required everywhere except at /healthz", async () => {
     await using dashboard = await served(db, { token });
     for (const path of ["api/about", "api/stream", "api/nothing", "metrics", "", "assets/app.js"]) {
       expect([path, (await ask(`${dashboard.url}${path}`)).status]).toEqual([path, 401]);
@@ -115,7 +115,7 @@ describe("a token", () => {
     expect([refused.status, JSON.parse(refused.text)]).toMatchObject([401, { code: "UNAUTHORIZED" }]);
   });
 
-  test("in the address becomes a cookie, and leaves the address", async () => {
+  test("in the address becomes a cookie, and is removed from the address", async () => {
     await using dashboard = await served(db, { token });
     const opened = await ask(`${dashboard.url}?token=${token}&more=1`);
     expect([opened.status, opened.headers.location]).toEqual([303, "/?more=1"]);
@@ -132,7 +132,7 @@ describe("a token", () => {
   });
 });
 
-test("a changed token ends the one before, and the cookies that were given for it", async () => {
+test("a changed token invalidates the previous one, and its cookies", async () => {
   let current = token;
   await using dashboard = await served(db, { token: () => current });
   await using named = await served(db, { from: [dashboard.url], fromToken: () => current, sources: [] });
@@ -154,8 +154,8 @@ test("a changed token ends the one before, and the cookies that were given for i
   expect(await unheard()).toEqual(heard);
 });
 
-describe("pages of others", () => {
-  test("that have a name point here are refused by it", async () => {
+describe("pages of other sites", () => {
+  test("are refused by the Host header, even if their name resolves to this machine", async () => {
     await using dashboard = await served(db, { hosts: ["dash.example.org"] });
     const at = async (host: string) => {
       return (await ask(`${dashboard.url}api/about`, { headers: { host } })).status;
@@ -184,7 +184,7 @@ describe("pages of others", () => {
   });
 });
 
-test("read-only it changes nothing", async () => {
+test("a read-only server changes nothing", async () => {
   await using dashboard = await served(db);
   for (const path of ["parked/retry", "parked/discard", "locks/resolve"]) {
     const { status, text } = await dashboard.post(path, { observer: "checks" });
@@ -194,7 +194,7 @@ test("read-only it changes nothing", async () => {
   expect(parked.length).toBe(1);
 });
 
-test("what is sent is bounded, and must be an object", async () => {
+test("a request body is limited in size, and must be an object", async () => {
   await using dashboard = await served(db, { writable: true });
   const huge = await dashboard.post("parked/retry", { observer: "x".repeat(100_000) });
   expect([huge.status, JSON.parse(huge.text)]).toMatchObject([413, { code: "TOO_LARGE" }]);
@@ -205,7 +205,7 @@ test("what is sent is bounded, and must be an object", async () => {
   expect((await dashboard.post("report", { heat: { table: "pages" } })).status).toBe(400);
 });
 
-test("a body in chunks is bounded, and refused before all of it has come", async () => {
+test("a chunked body is limited, and refused before all of it was received", async () => {
   await using dashboard = await served(db, { writable: true });
   const send = (chunks: readonly string[]) =>
     new Promise<number | undefined>((resolve, reject) => {
@@ -229,7 +229,7 @@ test("a body in chunks is bounded, and refused before all of it has come", async
   ).toBe(413);
 });
 
-test("a request without a host, or with one that is none, is refused", async () => {
+test("a request without a host, or with an invalid one, is refused", async () => {
   await using dashboard = await served(db);
   const statusOf = async (head: string) => {
     const socket = connect(Number(new URL(dashboard.url).port), "127.0.0.1");
@@ -244,7 +244,7 @@ test("a request without a host, or with one that is none, is refused", async () 
   expect(await statusOf("GET /api/about HTTP/1.0\r\nHost: localhost")).toBe(200);
 });
 
-test("a handler is mounted under any base, and leaves the rest alone", async () => {
+test("a handler can be mounted under any base, and ignores other paths", async () => {
   using dashboard = dashboardHandler(db, { base: "/dash/board", pages: `${folder.path}/` });
   const server = createServer((request, response) => {
     if (!dashboard.handle(request, response)) response.writeHead(418).end();
@@ -286,7 +286,7 @@ test("no redirect leads to another host", async () => {
   expect(raw).toMatch(/^location: \/evil\.example\.org\/\r$/m);
 });
 
-test("what somebody asked for is given up when they go away", async () => {
+test("a request is aborted when its client disconnects", async () => {
   await using dashboard = await served(db);
   const given: AbortSignal[] = [];
   const listing = vi.spyOn(db, "parked").mockImplementation(async function* ({ signal } = {}) {
@@ -304,7 +304,7 @@ test("what somebody asked for is given up when they go away", async () => {
   listing.mockRestore();
 });
 
-test("a database that was closed is said so, and the server ends cleanly", async () => {
+test("a closed database is reported, and the server ends cleanly", async () => {
   const other = await open("memory:", { tables });
   await using dashboard = await served(other);
   await other.close();

@@ -33,7 +33,7 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       await use(db, dashboard);
     });
 
-  test("says what is overdue in a schedule", () =>
+  test("shows what is overdue in a schedule", () =>
     withDatabase(variant, { tables: reminders.tables, collectEveryMs: 0 }, async (db) => {
       const now = systemEnvironment.now();
       await db.transact(async (tx) => {
@@ -46,7 +46,7 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       expect(schedules[0]!.oldestOverdueMs).toBeGreaterThanOrEqual(90_000);
     }));
 
-  test("says what it is, how all stands, and what flows where", () =>
+  test("describes itself, its state, and the flow of data", () =>
     run(async (db, { get }) => {
       await db.transact((tx) => tx.set(pages.body, "a", "good page"), { label: "load" });
       await using worker = db.work();
@@ -59,7 +59,7 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
         retentionMs: 3_600_000,
       });
       expect(about.commit).toBe(variant.commit === "auto" ? "one-phase" : "two-phase");
-      // Looks are shared for a moment.
+      // The server may return an earlier result for a moment.
       const overview = await until(
         () => get<Overview>("overview"),
         ({ pending, observers: all }) => {
@@ -93,7 +93,7 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       expect(sessions[0]!.memoryBytes).toBeGreaterThan(1_000_000);
     }));
 
-  test("shows data as of any moment, page by page", () =>
+  test("shows data as of any time, page by page", () =>
     run(async (db, { get }) => {
       await db.transact((tx) => {
         for (const row of ["a", "b/1", "b/2", "b/3", "c"]) tx.set(pages.body, row, `body of ${row}`);
@@ -157,7 +157,7 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       ]);
     }));
 
-  test("tells transactions with their causes and effects, and who conflicts with whom", () =>
+  test("shows transactions with their causes and effects, and which ones conflict with each other", () =>
     run(async (db, { get }) => {
       const loser = await db.begin({ label: "slow" });
       await db.transact((tx) => tx.set(pages.body, "a", "good"), { label: "quick" });
@@ -189,7 +189,7 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       expect(pairs[0]?.advice).toContain('"slow" and "quick" overlap');
     }));
 
-  test("lists what was given up on page by page, and retries or discards it", () =>
+  test("lists parked changes page by page, and retries or discards them", () =>
     run(async (db, { get, post }) => {
       for (const row of ["a", "b", "c"]) await db.transact((tx) => tx.set(pages.body, row, "bad page"));
       await db.drain();
@@ -210,7 +210,7 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       expect((await get<ParkedPage>("parked")).parked.map(({ row }) => row)).toEqual(["b", "c"]);
     }));
 
-  test("shows where it is hot", () =>
+  test("shows the hottest rows", () =>
     run(async (db, { get }) => {
       for (let row = 0; row < 40; row++) {
         await db.transact((tx) => tx.set(pages.body, `r${String(row).padStart(2, "0")}`, "x"));
@@ -226,7 +226,7 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       expect((await get<HeatMap>("heat?table=visits&metric=conflicts")).ranges).toEqual([]);
     }));
 
-  test("says what is not there, and what cannot be meant", () =>
+  test("reports absent things, and invalid requests", () =>
     run(async (_, { url }) => {
       const wrong = [
         ["rows?table=none", 404, "SCHEMA"],
@@ -283,7 +283,7 @@ test("locks are listed page by page, and resolved unless their owners live", asy
   });
 });
 
-test("what waits is counted, with its age", async () => {
+test("the backlog is counted, with its age", async () => {
   await withDatabase({ store: "memory", commit: "auto" }, { tables, observers: [titles] }, async (db) => {
     await using dashboard = await served(db);
     for (const row of ["a", "b"]) await db.transact((tx) => tx.set(pages.body, row, "x"));
@@ -293,7 +293,7 @@ test("what waits is counted, with its age", async () => {
   });
 });
 
-test("conflicts of runs over one number are told to queue", async () => {
+test("if runs conflict over one number, the advice is a combine queue", async () => {
   await withDatabase({ store: "memory", commit: "auto" }, { tables, observers: [titles] }, async (db) => {
     await using dashboard = await served(db);
     for (let row = 0; row < 30; row++) await db.transact((tx) => tx.set(pages.body, `r${row}`, "x"));
@@ -309,7 +309,7 @@ test("conflicts of runs over one number are told to queue", async () => {
   });
 });
 
-/** Asks again until an answer is as wanted. */
+/** Repeats the request until the answer is as wanted. */
 async function until<T>(get: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
   for (let tries = 0; ; tries++) {
     const answer = await get();

@@ -14,7 +14,7 @@ import { pages, served, tables, titles } from "./pipeline.js";
 
 const token = "a-token-of-enough-characters";
 
-/** Two databases over one store, as two processes have. */
+/** Opens two databases over one store, as in two processes. */
 async function two() {
   const store = memoryStore();
   const one = await open(store, { tables, observers: [titles], collectEveryMs: 0 });
@@ -22,7 +22,7 @@ async function two() {
   return { one, other };
 }
 
-test("a dashboard shows what the dashboards that it names have seen", async () => {
+test("a dashboard shows what the other named dashboards have seen", async () => {
   const { one, other } = await two();
   await using first = await served(one, { token });
   await using second = await served(other, { token });
@@ -38,7 +38,7 @@ test("a dashboard shows what the dashboards that it names have seen", async () =
     expect.arrayContaining(["loser", "winner", "titles"]),
   );
   expect(new Set(listed.map(({ id }) => id.split(":")[0])).size).toBe(2);
-  // The winner ran in another process than the loser: who it was is asked for with the next look.
+  // The winner ran in another process than the loser, so it is known only after the next request.
   await expect
     .poll(async () => (await named.get<ConflictInsights>("conflicts")).pairs, {
       timeout: 30_000,
@@ -56,7 +56,7 @@ test("a dashboard shows what the dashboards that it names have seen", async () =
   await other.close();
 });
 
-test("one that does not answer is named, and the rest is shown", async () => {
+test("a dashboard that does not answer is named, and the rest is shown", async () => {
   const { one, other } = await two();
   await using first = await served(one, { token });
   await using named = await served(one, {
@@ -75,7 +75,7 @@ test("one that does not answer is named, and the rest is shown", async () => {
   await other.close();
 });
 
-test("two that name each other do not ask for ever", async () => {
+test("two that name each other do not ask each other endlessly", async () => {
   const { one, other } = await two();
   await using first = await served(one);
   await using second = await served(other, { from: [first.url] });
@@ -86,7 +86,7 @@ test("two that name each other do not ask for ever", async () => {
   await other.close();
 });
 
-test("where nobody is listened to, only what the store holds is shown", async () => {
+test("without a process to ask, only the contents of the store are shown", async () => {
   const { one, other } = await two();
   await using dashboard = await served(one, { sources: [] });
   await one.transact((tx) => tx.set(pages.body, "a", "x"));

@@ -12,7 +12,7 @@ export const titles = observer("titles", pages.body, async (tx, { row, value }) 
   tx.set(totals.hits, "all", ((await tx.get(totals.hits, "all")) ?? 0) + 1);
 });
 
-/** Fails on every title that says so. */
+/** Fails if the title is `bad`. */
 export const checks = observer(
   "checks",
   pages.title,
@@ -37,7 +37,7 @@ export interface Question {
   readonly body?: string;
 }
 
-/** Asks without what `fetch` adds or refuses. */
+/** Sends a request without the headers and restrictions of `fetch`. */
 export function ask(url: URL | string, question: Question = {}): Promise<Answer> {
   const { method = "GET", headers = {}, body } = question;
   return new Promise((resolve, reject) => {
@@ -54,7 +54,7 @@ export function ask(url: URL | string, question: Question = {}): Promise<Answer>
   });
 }
 
-/** A dashboard that is served, and how it is asked. */
+/** A served dashboard, and how to send requests to it. */
 export async function served(db: Database, options: DashboardOptions = {}) {
   const server = await serveDashboard(db, { tables, ...options });
   const get = async <T>(path: string, question?: Question): Promise<T> => {

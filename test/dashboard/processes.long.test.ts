@@ -16,7 +16,7 @@ afterEach(async () => {
   await remove?.();
 });
 
-test("one dashboard shows all processes of a worker, also after one of them was replaced", async () => {
+test("one dashboard shows all processes of a worker, even after one of them was replaced", async () => {
   const folder = await temporaryFolder();
   remove = folder.remove;
   const args = [
@@ -43,7 +43,7 @@ test("one dashboard shows all processes of a worker, also after one of them was 
     });
     await db.idle();
   };
-  /** Loads until as many processes have told of their runs. */
+  /** Loads until this many processes have reported runs. */
   const seenOf = async (count: number) => {
     const seen = new Set<string>();
     for (let tries = 0; seen.size < count && tries < 60; tries++) {
@@ -57,7 +57,8 @@ test("one dashboard shows all processes of a worker, also after one of them was 
   };
   const seen = await seenOf(2);
   expect(seen.size).toBe(2);
-  // A process that answers late is left out of a look, and one look is shared for a while.
+  // If a process answers late, the server builds a result without it, and may return that result
+  // for a while.
   const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 100 });
   await eventually(async () => {
     const overview = await get<Overview>("overview");

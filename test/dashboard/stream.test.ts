@@ -18,7 +18,7 @@ interface StreamEvent {
   readonly data: unknown;
 }
 
-/** The events of a stream as they come; ends by its `abort`. */
+/** Yields the events of a stream. Ends when `signal` is aborted. */
 async function watch(url: string, signal: AbortSignal) {
   const response = await fetch(new URL("api/stream", url), { signal });
   const events: StreamEvent[] = [];
@@ -40,7 +40,7 @@ async function watch(url: string, signal: AbortSignal) {
 
 const soon = (check: () => void) => vi.waitFor(check, { timeout: 30_000, interval: 10 });
 
-test("tells how all stands each second, and the transactions that ended", async () => {
+test("sends the state every second, and the transactions that ended", async () => {
   await using dashboard = await served(db);
   const ending = new AbortController();
   const stream = await watch(dashboard.url, ending.signal);
@@ -56,7 +56,7 @@ test("tells how all stands each second, and the transactions that ended", async 
   await stream.over;
 });
 
-test("looks once for all who watch, and not at all when nobody does", async () => {
+test("reads once for all viewers, and not at all without viewers", async () => {
   await using dashboard = await served(db);
   const looks = vi.spyOn(db, "status");
   const ending = new AbortController();
@@ -68,7 +68,7 @@ test("looks once for all who watch, and not at all when nobody does", async () =
   expect(looks.mock.calls.length).toBeLessThanOrEqual(events + 1);
   ending.abort();
   await Promise.all(streams.map(({ over }) => over));
-  // The server learns a moment later that they have gone.
+  // The server notices a moment later that the clients have gone.
   let quietSince = -1;
   while (quietSince !== looks.mock.calls.length) {
     quietSince = looks.mock.calls.length;
@@ -77,7 +77,7 @@ test("looks once for all who watch, and not at all when nobody does", async () =
   looks.mockRestore();
 });
 
-test("ends with the server, and is given to so many at a time", async () => {
+test("ends with the server, and has a limit of viewers", async () => {
   const dashboard = await served(db);
   const ending = new AbortController();
   const streams = await Promise.all(Array.from({ length: 32 }, () => watch(dashboard.url, ending.signal)));
@@ -87,7 +87,7 @@ test("ends with the server, and is given to so many at a time", async () => {
   await Promise.all(streams.map(({ over }) => over));
 });
 
-test("a store that fails is said, and the stream goes on", async () => {
+test("a failure of the store is reported, and the stream continues", async () => {
   await using dashboard = await served(db);
   const failing = vi.spyOn(db, "status").mockRejectedValueOnce(new Error("a secret of the store"));
   const ending = new AbortController();

@@ -7,7 +7,10 @@ import { MadeCertificate } from "./certificates.js";
 import { commandLines, flagValue } from "./commands.js";
 import { deployed, objectOf, type Part, root } from "./files.js";
 
-/** The certificate that `kubernetes/config.yaml` asks for, made and used: by a coordinator, by clients, and by the probes. */
+/**
+ * Makes the certificate that `kubernetes/config.yaml` describes, and uses it in a coordinator, in
+ * clients, and in the probes.
+ */
 
 const run = promisify(execFile);
 let all: Coordinators;
@@ -25,14 +28,14 @@ afterEach(async () => {
 const set: Part = objectOf("StatefulSet", "percolator-coordinator");
 const pods = Array.from({ length: set.spec.replicas }, (_, index) => `percolator-coordinator-${index}`);
 
-/** The hosts by which clients call the coordinators: as they are advertised, which is what the lease says. */
+/** The hosts by which clients reach the coordinators: those that they advertise in the lease. */
 function hosts(): readonly string[] {
   const line = commandLines().find(({ from }) => from === "kubernetes, StatefulSet percolator-coordinator")!;
   const advertised = flagValue(line, "--advertise").replace(/:\d+$/, "");
   return pods.map((pod) => advertised.replace("percolator-coordinator-0", pod));
 }
 
-/** The names that the file asks for. */
+/** The names that the file requests. */
 const asked = () =>
   [...deployed("kubernetes/config.yaml").matchAll(/^# {5}- (\S+)$/gm)].map(([, name]) => name!);
 
@@ -45,7 +48,7 @@ async function serve(names: readonly string[]) {
   return { address, reach };
 }
 
-/** A probe of the coordinator, as the kubelet runs it in this pod. */
+/** Runs a probe of the coordinator as the kubelet runs it in this pod. */
 async function probe(pod: string, address: string): Promise<string> {
   const [shell, flag, script]: readonly string[] =
     set.spec.template.spec.containers[0].livenessProbe.exec.command;
@@ -60,14 +63,14 @@ async function probe(pod: string, address: string): Promise<string> {
   );
 }
 
-test("clients reach each coordinator by the name that it is advertised by, and probes use that name", async () => {
+test("clients reach each coordinator by its advertised name, and probes use that name", async () => {
   expect(asked()).toEqual(hosts());
   const { address, reach } = await serve(asked());
   for (const host of hosts()) await reach(host);
   for (const pod of pods) expect(await probe(pod, address)).toBe("serves");
 });
 
-test("a certificate that no client takes fails the probes too", async () => {
+test("a certificate that clients refuse makes the probes fail too", async () => {
   const { address, reach } = await serve(["*.percolator-coordinator", "percolator-coordinator"]);
   for (const host of hosts()) {
     await expect(reach(host)).rejects.toMatchObject({ code: "COORDINATOR", reason: "tls" });

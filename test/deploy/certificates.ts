@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A certificate that vouches for itself, made by openssl in a folder that is removed with it. */
+/** A self-signed certificate. It is made by openssl in a folder that is removed with it. */
 export class MadeCertificate {
   readonly #folder = mkdtempSync(join(tmpdir(), "percolator-certificate-"));
   readonly certFile = join(this.#folder, "tls.crt");

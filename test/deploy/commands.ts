@@ -1,6 +1,6 @@
 import { compose, deployed, objectOf, unit } from "./files.js";
 
-/** A command line of the program, as some file here begins it. */
+/** A command line of the program in one of the files. */
 export interface CommandLine {
   readonly from: string;
   readonly args: readonly string[];
@@ -14,7 +14,10 @@ const documented = (name: string) =>
     ]),
   );
 
-/** Every command line that the files begin the program with, with the values that they give or show for their variables. */
+/**
+ * Returns every command line of the program in the files. Replaces each variable by the value that
+ * the files give it, or by the value that they show as an example.
+ */
 export function commandLines(): readonly CommandLine[] {
   return [...composed(), ...orchestrated(), ...supervised()];
 }
@@ -69,7 +72,7 @@ function supervised(): readonly CommandLine[] {
   });
 }
 
-/** The value that follows a flag. */
+/** Returns the value after a flag. */
 export function flagValue({ from, args }: CommandLine, flag: string): string {
   const value = args[args.indexOf(flag) + 1];
   if (!args.includes(flag) || value === undefined) throw new Error(`${from} has no ${flag}.`);

@@ -1,4 +1,7 @@
-/** What of the Compose specification the file here uses; a key that is not named is refused, but for extensions. */
+/**
+ * The part of the Compose specification that the file uses. Unknown keys are refused, except
+ * extensions.
+ */
 
 const text = { type: "string", minLength: 1 } as const;
 const duration = { type: "string", pattern: "^[0-9]+(ms|s|m|h)$" } as const;

@@ -13,7 +13,9 @@ export interface Stage {
 
 const known = "FROM RUN COPY WORKDIR ENV USER VOLUME STOPSIGNAL ENTRYPOINT CMD".split(" ");
 
-/** The stages of `deploy/Dockerfile`; throws for an instruction that it should not have. */
+/**
+ * Returns the stages of `deploy/Dockerfile`. Throws for an instruction that should not be there.
+ */
 export function stages(): readonly Stage[] {
   const found: { image: string; as: string | undefined; instructions: Instruction[] }[] = [];
   const lines = deployed("Dockerfile").replaceAll("\\\n", " ").split("\n");
@@ -33,7 +35,7 @@ export function stages(): readonly Stage[] {
 }
 
 export interface Copy {
-  /** The stage it copies from; undefined: the repository. */
+  /** The stage from which it copies. Undefined: the repository. */
   readonly from: string | undefined;
   readonly sources: readonly string[];
   readonly target: string;

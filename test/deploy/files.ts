@@ -5,7 +5,7 @@ import { parseAllDocuments, parseDocument } from "yaml";
 
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** A part of a document of which only this and that is looked at. */
+/** A part of a document of which only some fields are read. */
 // biome-ignore lint/suspicious/noExplicitAny: what a file holds is checked by its schema
 export type Part = any;
 
@@ -14,7 +14,9 @@ export function deployed(name: string): string {
   return readFileSync(join(root, "deploy", name), "utf8");
 }
 
-/** The documents of a YAML file, with anchors and merges resolved; throws for what is not whole. */
+/**
+ * Returns the documents of a YAML file, with anchors and merges resolved. Throws if one is invalid.
+ */
 export function documentsOf(name: string): readonly Part[] {
   return parseAllDocuments(deployed(name), { merge: true }).map((document) => {
     const wrong = [...document.errors, ...document.warnings];
@@ -32,7 +34,7 @@ export function objects(): readonly Part[] {
   return manifests.flatMap(documentsOf);
 }
 
-/** The one object of a kind and name. */
+/** Returns the only object of a kind and name. */
 export function objectOf(kind: string, name: string): Part {
   const found = objects().filter((object) => object.kind === kind && object.metadata.name === name);
   if (found.length !== 1) throw new Error(`There are ${found.length} of ${kind} ${name}.`);
@@ -43,7 +45,10 @@ export function compose(): Part {
   return parseDocument(deployed("compose.yaml"), { merge: true }).toJS();
 }
 
-/** A unit's settings by section, each key with all its values; long lines may not be continued. */
+/**
+ * Returns a unit's settings by section, each key with all its values. Continued lines are not
+ * allowed.
+ */
 export function unit(name: string): Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> {
   const sections: Record<string, Record<string, string[]>> = {};
   let section: Record<string, string[]> | undefined;
@@ -63,7 +68,7 @@ export function unit(name: string): Readonly<Record<string, Readonly<Record<stri
   return sections;
 }
 
-/** "30s", "45", "2m" in seconds. */
+/** Converts "30s", "45" or "2m" to seconds. */
 export function seconds(text: string | number): number {
   const parsed = /^(\d+)(ms|s|m|h)?$/.exec(String(text));
   if (parsed === null) throw new Error(`"${text}" is no duration.`);

@@ -12,17 +12,18 @@ describe("the Dockerfile", () => {
   const all = stages();
   const last = all.at(-1)!;
 
-  test("begins each stage from one image of Node that the package allows", () => {
+  test("starts each stage from one image of Node that the package allows", () => {
     const images = new Set(all.map(({ image }) => image));
     expect(images.size).toBe(1);
-    // One version, of a line with long-term support: the even ones. Node 20 has had its last release.
+    // All stages use one version with long-term support. These versions are even. Node 20 gets no
+    // more releases.
     const [, major] = /^node:(\d+)\.\d+\.\d+-bookworm-slim$/.exec([...images][0]!)!;
     expect(Number(major) % 2).toBe(0);
     expect(Number(major)).toBeGreaterThanOrEqual(22);
     expect(Number(major)).toBeGreaterThan(Number(/^>=(\d+)\./.exec(manifest.engines.node)![1]));
   });
 
-  test("copies what is there, and what the ignore file lets through; from stages that come before", () => {
+  test("copies only existing files that the ignore file allows, and from earlier stages", () => {
     const lets = deployed("Dockerfile.dockerignore")
       .split("\n")
       .filter((line) => line.startsWith("!"))
@@ -44,7 +45,7 @@ describe("the Dockerfile", () => {
     expect([...new Set(named)].sort()).toEqual([...lets].sort());
   });
 
-  test("installs by the lock, without the scripts of others, and no development packages in the end", () => {
+  test("installs by the lock file, without install scripts, and ends without development packages", () => {
     const runs = all.flatMap(({ instructions }) => instructions).filter(({ name }) => name === "RUN");
     const installs = runs.map(({ rest }) => rest).filter((rest) => /npm (ci|install)/.test(rest));
     for (const each of installs) expect(each).toContain("--ignore-scripts");
@@ -54,7 +55,7 @@ describe("the Dockerfile", () => {
     expect(scripts).toEqual(["build"]);
   });
 
-  test("has the optional peers, of the versions that are tested", () => {
+  test("has the optional peers in the tested versions", () => {
     const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8"));
     const installs = deployed("Dockerfile")
       .split(/\s+/)
@@ -63,7 +64,7 @@ describe("the Dockerfile", () => {
     expect(installs).toEqual(peers.map((name) => `${name}@${lock.packages[`node_modules/${name}`].version}`));
   });
 
-  test("is not root's, and begins the program that the package names", () => {
+  test("does not run as root, and starts the package's program", () => {
     const user = last.instructions.findIndex(({ name }) => name === "USER");
     expect(last.instructions[user]!.rest).toBe("node");
     expect(last.instructions.slice(user).map(({ name }) => name)).not.toContain("RUN");
@@ -71,7 +72,7 @@ describe("the Dockerfile", () => {
     expect(entry).toEqual(["node", `/app/node_modules/percolatordb/${manifest.bin.percolator.slice(2)}`]);
   });
 
-  test("has the scripts of the probes where they are looked for", () => {
+  test("has the probe scripts at their expected place", () => {
     const probes = [
       ...compose().services["coordinator-1"].healthcheck.test,
       ...objectOf("StatefulSet", "percolator-coordinator").spec.template.spec.containers[0].livenessProbe.exec
@@ -86,7 +87,7 @@ describe("the Dockerfile", () => {
   });
 });
 
-describe("what the image has, run here", () => {
+describe("the image's contents, run here", () => {
   let image: Image;
 
   beforeAll(() => {
@@ -95,7 +96,10 @@ describe("what the image has, run here", () => {
 
   afterAll(() => image.remove());
 
-  /** What the probes of worker.yaml ask a worker that has told where its metrics are, and who else may not. */
+  /**
+   * Runs the readiness probe of worker.yaml against a worker that has printed the address of its
+   * metrics. Also checks that other requests are refused.
+   */
   const untilReady = async (metrics: unknown) => {
     const { startupProbe, readinessProbe } = objectOf("Deployment", "percolator-worker").spec.template.spec
       .containers[0];
@@ -108,10 +112,10 @@ describe("what the image has, run here", () => {
     }
     expect((await fetch(String(metrics))).status).toBe(401);
   };
-  /** For questions whose answer is to come, on a machine however busy. */
+  /** A long timeout, so that a request gets its answer however busy the machine is. */
   const patience = ["--timeout", "60000"];
 
-  test("the entry point begins the program", () => {
+  test("the entry point starts the program", () => {
     const { status, stdout } = image.run("--help");
     expect(status).toBe(0);
     for (const command of ["worker", "coordinator", "init", "status"])
@@ -119,7 +123,7 @@ describe("what the image has, run here", () => {
     expect(image.run("--version").stdout.trim()).toBe(manifest.version);
   });
 
-  test("the application for trying works in it; a worker is alive until it is stopped, and drains", async () => {
+  test("the sample application works in it; a worker is alive until it is stopped, and drains", async () => {
     const data = join(image.folder, "data");
     const app = image.path("/app/app.js");
     cpSync(join(root, "deploy/app.js"), app);
@@ -149,7 +153,7 @@ describe("what the image has, run here", () => {
   test("a coordinator is healthy while it serves, and a standby takes over", async () => {
     const data = join(image.folder, "led");
     expect(image.run("init", data).status).toBe(0);
-    // Nobody's lease is over by itself, however long the machine does other things.
+    // No lease expires by itself, whatever delays the machine has.
     const options = ["--listen", "127.0.0.1:0", "--lease", "1h", "--json"];
     const first = image.start("coordinator", data, ...options);
     const { address } = await first.event("listening");
@@ -177,7 +181,7 @@ describe("what the image has, run here", () => {
     expect(await second.ended).toBe(0);
   });
 
-  test("the cluster of compose.yaml, by its command lines, on an emulator of its own", async () => {
+  test("the cluster of compose.yaml, by its command lines, on a separate emulator", async () => {
     const emulator = await startEmulator();
     try {
       image.env.BIGTABLE_EMULATOR_HOST = emulator.host;
@@ -185,7 +189,7 @@ describe("what the image has, run here", () => {
       const { services } = compose();
       const location = "bigtable://local/local";
       expect(image.run(...services.init.command)).toMatchObject({ status: 0 });
-      // Addresses here are of one machine.
+      // Here all addresses are on one machine.
       const beginsOf = (name: string) => services[name].command.slice(0, 2);
       const coordinators = ["coordinator-1", "coordinator-2"].map((name) =>
         image.start(...beginsOf(name), "--listen", "127.0.0.1:0", "--json"),
@@ -211,7 +215,7 @@ describe("what the image has, run here", () => {
     }
   });
 
-  test("probes refuse what they cannot mean", () => {
+  test("probes refuse invalid arguments", () => {
     expect(image.node("/app/health.mjs").status).toBe(2);
   });
 });

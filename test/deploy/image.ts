@@ -4,10 +4,13 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } fro
 import { tmpdir } from "node:os";
 import { basename, delimiter, join, resolve } from "node:path";
 import { createInterface } from "node:readline";
+import { PackageCopy } from "../support/package-copy.js";
 import { copiesOf, stages } from "./dockerfile.js";
 import { root } from "./files.js";
 
-/** A folder in which the files stand as the Dockerfile's last stage puts them, so that its entry point runs. */
+/**
+ * A folder with the files as the Dockerfile's last stage places them, so that its entry point runs.
+ */
 export class Image {
   readonly folder = mkdtempSync(join(tmpdir(), "percolator-image-"));
   /** The container's root. */
@@ -35,25 +38,25 @@ export class Image {
     else throw new Error(`What is ${source} of the stage ${from}?`);
   }
 
-  /** A path of the container. */
+  /** Returns the path on this machine of a path in the container. */
   path(inside: string): string {
     return join(this.#inside, inside);
   }
 
-  /** Runs something to its end, as the container's `node`. */
+  /** Runs the container's `node` until it ends. */
   node(...args: readonly string[]) {
     const here = args.map((arg) => this.#here(arg));
     const env = { ...process.env, ...this.env };
     return spawnSync(process.execPath, here, { encoding: "utf8", timeout: 60_000, env });
   }
 
-  /** Runs a command line of the program, by the entry point, to its end. */
+  /** Runs a command line of the program by the entry point, until it ends. */
   run(...args: readonly string[]) {
     const [, ...entry] = this.entryPoint;
     return this.node(...entry, ...args);
   }
 
-  /** Begins a command line that goes on; answers its documents, as it prints them. */
+  /** Starts a command line that keeps running. Returns the documents that it prints. */
   start(...args: readonly string[]) {
     const [, ...entry] = this.entryPoint;
     const child = spawn(
@@ -101,26 +104,18 @@ export class Image {
   }
 }
 
-/** What `npm run build` does, on a copy, so that nothing here changes. */
+/** Does the same as `npm run build`, in a copy of the package. */
 function build(place: string): void {
-  const folder = mkdtempSync(join(tmpdir(), "percolator-build-"));
-  try {
-    for (const name of ["src", "web", "tsconfig.json", "tsconfig.build.json", "package.json"]) {
-      cpSync(join(root, name), join(folder, name), { recursive: true });
-    }
-    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-    const path = [join(root, "node_modules/.bin"), process.env.PATH].join(delimiter);
-    const options = {
-      cwd: folder,
-      encoding: "utf8",
-      shell: true,
-      env: { ...process.env, PATH: path },
-    } as const;
-    const built = spawnSync(scripts.build, options);
-    if (built.status !== 0) throw new Error(`It does not build:\n${built.stdout}${built.stderr}`);
-    cpSync(join(folder, "dist"), place, { recursive: true });
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  using copy = new PackageCopy();
+  const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const path = [join(root, "node_modules/.bin"), process.env.PATH].join(delimiter);
+  const options = {
+    cwd: copy.folder,
+    encoding: "utf8",
+    shell: true,
+    env: { ...process.env, PATH: path },
+  } as const;
+  const built = spawnSync(scripts.build, options);
+  if (built.status !== 0) throw new Error(`It does not build:\n${built.stdout}${built.stderr}`);
+  cpSync(join(copy.folder, "dist"), place, { recursive: true });
 }

@@ -1,6 +1,6 @@
 /**
- * What of Kubernetes' own schemas (apps/v1, v1, policy/v1, networking.k8s.io/v1) the manifests here use, as strict as the server with
- * `--validate=strict`: a field that is not named is refused.
+ * The parts of Kubernetes' own schemas (apps/v1, v1, policy/v1, networking.k8s.io/v1) that the
+ * manifests use. As strict as the server with `--validate=strict`: unknown fields are refused.
  */
 
 const string = { type: "string" } as const;

@@ -44,7 +44,7 @@ describe("schemas", () => {
     expect(problems(composeSchema, compose())).toEqual([]);
   });
 
-  test("a word that is misspelt is found", () => {
+  test("a misspelt word is found", () => {
     const worker = structuredClone(objectOf("Deployment", "percolator-worker"));
     worker.spec.template.spec.terminationGracePeriod = 45;
     expect(problems(kubernetesSchemas.Deployment!, worker)).toHaveLength(1);
@@ -54,7 +54,7 @@ describe("schemas", () => {
     expect(problems(composeSchema, services)).toHaveLength(2);
   });
 
-  test("kustomize has every file, and each has what it names", () => {
+  test("kustomize lists every file, and everything that it names exists", () => {
     const [{ resources }] = documentsOf("kubernetes/kustomization.yaml");
     expect(resources.map((name: string) => `kubernetes/${name}`)).toEqual(manifests);
     const ran = spawnSync("kubectl", ["kustomize", join(root, "deploy/kubernetes")], { encoding: "utf8" });
@@ -81,7 +81,7 @@ describe("command lines", () => {
     expect(ran).toEqual([args[0]]);
   });
 
-  test("there are all that there should be", () => {
+  test("all expected command lines are there", () => {
     expect(
       commandLines()
         .map(({ args }) => args[0])
@@ -101,7 +101,7 @@ describe("command lines", () => {
     );
   });
 
-  test("a flag that is not one is refused", async () => {
+  test("an unknown flag is refused", async () => {
     const program = buildProgram(new Cli(systemIo()));
     for (const command of program.commands) command.action(() => {});
     const parsing = program.parseAsync(["worker", "here", "app.js", "--drain", "30s"], { from: "user" });
@@ -111,7 +111,7 @@ describe("command lines", () => {
 
 const line = (from: string) => commandLines().find((each) => each.from === from)!;
 const portOf = (address: string) => Number(address.slice(address.lastIndexOf(":") + 1));
-/** Runs that were given up at the deadline have so many seconds more. */
+/** The additional seconds for runs that were aborted at the deadline. */
 const afterDrain = 5;
 
 describe("Kubernetes", () => {
@@ -119,7 +119,7 @@ describe("Kubernetes", () => {
   const workers: Part = objectOf("Deployment", "percolator-worker");
   const specs: readonly Part[] = [coordinators.spec.template.spec, workers.spec.template.spec];
 
-  test("one port everywhere", () => {
+  test("the same port is used everywhere", () => {
     const args = line("kubernetes, StatefulSet percolator-coordinator");
     const [container] = coordinators.spec.template.spec.containers;
     const [{ name, containerPort }] = container.ports;
@@ -136,7 +136,7 @@ describe("Kubernetes", () => {
     }
   });
 
-  test("a worker is probed where it serves its pages, and its metrics have a token of their own", () => {
+  test("a worker is probed at the port of its pages, and its metrics have a separate token", () => {
     const args = line("kubernetes, Deployment percolator-worker");
     const [container] = workers.spec.template.spec.containers;
     const [{ name, containerPort }] = container.ports;
@@ -152,7 +152,7 @@ describe("Kubernetes", () => {
     expect(secret.secretName).not.toBe("percolator-token");
   });
 
-  test("a coordinator is advertised by the name that its service gives it, and no two are alike", () => {
+  test("a coordinator advertises the name that its service gives it, and all names differ", () => {
     const args = line("kubernetes, StatefulSet percolator-coordinator");
     expect(coordinators.spec.serviceName).toBe("percolator-coordinator");
     expect(flagValue(args, "--advertise")).toBe("percolator-coordinator-0.percolator-coordinator:4100");
@@ -161,7 +161,7 @@ describe("Kubernetes", () => {
     expect(container.args).toContain("$(POD_NAME).percolator-coordinator:4100");
   });
 
-  test("selectors select, budgets and policies too", () => {
+  test("selectors match something, also those of budgets and policies", () => {
     const service = objectOf("Service", "percolator-coordinator");
     for (const [set, budget] of [
       [coordinators, "percolator-coordinator"],
@@ -179,7 +179,7 @@ describe("Kubernetes", () => {
     );
   });
 
-  test("what is named is there: files are mounted, volumes used, accounts and maps defined", () => {
+  test("everything that is named exists: mounted files, volumes, accounts and maps", () => {
     for (const spec of specs) {
       const [container] = spec.containers;
       const mounted = container.volumeMounts.map(({ mountPath }: Part) => mountPath);
@@ -203,7 +203,7 @@ describe("Kubernetes", () => {
     }
   });
 
-  test("each Secret is one that config.yaml says how to make", () => {
+  test("config.yaml says how to create each Secret", () => {
     const made = [...deployed("kubernetes/config.yaml").matchAll(/create secret generic (\S+)/g)].map(
       ([, name]) => name,
     );
@@ -213,7 +213,7 @@ describe("Kubernetes", () => {
     expect([...new Set(used)].sort()).toEqual(made.sort());
   });
 
-  test("a worker has the authority, and not the key", () => {
+  test("a worker has the certificate authority, but not the key", () => {
     const ca = workers.spec.template.spec.volumes.find(({ name }: Part) => name === "ca");
     expect(ca.secret.items).toEqual([{ key: "ca.crt", path: "ca.crt" }]);
   });
@@ -224,7 +224,9 @@ describe("Kubernetes", () => {
     expect(grace).toBeGreaterThanOrEqual(seconds(flagValue(args, "--drain-deadline")) + afterDrain + 5);
     for (const spec of specs) {
       const { livenessProbe: live, startupProbe: start } = spec.containers[0];
-      // Above the lease, a failover of the oracle, and an outage of a minute.
+      // A failing container is restarted after 30 s at the earliest, which is longer than a lease
+      // and a failover of the oracle. A starting container has at least 60 s, for an outage of a
+      // minute.
       expect(live.periodSeconds * live.failureThreshold).toBeGreaterThanOrEqual(30);
       expect(start.periodSeconds * start.failureThreshold).toBeGreaterThanOrEqual(60);
       expect(live.timeoutSeconds).toBeLessThanOrEqual(live.periodSeconds);
@@ -233,7 +235,7 @@ describe("Kubernetes", () => {
     expect(worker.periodSeconds * worker.failureThreshold).toBeGreaterThan(120);
   });
 
-  test("nobody is root, or writes where nothing is to be written", () => {
+  test("no container runs as root, or can write where it need not", () => {
     for (const spec of specs) {
       expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, runAsUser: 1000 });
       expect(spec.containers[0].securityContext).toEqual({
@@ -248,7 +250,7 @@ describe("Kubernetes", () => {
 describe("compose.yaml", () => {
   const { services }: Part = compose();
 
-  test("depends on what is there, and waits for health only where it is asked for", () => {
+  test("depends only on existing services, and waits for health only if they have a health check", () => {
     for (const [name, service] of Object.entries<Part>(services)) {
       for (const [on, { condition }] of Object.entries<Part>(service.depends_on ?? {})) {
         expect(services[on], `${name} needs ${on}`).toBeDefined();
@@ -258,7 +260,7 @@ describe("compose.yaml", () => {
   });
 
   test.each(["coordinator-1", "coordinator-2"])(
-    "%s is advertised by its own name, on the port it listens at",
+    "%s advertises its own name, with the port at which it listens",
     (name) => {
       const args = line(`compose.yaml, ${name}`);
       expect(flagValue(args, "--advertise")).toBe(`${name}:4100`);
@@ -267,7 +269,7 @@ describe("compose.yaml", () => {
     },
   );
 
-  test("the emulator is found where it listens, with one thread of Go", () => {
+  test("the emulator is reached at the port where it listens, with one thread of Go", () => {
     const { command, environment } = services.emulator;
     const [, port] = /--host-port=0\.0\.0\.0:(\d+)/.exec(command.join(" "))!;
     expect(environment.GOMAXPROCS).toBe("1");
@@ -277,7 +279,7 @@ describe("compose.yaml", () => {
     expect(services.emulator.healthcheck.test.at(-1)).toContain(`/127.0.0.1/${port}`);
   });
 
-  test("there is time to drain; what is mounted and built is there", () => {
+  test("there is time to drain; everything mounted and built exists", () => {
     const args = line("compose.yaml, worker");
     const grace = seconds(services.worker.stop_grace_period);
     expect(grace).toBeGreaterThanOrEqual(seconds(flagValue(args, "--drain-deadline")) + afterDrain + 5);

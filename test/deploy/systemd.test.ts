@@ -11,7 +11,7 @@ const names = ["percolator-coordinator.service", "percolator-worker@.service"];
 describe.each(names)("%s", (name) => {
   const { Unit, Service, Install } = unit(name);
 
-  test("has its sections, starts again whatever happens, and is no more than it must be", () => {
+  test("has its sections, always restarts, and has minimal privileges", () => {
     expect(Unit!.After![0]).toContain("network-online.target");
     expect(Unit!.StartLimitIntervalSec).toEqual(["0"]);
     expect(Service!.Restart).toEqual(["always"]);
@@ -24,7 +24,7 @@ describe.each(names)("%s", (name) => {
     expect(Install!.WantedBy).toEqual(["multi-user.target"]);
   });
 
-  test("reads credentials only that it loads", () => {
+  test("reads only credentials that it loads", () => {
     const loaded = Service!.LoadCredential!.map((each) => each.split(":")[0]);
     const read = [...deployed(`systemd/${name}`).matchAll(/%d\/([\w.]+)/g)].map(([, file]) => file!);
     expect([...new Set(read)].sort()).toEqual([...loaded].sort());
@@ -33,7 +33,7 @@ describe.each(names)("%s", (name) => {
   test("passes systemd's own check", () => {
     const folder = mkdtempSync(join(tmpdir(), "percolator-units-"));
     try {
-      // The program is not installed here; any other that is there will do.
+      // Replaces the program by another one, because it is not installed here.
       const text = deployed(`systemd/${name}`).replaceAll("/opt/percolator/bin/percolator", process.execPath);
       writeFileSync(join(folder, name), text);
       const ran = spawnSync("systemd-analyze", ["verify", "--man=no", join(folder, name)], {
@@ -51,7 +51,7 @@ describe.each(names)("%s", (name) => {
   });
 });
 
-test("a worker has time to drain, and its first process hands the signal on", () => {
+test("a worker has time to drain, and its first process forwards the signal", () => {
   const { Service } = unit("percolator-worker@.service");
   const line = commandLines().find(({ from }) => from === "systemd, percolator-worker@.service")!;
   const stop = seconds(Service!.TimeoutStopSec![0]!);
@@ -59,7 +59,7 @@ test("a worker has time to drain, and its first process hands the signal on", ()
   expect(Service!.KillMode).toEqual(["mixed"]);
 });
 
-test("the user of the workers is created by the file beside the units", () => {
+test("the file next to the units creates the workers' user", () => {
   const { Service } = unit("percolator-worker@.service");
   const made = [...deployed("systemd/percolator.conf").matchAll(/^u (\S+) - "[^"]+" (\S+) \S+$/gm)];
   expect(made.map(([, name, home]) => [name, home])).toEqual([

@@ -5,7 +5,7 @@ import { commandsOf, mistakeIn } from "./commands.js";
 import { blocksOf, examplesOf, root } from "./examples.js";
 import { allPages } from "./pages.js";
 
-/** Nothing that a page shows goes unlooked at, unless it says so: `ts no-run`, `sh no-run`. */
+/** Tests every block of a page, except those that are marked `ts no-run` or `sh no-run`. */
 
 const pages = await Promise.all(
   (await allPages()).map(async (page) => ({ page, text: await readFile(join(root, page), "utf8") })),
@@ -24,12 +24,12 @@ test("every block of TypeScript is run, as an example or as a part of a story", 
   expect(left).toEqual([]);
 });
 
-test("blocks of a story, which have a name, are on its page only", () => {
+test("named blocks of a story are only on its page", () => {
   const named = pages.filter(({ text }) => blocksOf(text).some(({ title }) => title !== undefined));
   expect(named.map(({ page }) => page)).toEqual(["docs/first-hour.md"]);
 });
 
-test("every block says what it is written in", () => {
+test("every block names its language", () => {
   const ours = pages.filter(({ page }) => /^docs\/(recipes\/)?[\w-]+\.md$/.test(page));
   const bare = ours.flatMap(({ page, text }) =>
     blocksOf(text).flatMap(({ language, line }) => (language === "" ? [`${page}:${line}`] : [])),
@@ -37,10 +37,10 @@ test("every block says what it is written in", () => {
   expect(bare).toEqual([]);
 });
 
-test("every command that is shown is one: `percolator` with its arguments and options, scripts, paths", () => {
+test("every command on a page exists: `percolator` with its arguments and options, scripts, paths", () => {
   let looked = 0;
   const wrong = pages.flatMap(({ page, text }) => {
-    if (page === "docs/first-hour.md") return []; // run, from the first to the last
+    if (page === "docs/first-hour.md") return []; // All of its blocks are run.
     return blocksOf(text)
       .filter(({ language, isShownOnly }) => language === "sh" && !isShownOnly)
       .flatMap(({ body, line }) =>
@@ -55,7 +55,7 @@ test("every command that is shown is one: `percolator` with its arguments and op
   expect(looked).toBeGreaterThan(80);
 });
 
-test("a command that is none is found", () => {
+test("an invalid command is found", () => {
   expect(mistakeIn("percolator status ./data --no-such")).toBe("no option --no-such of status");
   expect(mistakeIn("npx percolator statsu ./data")).toBe("no command statsu");
   expect(mistakeIn("percolator get ./data documents")).toMatch(/^get takes 3 to 3 arguments/);

@@ -12,7 +12,10 @@ const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
   readonly scripts: Readonly<Record<string, string>>;
 };
 
-/** The commands of a block: without its comments, each part of a pipe or a sequence by itself. */
+/**
+ * Returns the commands of a block without its comments, and each part of a pipe or a sequence
+ * separately.
+ */
 export function commandsOf(body: string): readonly string[] {
   return body
     .split("\n")
@@ -23,8 +26,9 @@ export function commandsOf(body: string): readonly string[] {
 }
 
 /**
- * What is wrong with a command that a page shows, as far as can be said without running it: commands, arguments and options of
- * `percolator` that are not there, scripts and folders that are not. Undefined where nothing is.
+ * Returns the error in a command on a page, as far as it can be found without running it: unknown
+ * commands, arguments and options of `percolator`, and missing scripts and folders. Undefined if
+ * there is none.
  */
 export function mistakeIn(command: string): string | undefined {
   const words = wordsOf(command);
@@ -40,7 +44,7 @@ export function mistakeIn(command: string): string | undefined {
 }
 
 function mistakeInCommandLine(words: readonly string[]): string | undefined {
-  // Words in capitals stand for what they name.
+  // Words in capitals are placeholders.
   if (words[0] === "COMMAND" || words.length === 0) return undefined;
   if (words[0]?.startsWith("--"))
     return ["--help", "--version"].includes(words[0]) ? undefined : `no option ${words[0]}`;

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import ts from "typescript";
 
-/** What the compiler, set as for the whole project, finds wrong with some files. */
+/** Returns the compiler's errors in some files, with the project's options. */
 export function compilerErrors(config: string, paths: readonly string[]): readonly string[] {
   const { config: read } = ts.readConfigFile(config, ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent(

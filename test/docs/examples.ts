@@ -5,19 +5,22 @@ import { fileURLToPath } from "node:url";
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /**
- * Beside the tests, so that imports are found as a program in this repository finds them; a folder for each process, since the tests
- * may be run twice at a time.
+ * Next to the tests, so that imports resolve as for a program in this repository. Each process has
+ * a separate folder, because the tests may run twice at a time.
  */
 export const place = join(root, "test", "docs", "generated", `pages-${process.pid}`);
 
-/** A complete program of a page: a block of TypeScript that imports what it uses of `percolatordb`. */
+/**
+ * A complete program of a page: a block of TypeScript that imports what it needs from
+ * `percolatordb`.
+ */
 export interface Example {
   /** The page, the heading above it, and its line. */
   readonly title: string;
   readonly code: string;
-  /** What it prints: the block of text that follows it, if one does. */
+  /** Its output: the block of text after it, if there is one. */
   readonly output: string | undefined;
-  /** Whether it declares tests, rather than running from top to bottom. */
+  /** Whether it declares tests instead of running from top to bottom. */
   readonly hasTests: boolean;
   /** The name of its file. */
   readonly file: string;
@@ -26,20 +29,23 @@ export interface Example {
 /** A fenced block of a page. */
 export interface Block {
   readonly language: string;
-  /** In brackets behind the language: the file that the block is, or where its commands are given. */
+  /**
+   * In brackets after the language: the name of the file, or the place where its commands are
+   * entered.
+   */
   readonly title: string | undefined;
-  /** Marked `no-run`: it shows something that the tests do not run. */
+  /** Marked `no-run`: the tests do not run it. */
   readonly isShownOnly: boolean;
   readonly body: string;
   readonly line: number;
   readonly heading: string;
 }
 
-/** The complete programs of a page. Blocks that only show a few lines are left out. */
+/** Returns the complete programs of a page. Blocks of only a few lines are left out. */
 export function examplesOf(page: string, markdown: string): readonly Example[] {
   const blocks = blocksOf(markdown);
   return blocks.flatMap(({ language, title, isShownOnly, body, line, heading }, index) => {
-    // A block with a name is part of a story, which is run in its order.
+    // A named block is part of a story, which runs in order.
     if (
       language !== "ts" ||
       isShownOnly ||
@@ -83,7 +89,7 @@ function infoOf(info: string): Pick<Block, "language" | "title" | "isShownOnly">
   return { language, title: /\[(.+)\]/.exec(info)?.[1], isShownOnly: / no-run\b/.test(info) };
 }
 
-/** Writes an example's file, and gives its path. */
+/** Writes an example's file and returns its path. */
 export async function generate({ file, code }: Pick<Example, "file" | "code">): Promise<string> {
   await mkdir(place, { recursive: true });
   const path = join(place, file);

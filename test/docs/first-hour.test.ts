@@ -10,8 +10,8 @@ import { root } from "./examples.js";
 import { linesOf, type Shown, type Step, shownBy, storyOf, wordsOf } from "./story.js";
 
 /*
- * docs/first-hour.md as one story, in its order, in this process and on the code as it is. `test/package/first-hour.long.test.ts` does
- * the same as a reader would, with the packed package.
+ * Plays docs/first-hour.md as one story, in order, in this process and with the current code.
+ * `test/package/first-hour.long.test.ts` does it as a reader would, with the packed package.
  */
 
 const page = "docs/first-hour.md";
@@ -19,10 +19,12 @@ const place = join(root, "test", "docs", "generated", `first-hour-${process.pid}
 
 afterAll(() => rm(place, { recursive: true, force: true }));
 
-/** Commands that are about the reader's machine, and not about the package. */
+/** Commands of the reader's shell and tools. This test leaves them out. */
 const ofTheMachine = /^(mkdir|cd|npm|npx tsc$|node --import tsx --test|grep) ?/;
 
-/** The story's folder. Modules are kept once they were loaded, so that each change of a file makes a new one. */
+/**
+ * The story's folder. Node caches loaded modules, so each change of a file creates a new module.
+ */
 class Project {
   readonly #files = new Map<string, string>();
   #folder = "";
@@ -34,7 +36,7 @@ class Project {
     this.#isNew = true;
   }
 
-  /** The folder with the files as they are now. All of them share one database. */
+  /** Returns the folder with the current files. All versions share one database. */
   async folder(): Promise<string> {
     if (!this.#isNew) return this.#folder;
     this.#isNew = false;
@@ -51,7 +53,10 @@ class Project {
     return this.#folder;
   }
 
-  /** As a module that this process can load beside the library's sources, with its database where the others are. */
+  /**
+   * Adapts a script so that this process can load it with the library's sources and the shared
+   * database.
+   */
   #script(text: string): string {
     const { outputText } = ts.transpileModule(text, {
       compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
@@ -62,7 +67,10 @@ class Project {
   }
 }
 
-/** Tests of the reader's, which are to end before the story goes on. */
+/**
+ * Takes the place of `node:test`. It collects the reader's tests, because they must end before the
+ * story continues.
+ */
 const nodeTest = "export const ends = [];\nexport const test = (_name, run) => ends.push(run());\n";
 
 interface Running {
@@ -94,7 +102,7 @@ function start(args: readonly string[], cwd: string, stdout: Printed, stderr: Pr
   };
 }
 
-/** Runs one command, and answers what a terminal would show of it. */
+/** Runs one command and returns its output as on a terminal. */
 async function show(command: string, folder: string): Promise<Shown> {
   const [, program, ...args] = wordsOf(command);
   if (program === "percolator") {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { root } from "./examples.js";
 import { tables, withTables } from "./observability.js";
 
-test("docs/observability.md has every metric and event as the code has it", async () => {
+test("docs/observability.md lists every metric and event of the code", async () => {
   const page = await readFile(join(root, "docs/observability.md"), "utf8");
   const named = [...page.matchAll(/<!-- table: (\w+) -->/g)].map(([, name]) => name);
   expect(named.toSorted()).toEqual(Object.keys(tables).sort());

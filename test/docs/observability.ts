@@ -16,7 +16,7 @@ function table(rows: readonly Row[]): string {
   return ["| metric | kind | labels | what it says |", "| --- | --- | --- | --- |", ...lines].join("\n");
 }
 
-/** The tables of docs/observability.md, by the comment that stands before each, as the code has them. */
+/** The tables of docs/observability.md, generated from the code, by the comment before each. */
 export const tables: Readonly<Record<string, string>> = {
   metrics: table(metricCatalogue),
   gauges: table(gaugeCatalogue),
@@ -28,7 +28,7 @@ export const tables: Readonly<Record<string, string>> = {
   ].join("\n"),
 };
 
-/** The page with its tables as the code has them. */
+/** Returns the page with newly generated tables. */
 export function withTables(page: string): string {
   return page.replace(
     /<!-- table: (\w+) -->\n[\s\S]*?<!-- end -->/g,

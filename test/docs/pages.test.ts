@@ -6,7 +6,7 @@ import { blocksOf, type Example, examplesOf, generate, place, root } from "./exa
 import { pagesOf } from "./pages.js";
 import { storyOf } from "./story.js";
 
-/** Every complete example of a page under `docs/` is compiled and run, on the code as it is. */
+/** Compiles and runs every complete example of a page under `docs/` with the current code. */
 
 const folders = ["docs", "docs/recipes"];
 const pages = (await Promise.all(folders.map(pagesOf))).flat();
@@ -20,7 +20,7 @@ async function examplesIn(
 
 const examples = (await Promise.all(pages.map(examplesIn))).flat();
 
-// What is left there is found by the compiler when the page has long changed.
+// If these files stayed, the compiler would find outdated ones after a page has changed.
 afterAll(() => rm(place, { recursive: true, force: true }));
 
 for (const { example, path } of examples) {
@@ -41,7 +41,7 @@ for (const { example, path } of examples) {
     });
 }
 
-test("every example compiles in strict mode, that of README.md too", async () => {
+test("every example compiles in strict mode, including that of README.md", async () => {
   const readme = await examplesIn("README.md");
   const story = await storyFiles("docs/first-hour.md");
   const paths = [...[...examples, ...readme].map(({ path }) => path), ...story];
@@ -53,7 +53,7 @@ test("every example compiles in strict mode, that of README.md too", async () =>
   expect(errors).toEqual([expect.stringContaining("wrong.ts: Argument of type 'number'")]);
 });
 
-/** The modules of a page that is a story, as they are at its end. */
+/** Returns the modules of a story page in their final version. */
 async function storyFiles(page: string): Promise<readonly string[]> {
   const files = new Map<string, string>();
   for (const step of storyOf(await readFile(join(root, page), "utf8"))) {
@@ -63,7 +63,7 @@ async function storyFiles(page: string): Promise<readonly string[]> {
   return Promise.all([...files].map(([name, code]) => generate({ file: name, code })));
 }
 
-test("docs/testing.md shows whole programs only", async () => {
+test("docs/testing.md contains only complete programs", async () => {
   const page = await readFile(join(root, "docs/testing.md"), "utf8");
   const shown = blocksOf(page).filter(({ language }) => language === "ts");
   expect(shown.length).toBeGreaterThan(5);

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { root } from "./examples.js";
 
-/** The pages of a folder, by their paths in the repository. */
+/** Returns the pages of a folder, by their paths in the repository. */
 export async function pagesOf(folder: string): Promise<readonly string[]> {
   const names = (await readdir(join(root, folder))).filter(
     (name) => name.endsWith(".md") && !name.startsWith("["),
@@ -11,7 +11,7 @@ export async function pagesOf(folder: string): Promise<readonly string[]> {
   return names.sort().map((name) => `${folder}/${name}`);
 }
 
-/** Every page that is written by hand: README.md, those under `docs/`, and those of the examples. */
+/** Returns every hand-written page: README.md, those under `docs/`, and those of the examples. */
 export async function allPages(): Promise<readonly string[]> {
   const folders = ["docs", "docs/recipes", "docs/decisions"];
   const docs = (await Promise.all(folders.map(pagesOf))).flat();

@@ -4,7 +4,9 @@ import { describe, expect, test } from "vitest";
 import { mutants } from "../exploration/mutants/index.js";
 import { root } from "./examples.js";
 
-/** docs/protocol.md is what comments cite: its sections, invariants and mutants are those of the code. */
+/**
+ * Comments cite docs/protocol.md. Its sections, invariants and mutants must be those of the code.
+ */
 
 const page = readFileSync(join(root, "docs/protocol.md"), "utf8");
 const self = "test/docs/protocol.test.ts";
@@ -14,7 +16,9 @@ const skipped = /(^|\/)(node_modules|figures|generated|dist|cache|histories)\/|^
 
 interface TextFile {
   readonly path: string;
-  /** Lines of comments and paragraphs joined, so that a citation may be divided over two. */
+  /**
+   * Lines of comments and paragraphs are joined, because a citation may be divided over two lines.
+   */
   readonly text: string;
 }
 
@@ -70,7 +74,7 @@ describe("docs/protocol.md", () => {
     expect(others).toEqual([]);
   });
 
-  test("has the invariants of the watcher, by number and name", () => {
+  test("lists the invariants of the watcher, by number and name", () => {
     const source = files.find(({ path }) => /\/invariants\/violation\.ts$/.test(path))!;
     const inCode = [...source.text.matchAll(/\b(\d+): "([^"]+)",/g)].map(([, number, name]) => [
       number,
@@ -81,7 +85,7 @@ describe("docs/protocol.md", () => {
     expect(shown).toEqual(inCode);
   });
 
-  test("has every name under which `check` reports a problem", () => {
+  test("lists every name under which `check` reports a problem", () => {
     const source = files.find(({ path }) => path.endsWith("/maintenance/check.ts"))!;
     const [, union = ""] = /readonly invariant: ((?:\| "[\w-]+" ?)+);/.exec(source.text) ?? [];
     const inCode = [...union.matchAll(/"([\w-]+)"/g)].map(([, name]) => `\`${name}\``);
@@ -93,7 +97,7 @@ describe("docs/protocol.md", () => {
     ).toEqual(inCode.sort());
   });
 
-  test("has every mutant, with the exploration that finds it, and no other", () => {
+  test("lists every mutant with the exploration that finds it, and no others", () => {
     const shown = ["9.1", "9.2", "9.3", "9.4", "9.5"]
       .flatMap(rowsOf)
       .map(([name, program]) => `${name} | ${program}`);
@@ -101,7 +105,7 @@ describe("docs/protocol.md", () => {
   });
 });
 
-/** The cells of the table in a section. */
+/** Returns the cells of the table in a section. */
 function rowsOf(section: string): readonly (readonly string[])[] {
   const [, text = ""] = page.split(new RegExp(`^### ${section.replace(".", "\\.")} .*$`, "m"));
   const [table = ""] = text.split(/^##/m);

@@ -17,20 +17,20 @@ const blocks = (language: string) =>
   );
 
 describe("README.md", () => {
-  test("opens with what it is, and then exactly two commands for a fresh machine", () => {
+  test("opens with a description, followed by exactly two commands for a fresh machine", () => {
     const [first, second] = blocks("sh");
     expect(first).toMatch(/^npm ci && npm run webindex\b/);
     expect(second).toMatch(/^npm ci && npm test\b/);
   });
 
-  test("names no script that is not there", () => {
+  test("names only existing scripts", () => {
     const named = [...readme.matchAll(/npm run ([\w:-]+)/g)].map((match) => match[1]!);
     expect(named.filter((name) => manifest.scripts[name] === undefined)).toEqual([]);
   });
 
-  test("its example compiles in strict mode, and does what it says", async () => {
+  test("its example compiles in strict mode, and gives the described output", async () => {
     const folder = await temporaryFolder();
-    // Beside the sources, so that its imports are found as a program in this repository finds them.
+    // Next to the sources, so that its imports resolve as for a program in this repository.
     const place = join(root, "test", "docs", "generated");
     try {
       await mkdir(place, { recursive: true });

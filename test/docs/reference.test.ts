@@ -7,7 +7,7 @@ import * as errors from "../../src/errors/index.js";
 import { root } from "./examples.js";
 import { Surface } from "./surface.js";
 
-/** Pages that say what the code says, held against it. */
+/** Compares reference pages with the code. */
 
 const surface = new Surface();
 const page = (name: string) => readFile(join(root, "docs", name), "utf8");
@@ -49,7 +49,7 @@ describe("docs/errors.md", () => {
       });
   }
 
-  /** The classes of errors among some exports, as rows. */
+  /** Returns the error classes among some exports, as rows. */
   function classes(exported: object): readonly Pick<Row, "name" | "code" | "again">[] {
     return Object.entries(exported).flatMap(([name, value]) => {
       if (typeof value !== "function" || !(value.prototype instanceof PercolatorError)) return [];
@@ -61,21 +61,21 @@ describe("docs/errors.md", () => {
   const plain = ({ name, code, again }: Row) => ({ name, code, again });
   const byName = (a: { readonly name: string }, b: { readonly name: string }) => a.name.localeCompare(b.name);
 
-  test("has every class and its code, as the code has them", async () => {
+  test("lists every class with its code", async () => {
     const found = await rows("# Errors");
     expect(found.map(plain).sort(byName)).toEqual([...classes(errors)].sort(byName));
     for (const { name, when, advice } of found)
       expect([name, when.length > 20, advice.length > 15]).toEqual([name, true, true]);
   });
 
-  test("has those of recipes", async () => {
+  test("lists the errors of recipes", async () => {
     const found = await rows("## Errors of recipes");
     expect(found.map(plain).sort(byName)).toEqual([...classes(recipes)].sort(byName));
   });
 });
 
 describe("docs/options.md", () => {
-  test("has every option as the types have it (`npx vitest run -u` writes the tables)", async () => {
+  test("lists every option as in the types (`npx vitest run -u` writes the tables)", async () => {
     const text = await page("options.md");
     const named = [...text.matchAll(/<!-- options: (\w+) -->/g)].map(([, name]) => name!);
     expect(named).toContain("OpenOptions");
@@ -98,7 +98,7 @@ describe("docs/options.md", () => {
 });
 
 describe("docs/limits.md", () => {
-  test("has the limits that the package exports, with their numbers", async () => {
+  test("lists the limits that the package exports, with their numbers", async () => {
     const text = await page("limits.md");
     for (const [name, value] of Object.entries(limits)) {
       const line = text.split("\n").find((each) => each.includes(`\`limits.${name}\``));
@@ -108,7 +108,7 @@ describe("docs/limits.md", () => {
 });
 
 describe("docs/glossary.md", () => {
-  test("has every word of the protocol as a heading, once, with what it means below", async () => {
+  test("has every term of the protocol as a heading, once, with its meaning below", async () => {
     const text = await page("glossary.md");
     const headings = [...text.matchAll(/^### (.+)\n\n(.+)$/gm)].map(([, heading]) => heading!.toLowerCase());
     expect(new Set(headings).size).toBe(headings.length);

@@ -11,7 +11,10 @@ import { figures } from "../../scripts/figures/scenes.js";
 import { root } from "./examples.js";
 import { allPages } from "./pages.js";
 
-/** The site, without building it: `npm run docs:build` does that, and ends with an error where a link leads nowhere. */
+/**
+ * Checks the site without building it. `npm run docs:build` builds it and fails if a link is
+ * broken.
+ */
 
 interface Link {
   readonly page: string;
@@ -40,7 +43,7 @@ function linksOf(page: string): readonly Link[] {
   );
 }
 
-/** The anchors of a page's headings; the second of the same name gets a number. */
+/** Returns the anchors of a page's headings. A repeated name gets a number. */
 function anchorsOf(page: string): ReadonlySet<string> {
   const anchors = new Set<string>();
   for (const token of tokensOf(marked.lexer(textOf(page)))) {
@@ -60,12 +63,12 @@ function anchorsOf(page: string): ReadonlySet<string> {
 const unescaped = (text: string) =>
   text.replaceAll("&quot;", '"').replaceAll("&lt;", "<").replaceAll("&amp;", "&");
 
-test("every link within the repository leads to a file, and to a heading of it", () => {
+test("every link within the repository leads to an existing file and heading", () => {
   const dead = pages.flatMap(linksOf).flatMap(({ page, href }) => {
     if (/^[a-z]+:/i.test(href) || href.startsWith("/")) return [];
     const [path = "", anchor] = href.split("#");
     const file = path === "" ? page : posix.join(posix.dirname(page), path);
-    // Made by `npm run docs:api`, and not kept.
+    // `npm run docs:api` generates it. It is not in the repository.
     if (file.startsWith("docs/api/")) return [];
     if (!existsSync(join(root, file))) return [`${page}: ${href}`];
     if (anchor === undefined || !file.endsWith(".md") || anchorsOf(file).has(anchor)) return [];
@@ -74,7 +77,7 @@ test("every link within the repository leads to a file, and to a heading of it",
   expect(dead).toEqual([]);
 });
 
-test("every file of the repository that a page names in code is there", () => {
+test("every file of the repository that a page names in code exists", () => {
   const named = /`((?:src|test|examples|bench|scripts|deploy|web)\/[\w./-]+\.\w+)(?::\d+)?`/g;
   const missing = pages.flatMap((page) =>
     [...textOf(page).matchAll(named)]
@@ -84,7 +87,7 @@ test("every file of the repository that a page names in code is there", () => {
   expect(missing).toEqual([]);
 });
 
-test("every page is in the sidebar, once, and each of its links is a page", () => {
+test("every page is in the sidebar once, and each sidebar link is a page", () => {
   const links: string[] = [];
   const walk = (items: readonly { readonly link?: string; readonly items?: readonly object[] }[]) => {
     for (const item of items) {
@@ -106,13 +109,13 @@ test("every page is in the sidebar, once, and each of its links is a page", () =
   expect(navigated.filter((link) => link !== "/api/" && !links.includes(String(link)))).toEqual([]);
 });
 
-test("every example with a page is told of in docs/examples.md", async () => {
+test("docs/examples.md mentions every example with a page", async () => {
   const text = await readFile(join(root, "docs/examples.md"), "utf8");
   const missing = pages.filter((page) => page.startsWith("examples/") && !text.includes(`(../${page})`));
   expect(missing).toEqual([]);
 });
 
-test("links of the pages lead where the site has them, and those that leave it to the repository or nowhere", () => {
+test("links between pages match the site, and links out of it lead to existing files of the repository", () => {
   const repository = "https://example.org/blob/main/";
   expect(sourceOf("examples/webindex.md")).toBe("examples/webindex/README.md");
   expect(target("../../docs/decisions/webindex.md", "examples/webindex.md", {})).toBe(
@@ -129,14 +132,14 @@ test("links of the pages lead where the site has them, and those that leave it t
 });
 
 test.each(Object.entries(figures))(
-  "docs/figures/protocol/%s.svg shows what the code does (`npm run docs:figures` draws it anew)",
+  "docs/figures/protocol/%s.svg matches the code (`npm run docs:figures` draws it again)",
   async (name, { title, make }) => {
     const file = join(root, "docs/figures/protocol", `${name}.svg`);
     expect(await readFile(file, "utf8")).toBe(draw(await make(), title));
   },
 );
 
-test("the site asks nothing of anybody: no page, style or figure names a file elsewhere that would be loaded", () => {
+test("the site loads nothing from other servers: no page, style or figure contains an external resource", () => {
   for (const page of pages)
     expect(textOf(page), page).not.toMatch(/<(script|img|link|iframe)\b[^>]*\b(src|href)="https?:/);
   const style = join(root, "docs/.vitepress/theme/style.css");

@@ -1,24 +1,27 @@
 import { blocksOf } from "./examples.js";
 
-/** One thing that the reader of a page does, in the page's order. */
+/** One action of the page's reader, in the page's order. */
 export type Step =
-  /** Writes a file, or writes it anew. */
+  /** Creates or replaces a file. */
   | { readonly type: "file"; readonly name: string; readonly text: string; readonly line: number }
-  /** Runs commands, and sees this; `undefined` where the page does not say what. */
+  /** Runs commands and expects this output. `undefined` if the page does not show the output. */
   | {
       readonly type: "run";
       readonly commands: readonly string[];
       readonly shows: string | undefined;
       readonly line: number;
     }
-  /** Starts a command in another terminal, and waits until it has shown this. */
+  /** Starts a command in another terminal, and waits until it has printed this. */
   | { readonly type: "start"; readonly command: string; readonly shows: string; readonly line: number }
-  /** Ends it with Ctrl-C. */
+  /** Ends that command with Ctrl-C. */
   | { readonly type: "stop"; readonly line: number };
 
 const stopMark = "<!-- stop the second terminal -->";
 
-/** The steps of a page that is one story: files, commands and what they show, as its blocks stand. */
+/**
+ * Returns the steps of a page that is one story: its files, commands and their output, in the order
+ * of its blocks.
+ */
 export function storyOf(markdown: string): readonly Step[] {
   const blocks = blocksOf(markdown);
   const steps: Step[] = [];
@@ -42,7 +45,7 @@ function named(title: string | undefined, line: number): string {
   throw new Error(`The block at line ${line} has no name: give it one, as in \`\`\`ts [tables.ts].`);
 }
 
-/** Text without what differs from run to run: times, timestamps, durations. */
+/** Removes text that differs from run to run: times, timestamps, durations. */
 export function withoutTimes(text: string): string {
   return text
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, "TIME")
@@ -51,27 +54,27 @@ export function withoutTimes(text: string): string {
     .replaceAll(/(DURATION )+DURATION/g, "DURATION");
 }
 
-/** What a terminal shows, told apart as a program sends it: data, and notes for people. */
+/** The output on a terminal, separated into data and notes for people. */
 export interface Shown {
   readonly data: readonly string[];
   readonly notes: readonly string[];
 }
 
-/** What a page says that is shown. */
+/** Parses the output that a page shows. */
 export function shownBy(text: string): Shown {
   const lines = linesOf(text);
   const isNote = (line: string) => line.startsWith("note: ");
   return { data: lines.filter((line) => !isNote(line)), notes: lines.filter(isNote) };
 }
 
-/** The lines of a text, without what differs from run to run. */
+/** Returns the lines of a text, without what differs from run to run. */
 export function linesOf(text: string): readonly string[] {
   return withoutTimes(text)
     .split("\n")
     .filter((line) => line !== "");
 }
 
-/** The words of a command of the page; quotes as a shell takes them. */
+/** Returns the words of a command on the page, with quotes as in a shell. */
 export function wordsOf(command: string): readonly string[] {
   return [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c!);
 }

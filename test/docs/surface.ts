@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import ts from "typescript";
 import { root } from "./examples.js";
 
-/** An entry of the package: what programs import, and where it stands. */
+/** An entry point of the package: its name for imports, and its file. */
 export interface Entry {
   readonly specifier: string;
   readonly source: string;
@@ -22,7 +22,7 @@ export interface Member {
   readonly comment: string;
 }
 
-/** The entries that package.json names. */
+/** Returns the entry points that package.json names. */
 export function entries(): readonly Entry[] {
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
     readonly name: string;
@@ -59,7 +59,7 @@ export class Surface {
     );
   }
 
-  /** The members of an interface that the package exports, in the order of their declaration; inherited ones first. */
+  /** Returns the members of an exported interface in declaration order, inherited ones first. */
   members(interfaceName: string): readonly Member[] {
     const symbol = entries()
       .flatMap(({ source }) => this.#symbols(source))

@@ -1,7 +1,10 @@
 import { openLmdbStore } from "percolatordb/lmdb";
 import type { RowStore } from "../../src/store/index.js";
 
-/** What a process of the tests does to a folder; it says what it has been told is applied, a line each. */
+/**
+ * A process of the tests that uses a folder in one of several ways. It prints a line for each
+ * confirmed write.
+ */
 const [mode, path, name, amount] = process.argv.slice(2);
 const commitTimestamp = -1;
 const column = Buffer.from("c");
@@ -21,7 +24,7 @@ function put(table: string, row: string, value: string | Uint8Array, timestamp =
   };
 }
 
-/** Commits pairs of rows without end: the same number in both tables. */
+/** Commits pairs of rows endlessly: the same number in both tables. */
 async function pairs(store: RowStore): Promise<void> {
   let next = 0;
   const worker = async () => {
@@ -37,7 +40,7 @@ async function pairs(store: RowStore): Promise<void> {
   await Promise.all(Array.from({ length: 20 }, worker));
 }
 
-/** Takes numbered slots that other processes try to take too. */
+/** Takes numbered slots that other processes also try to take. */
 async function slots(store: RowStore): Promise<void> {
   const count = Number(amount);
   await Promise.all(
@@ -60,7 +63,7 @@ async function grow(store: RowStore): Promise<void> {
   say("grown");
 }
 
-/** Writes until the disk is full; then deletes, and writes again. */
+/** Writes until the disk is full, then deletes and writes again. */
 async function fill(store: RowStore): Promise<void> {
   let failed: unknown;
   let written = 0;
@@ -89,7 +92,7 @@ async function fill(store: RowStore): Promise<void> {
   say(`last ${answer.answer}`);
 }
 
-/** Reads once, and stays. */
+/** Reads once, and does not end. */
 async function stay(store: RowStore): Promise<void> {
   store.atomic!.counter();
   say("reading");

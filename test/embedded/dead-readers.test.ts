@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { type Environment, systemEnvironment } from "../../src/environment/index.js";
 import { ProgramProcess } from "../support/program-process.js";
 
-/** The system's, but that the timer of a minute runs when it is told to. */
+/** The system environment, except that the test triggers the one-minute timer. */
 function withMinutes() {
   let run: (() => void) | undefined;
   const environment: Environment = {
@@ -21,7 +21,7 @@ function withMinutes() {
 }
 
 test.each(["each minute", "when the end of a process is noticed"])(
-  "what a process was reading when it was killed is let go %s",
+  "the snapshot of a process that was killed while it read is released %s",
   async (when) => {
     const folder = await mkdtemp(join(tmpdir(), "percolatordb-readers-"));
     const { environment, minute } = withMinutes();
@@ -40,7 +40,7 @@ test.each(["each minute", "when the end of a process is noticed"])(
         return (await store.statistics()).pages!;
       };
       await churn();
-      // Reads, and never comes to an end of its turn of the event loop.
+      // Reads, and never ends its turn of the event loop.
       const reader = new ProgramProcess("test/embedded/endless-reader.ts", [folder]);
       await reader.said((line) => line === "reading");
       const before = await overwrite(99).then(() => store.statistics());
@@ -48,7 +48,8 @@ test.each(["each minute", "when the end of a process is noticed"])(
       await reader.ended();
       if (when === "each minute") minute();
       else await store.clearDead!();
-      // Statistics clear away what is left, and say so.
+      // Reading statistics removes leftover readers and returns how many there were. By now there
+      // must be none.
       const after = await store.statistics();
       expect(after.staleReadersCleared).toBe(0);
       expect(await churn()).toBeLessThan(before.pages! * 1.5);

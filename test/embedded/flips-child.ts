@@ -5,8 +5,9 @@ import { type Database, open } from "../../src/index.js";
 import { contents, flipAt, flipMark, read, things } from "./flips-table.js";
 
 /**
- * Flips one bit after the other in copies of a database, and prints for each of them what came of it, as one line of JSON. Arguments:
- * the whole database's file, a folder for the copies, the seed, the first flip and how many.
+ * Flips one bit at a time in copies of a database, and prints each result as one line of JSON.
+ * Arguments: the database's file, a folder for the copies, the seed, the first flip and the number
+ * of flips.
  */
 const [whole, folder, seed, first, count] = process.argv.slice(2) as [string, string, string, string, string];
 
@@ -34,7 +35,7 @@ for (let number = Number(first); number < Number(first) + Number(count); number+
   writeSync(handle, byte, 0, 1, flip.offset);
   closeSync(handle);
   sayLine({ number, step: "open", ...flip });
-  // So that a line of LMDB's, of which some have no end, is known to be of this flip.
+  // Marks the beginning of this flip's output, because LMDB's own output may lack a line end.
   writeSync(2, `\n${flipMark}${number}\n`);
   const db = await named(() => open(path, { tables: [things], durability: "none" }));
   if (typeof db === "string") {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { type Database, open, table, text } from "../../src/index.js";
 
-/** What the flips of bits are tried on: short and long values, and cells with many versions. */
+/** The data in which bits are flipped: short and long values, and cells with many versions. */
 export const things = table("things", { name: text(), body: text() });
 
 const rows = 400;
@@ -34,10 +34,10 @@ export async function fill(path: string): Promise<void> {
 const digest = (value: string | undefined) =>
   value === undefined ? "nothing" : createHash("sha1").update(value).digest("base64").slice(0, 8);
 
-/** Begins the lines of standard error that say which flip comes next. */
+/** The beginning of the lines on stderr that announce the next flip. */
 export const flipMark = "flip ";
 
-/** What {@link read} must find. */
+/** The result that {@link read} must return. */
 export function contents(): readonly string[] {
   const all = Array.from({ length: rows }, (_, i) => i);
   const scanned = all.map((i) => `${row(i)} ${digest(name(i))}`);
@@ -50,7 +50,7 @@ export function contents(): readonly string[] {
   ];
 }
 
-/** Everything, in every way to read it. */
+/** Reads everything, in every possible way. */
 export async function read(db: Database): Promise<readonly string[]> {
   const found: string[] = [];
   const all = Array.from({ length: rows }, (_, i) => i);
@@ -69,7 +69,10 @@ export async function read(db: Database): Promise<readonly string[]> {
   return found;
 }
 
-/** Which bit a flip changes: half of them anywhere, and half in the heads of pages, where their nodes are listed. */
+/**
+ * Returns the position of the bit that a flip changes. Half of the flips are anywhere in the file.
+ * The other half are in page heads, which list the page's nodes.
+ */
 export function flipAt(
   seed: number,
   number: number,

@@ -17,7 +17,10 @@ interface Outcome {
   readonly reads?: string;
 }
 
-/** Runs flips from `first` on until all are done or the child ends; gives the last words about each. */
+/**
+ * Runs the flips from number `first` until all are done or the child ends. Returns, for each flip,
+ * what the child printed about it.
+ */
 async function run(whole: string, folder: string, seed: number, first: number) {
   const process_ = spawn(
     process.execPath,
@@ -39,7 +42,7 @@ async function run(whole: string, folder: string, seed: number, first: number) {
   return { outcomes, ended: await ended, errors };
 }
 
-/** What a flip printed to the standard error stream. */
+/** What a flip printed to stderr. */
 function linesOf(errors: string, flip: number): readonly string[] {
   const lines = errors.split("\n");
   const first = lines.indexOf(`${flipMark}${flip}`) + 1;
@@ -47,7 +50,7 @@ function linesOf(errors: string, flip: number): readonly string[] {
   return lines.slice(first, count < 0 ? undefined : first + count).filter((line) => line !== "");
 }
 
-test("a changed bit in the file is harmless, an error by name, or found by check, never another answer, and no line of LMDB", async () => {
+test("a changed bit in the file is harmless, a named error, or found by check; never another answer, and no output of LMDB", async () => {
   const folder = await mkdtemp(join(tmpdir(), "percolatordb-flips-"));
   try {
     await fill(join(folder, "whole"));
@@ -74,9 +77,10 @@ test("a changed bit in the file is harmless, an error by name, or found by check
     }
     expect(silent).toEqual([]);
     expect(faults).toEqual([]);
-    // LMDB has lines of its own for the standard error stream. Whoever writes to what `check` found damaged may see one.
+    // LMDB prints its own messages to stderr. Flips that `check` found are not in `printed`: if a
+    // write uses the damaged part of the file, LMDB may print a message.
     expect(printed).toEqual([]);
-    // The flips that hit what is used are many.
+    // Many flips must hit used parts of the file.
     expect(found).toBeGreaterThan(flips / 10);
   } finally {
     await rm(folder, { recursive: true, force: true });

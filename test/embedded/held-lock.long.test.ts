@@ -10,7 +10,7 @@ import { Command } from "../workers/command.js";
 const numbers = table("numbers", { value: int() });
 
 test.skipIf(process.platform !== "linux")(
-  "a write that nobody gives up ends after 10 s, and the error names who holds the lock",
+  "a write without a signal ends after 10 s, and the error names the process that holds the lock",
   async () => {
     const folder = await mkdtemp(join(tmpdir(), "percolatordb-held-"));
     const db = await open(folder, { tables: [numbers], collectEveryMs: 0 });
@@ -28,7 +28,7 @@ test.skipIf(process.platform !== "linux")(
       expect(error.heldMs).toBeGreaterThanOrEqual(10_000);
       expect(error.message).toContain(`kill -CONT ${holder.pid}`);
       await holder.kill();
-      // The dead one's lock is taken over, and what was given up is not written.
+      // The lock of the dead process is taken over, and the aborted write is not done.
       await db.transact(async (tx) => tx.set(numbers.value, "after", 3));
       expect(await db.transact((tx) => tx.get(numbers.value, "row"))).toBeUndefined();
       await db.close();
@@ -40,7 +40,7 @@ test.skipIf(process.platform !== "linux")(
 );
 
 test.skipIf(process.platform !== "linux")(
-  "a command that opens the folder meanwhile waits as long, names who holds the lock, and answers 1",
+  "a command that opens the folder waits as long, names the process that holds the lock, and exits with 1",
   async () => {
     const folder = await mkdtemp(join(tmpdir(), "percolatordb-held-"));
     const holder = new ProgramProcess("test/embedded/lock-holder.ts", [folder]);

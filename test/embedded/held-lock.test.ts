@@ -49,14 +49,14 @@ async function letGo(holder: ProgramProcess): Promise<void> {
   await holder.said((line) => line === "done", count);
 }
 
-describe.skipIf(process.platform !== "linux")("a process that is stopped while it writes", () => {
-  it("holds up no read, and no write, close or open for longer than it was given", async () => {
+describe.skipIf(process.platform !== "linux")("a process that is stopped during a write", () => {
+  it("delays no read, and delays writes, close and open only up to their time limit", async () => {
     const folder = await newFolder();
     const db = await open(folder, options);
     const holder = await startHolder(folder);
     try {
       await hold(holder);
-      // The thread that holds it stops a moment after the others.
+      // The thread that holds the lock stops a moment after the process's other threads.
       expect(await until(() => lockHolder(folder, "write")?.isStopped === true)).toBe(true);
       expect(lockHolder(folder, "write")).toMatchObject({ process: holder.pid });
       expect(await db.transact((tx) => tx.get(numbers.value, "before"))).toBe(1);
@@ -69,7 +69,7 @@ describe.skipIf(process.platform !== "linux")("a process that is stopped while i
       await db.close();
       await letGo(holder);
       await using after = await open(folder, options);
-      // What was given up is never written.
+      // An aborted write is not applied later.
       await after.transact(async (tx) => tx.set(numbers.value, "after", 3));
       await after.transact(async (tx) => {
         expect(await tx.get(numbers.value, "timed out")).toBeUndefined();
@@ -81,7 +81,7 @@ describe.skipIf(process.platform !== "linux")("a process that is stopped while i
     }
   });
 
-  it("lets others open the folder, read it, and close it again; what they write is done when it goes on", async () => {
+  it("does not stop others from opening, reading and closing the folder; their writes are done when it continues", async () => {
     const folder = await newFolder();
     const holder = await startHolder(folder);
     try {
@@ -101,7 +101,7 @@ describe.skipIf(process.platform !== "linux")("a process that is stopped while i
       expect(await db.transact((tx) => tx.get(numbers.value, "given up"))).toBeUndefined();
       await db.close();
 
-      // A process that is killed gives its lock to the next one.
+      // After a process is killed, another process can take its lock.
       await using reader = await open(folder, options);
       expect(await reader.check()).toEqual([]);
     } finally {

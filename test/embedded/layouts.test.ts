@@ -8,7 +8,10 @@ import { StoreVersionError } from "../../src/errors/index.js";
 import { allColumns, type PartVersion, parts, type RowStore } from "../../src/store/index.js";
 import { openLmdbStore } from "../../src/store/lmdb/index.js";
 
-/** A small database as layout 2 had it, written by the code of its time. Its rows are listed in {@link expectAll}. */
+/**
+ * A small database in layout 2, written by the code of that time. Its rows are listed in {@link
+ * expectAll}.
+ */
 const layout2 = new URL("layouts/layout-2.mdb.gz", import.meta.url);
 
 let base: string;
@@ -61,11 +64,11 @@ async function layoutOf(path: string): Promise<string> {
   return format;
 }
 
-test("a folder of layout 2 keeps all that it holds when it becomes layout 3", async () => {
+test("a folder of layout 2 keeps all its data when it is upgraded to layout 3", async () => {
   const path = await oldFolder();
   await expect(openLmdbStore(path, { readOnly: true })).rejects.toThrow(StoreVersionError);
   await expect(openLmdbStore(path, { readOnly: true })).rejects.toThrow(
-    /layout 2.*Open it once for writing: it becomes layout 3/,
+    /layout 2.*Open it once for writing: this upgrades it to layout 3/,
   );
   expect(await layoutOf(path)).toBe("percolatordb 2");
   for (let time = 1; time <= 2; time++) {
@@ -79,7 +82,7 @@ test("a folder of layout 2 keeps all that it holds when it becomes layout 3", as
   await reader.close();
 });
 
-test("an upgrade goes on where it was interrupted, whatever was sealed by then", async () => {
+test("an interrupted upgrade continues, however many cells were sealed by then", async () => {
   const whole = await oldFolder();
   await (await openLmdbStore(whole)).close();
   const entriesOf = async (path: string, name: string) => {

@@ -1,6 +1,7 @@
 /**
- * A process that stops itself while it writes, with LMDB's write lock in its hand: `lock-holder.ts FOLDER`. Says `open`; for a line, writes and
- * says `held` just before it stops; says `done` when somebody has continued it and its write is done.
+ * A process that stops itself during a write, while it holds LMDB's write lock: `lock-holder.ts
+ * FOLDER`. It prints `open`. For a line of input it writes, and prints `held` just before it stops.
+ * It prints `done` after it was resumed and its write is done.
  */
 import { writeSync } from "node:fs";
 import { openLmdbStore } from "percolatordb/lmdb";
@@ -9,9 +10,9 @@ import { systemEnvironment } from "../../src/environment/index.js";
 let isArmed = false;
 const environment = {
   ...systemEnvironment,
-  // The write queue looks at the clock when it has got the lock.
+  // The write queue reads the clock when it has got the lock.
   monotonic: () => {
-    if (isArmed && new Error().stack!.includes("queue.ts")) {
+    if (isArmed && new Error().stack!.includes("#enter")) {
       isArmed = false;
       writeSync(1, "held\n");
       process.kill(process.pid, "SIGSTOP");

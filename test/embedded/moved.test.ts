@@ -17,8 +17,8 @@ afterAll(async () => {
   await rm(base, { recursive: true, force: true });
 });
 
-/** What an operator, or a clean-up job, does to the files of a running process. */
-const blows: Readonly<Record<string, (folder: string) => Promise<void>>> = {
+/** What an operator or a clean-up job may do to the files of a running process. */
+const faults: Readonly<Record<string, (folder: string) => Promise<void>>> = {
   "lock.mdb is deleted": (folder) => unlink(join(folder, "lock.mdb")),
   "lock.mdb is deleted and made again by another process": async (folder) => {
     await unlink(join(folder, "lock.mdb"));
@@ -34,26 +34,23 @@ const blows: Readonly<Record<string, (folder: string) => Promise<void>>> = {
   "the folder is renamed": (folder) => rename(folder, `${folder}-old`),
 };
 
-describe.skipIf(process.platform === "win32")("files that move under a running process", () => {
-  it.each(Object.entries(blows))(
-    "%s: no write is told to be committed, and the error says why",
-    async (_, strike) => {
-      const folder = join(base, `store-${++number}`);
-      const db = await open(folder, { tables: [numbers], durability: "none", collectEveryMs: 0 });
-      await db.transact(async (tx) => tx.set(numbers.value, "before", 1));
-      await strike(folder);
-      const writes = await Promise.allSettled(
-        Array.from({ length: 50 }, (_, i) => db.transact(async (tx) => tx.set(numbers.value, `${i}`, i))),
-      );
-      for (const write of writes) {
-        expect(write.status).toBe("rejected");
-        expect((write as PromiseRejectedResult).reason).toBeInstanceOf(StoreMovedError);
-      }
-      await expect(db.close()).resolves.toBeUndefined();
-    },
-  );
+describe.skipIf(process.platform === "win32")("files that are moved while a process uses them", () => {
+  it.each(Object.entries(faults))("%s: no write is confirmed, and the error says why", async (_, strike) => {
+    const folder = join(base, `store-${++number}`);
+    const db = await open(folder, { tables: [numbers], durability: "none", collectEveryMs: 0 });
+    await db.transact(async (tx) => tx.set(numbers.value, "before", 1));
+    await strike(folder);
+    const writes = await Promise.allSettled(
+      Array.from({ length: 50 }, (_, i) => db.transact(async (tx) => tx.set(numbers.value, `${i}`, i))),
+    );
+    for (const write of writes) {
+      expect(write.status).toBe("rejected");
+      expect((write as PromiseRejectedResult).reason).toBeInstanceOf(StoreMovedError);
+    }
+    await expect(db.close()).resolves.toBeUndefined();
+  });
 
-  it("nothing that was under way is told to be committed once a file is gone", async () => {
+  it("no running write is confirmed after a file is gone", async () => {
     const folder = join(base, `store-${++number}`);
     const db = await open(folder, { tables: [numbers], collectEveryMs: 0 });
     let committed = 0;
@@ -73,7 +70,7 @@ describe.skipIf(process.platform === "win32")("files that move under a running p
     while (committed < 100) await new Promise((resolve) => setImmediate(resolve));
     const unlinked = unlink(join(folder, "lock.mdb"));
     await unlinked;
-    // Answers that were given before are on their way to their callers.
+    // Answers that the database gave before may still be on their way to their callers.
     await new Promise((resolve) => setImmediate(resolve));
     isGone = true;
     await Promise.all(writers);
@@ -81,7 +78,7 @@ describe.skipIf(process.platform === "win32")("files that move under a running p
     await db.close();
   });
 
-  it("reads end too, at the latest a second later", async () => {
+  it("reads end too, after at most a second", async () => {
     const folder = join(base, `store-${++number}`);
     const db = await open(folder, { tables: [numbers], collectEveryMs: 0 });
     const read = () => db.transact((tx) => tx.get(numbers.value, "row"));

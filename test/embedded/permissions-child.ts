@@ -1,7 +1,10 @@
 import { writeSync } from "node:fs";
 import { open, table, text } from "../../src/index.js";
 
-/** Opens a folder, adds a row to it, and says all rows. Ends without closing it if told to, so that its last commit may not be flushed. */
+/**
+ * Opens a folder, adds a row to it, and prints all rows. If told to, it ends without closing the
+ * database, so that its last commit may not be flushed.
+ */
 const [path, row, end] = process.argv.slice(2) as [string, string, string | undefined];
 const things = table("things", { name: text() });
 const db = await open(path, { tables: [things] });

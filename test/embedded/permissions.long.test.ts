@@ -8,7 +8,10 @@ import { temporaryFolder } from "../support/databases.js";
 const [major] = process.versions.node.split(".").map(Number);
 const permission = major! >= 23 ? "--permission" : "--experimental-permission";
 
-/** Runs the child under Node's permission model. The loader of TypeScript starts a thread and a process; a program needs neither. */
+/**
+ * Runs the child under Node's permission model. Allows a thread and a child process only because
+ * the TypeScript loader starts them.
+ */
 async function add(folder: string, row: string, ...more: string[]) {
   const flags = ["--no-warnings", permission, "--allow-fs-read=*", "--allow-addons"];
   const loader = ["--allow-worker", "--allow-child-process"];
@@ -33,7 +36,7 @@ function heads(dataFile: string) {
   }
 }
 
-/** Marks the newest state as one that nobody has flushed. */
+/** Marks the newest state as not flushed. */
 function unflush(dataFile: string): void {
   const { newest, pageSize } = heads(dataFile);
   const bytes = readFileSync(dataFile);
@@ -47,7 +50,7 @@ function unflush(dataFile: string): void {
   writeFileSync(dataFile, bytes);
 }
 
-test("a folder is made, opened and written under Node's permission model, also after a process that did not flush", async () => {
+test("a folder can be created, opened and written under Node's permission model, even after a process that did not flush", async () => {
   const folder = await temporaryFolder();
   try {
     const dataFile = join(folder.path, "data.mdb");

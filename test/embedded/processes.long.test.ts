@@ -21,7 +21,7 @@ const newPath = () => join(base, `store-${++number}`);
 const columns = [{ exact: Buffer.from("c") }];
 const forever = Number.POSITIVE_INFINITY;
 
-/** Each row's newest value, and its timestamp. */
+/** Returns each row's newest value and its timestamp. */
 async function rows(
   store: RowStore,
   table: string,
@@ -61,7 +61,7 @@ describe("several processes on one folder", () => {
     await store.close();
   });
 
-  it("see what another has written beyond the map that they began with, and write on", async () => {
+  it("see writes of another process beyond their own map, and continue to write", async () => {
     const path = newPath();
     const store = await openLmdbStore(path, { mapSize: 2 ** 20 });
     expect((await rows(store, "grown")).size).toBe(0);
@@ -109,7 +109,7 @@ describe("several processes on one folder", () => {
     expect(told.size).toBeGreaterThan(500);
   });
 
-  it("are not held up by readers that were killed", async () => {
+  it("are not delayed by readers that were killed", async () => {
     const path = newPath();
     const store = await openLmdbStore(path, { maxReaders: 3 });
     for (let i = 0; i < 5; i++) {
@@ -124,10 +124,10 @@ describe("several processes on one folder", () => {
 });
 
 describe("a full disk", () => {
-  // A limit on the length of files, with its signal ignored, fails a write as a full disk does.
+  // With SIGXFSZ ignored, a limit on the length of files makes a write fail as a full disk does.
   const limits = "trap '' XFSZ; ulimit -f 20000";
 
-  it("fails what does not fit, with nothing half done, and the store goes on", async () => {
+  it("fails writes that do not fit as a whole, and the store continues", async () => {
     if (process.platform === "win32") return;
     const path = newPath();
     const child = startChild(["fill", path], limits);

@@ -5,18 +5,21 @@ import { fileURLToPath } from "node:url";
 
 const script = fileURLToPath(new URL("./child.ts", import.meta.url));
 
-/** A process of the tests, and the lines that it has said so far. */
+/** A process of the tests, and its output so far. */
 export interface Child {
   readonly process: ChildProcess;
   readonly lines: string[];
-  /** Resolves when a line begins so; rejects when the process ends before. */
+  /** Resolves when a line begins with this text. Rejects if the process ends first. */
   said(beginning: string): Promise<string>;
-  /** Resolves when the process has ended and all that it said is in {@link lines}: its exit code or signal. */
+  /**
+   * Resolves to the exit code or signal when the process has ended and all its output is in {@link
+   * lines}.
+   */
   readonly ended: Promise<number | string>;
   readonly errors: () => string;
 }
 
-/** Starts `child.ts`, in a shell with `limits` where they are given. */
+/** Starts `child.ts`, in a shell with `limits` if they are given. */
 export function startChild(args: readonly string[], limits?: string): Child {
   const command = [process.execPath, "--import", "tsx", script, ...args];
   const child =

@@ -2,7 +2,10 @@ import { createInterface } from "node:readline";
 import { open, PercolatorError, table, text } from "percolatordb";
 import { openLmdbStore } from "../../src/store/lmdb/index.js";
 
-/** Reads the folder's names at the beginning, and once for each line that it is told; each answer is a line of JSON. */
+/**
+ * Reads the names in the table `things` at the beginning, and again for each line of input. Prints
+ * them as a line of JSON each time.
+ */
 const things = table("things", { name: text() });
 const db = await open(process.argv[2]!, { readOnly: true, tables: [things] });
 const snapshot = await db.snapshot();
@@ -10,7 +13,7 @@ const store = await openLmdbStore(process.argv[2]!, { readOnly: true });
 
 const say = (what: object) => process.stdout.write(`${JSON.stringify(what)}\n`);
 
-/** What a read comes to: its result, or the code of its error. */
+/** The result of a read, or the code of its error. */
 async function outcome<T>(
   read: () => Promise<T>,
 ): Promise<T | { readonly code: string; readonly message: string }> {
@@ -32,7 +35,10 @@ const [row, column] = [Buffer.from("other"), Buffer.from("name")];
 const present = { columns: [{ exact: column }], at: Number.POSITIVE_INFINITY };
 const cells = { table: "things", start: undefined, end: undefined, column, at: 1, reverse: false, limit: 1 };
 
-/** Each way to read a store, with nothing before it that could have failed. */
+/**
+ * Each way to read a store. Each is a single call, so it must detect an error itself and cannot
+ * rely on an earlier call that fails.
+ */
 const reads: Readonly<Record<string, () => unknown>> = {
   readRow: () => store.readRow({ table: "things", row, ...present }),
   readRange: () => store.readRange({ table: "things", ...present }),
@@ -50,12 +56,13 @@ async function read(): Promise<object> {
   }
   return {
     refused,
-    // What is lent is checked by nobody, and can be overwritten at any moment.
+    // This must stay empty: a reader without locks cannot lend buffers, because they are not
+    // checked and can be overwritten at any moment.
     lent: [
       store.zeroCopy!.cell("things", row, row.length, column, 1),
       store.zeroCopy!.column(cells, () => true),
     ].filter((answer) => answer !== undefined),
-    // Each by itself: none may rest on what another has found.
+    // Each of these reads returns its own result or error, even if another one fails.
     one: await outcome(async () => (await snapshot.get(things.name, "one"))?.slice(0, 5)),
     found: await outcome(scan),
     problems: await outcome(() => db.check()),

@@ -12,12 +12,12 @@ import { root } from "../support/program-process.js";
 const things = table("things", { name: text() });
 const ownMounts = process.getuid?.() === 0 ? ["--mount"] : ["--mount", "--map-root-user"];
 
-/** The shell's own `!` is no failure where the command succeeds. */
+/** Fails the script if the command succeeds. The shell's own `!` would not do that. */
 const refused = (command: string) =>
   `if ${command}; then echo "succeeded: ${command.replaceAll('"', "")}" >&2; exit 9; fi`;
 
 test.each(["with its lock file", "without"])(
-  "a folder on a file system that can only be read is read by commands, %s",
+  "commands can read a folder on a read-only file system, %s",
   async (lockFile) => {
     const folder = await temporaryFolder();
     try {
@@ -46,9 +46,9 @@ test.each(["with its lock file", "without"])(
       const lines = stdout.trim().split("\n");
       expect(lines.slice(0, 2)).toEqual(["value", "no problems"]);
       expect(lines.filter((line) => /^WARNING +permissions +read-only/.test(line))).toHaveLength(1);
-      // Of the doctor that was asked to write.
+      // `doctor --write` reports as a problem what `doctor` reports as a warning.
       expect(lines.filter((line) => /^PROBLEM +permissions +read-only/.test(line))).toHaveLength(1);
-      expect(stderr).toMatch(/could not be opened|can only be read|Read-only/i);
+      expect(stderr).toMatch(/could not be opened|Read-only/i);
     } finally {
       await folder.remove();
     }
@@ -57,7 +57,7 @@ test.each(["with its lock file", "without"])(
 );
 
 test.each(["with its lock file", "without"])(
-  "a reader that cannot lock the folder ends with an error once another process has written, %s",
+  "a reader that cannot lock the folder ends with an error after another process has written, %s",
   async (lockFile) => {
     const folder = await temporaryFolder();
     try {
@@ -94,7 +94,8 @@ test.each(["with its lock file", "without"])(
       child.stdin.write("\n");
       expect(await answer()).toEqual(sound);
       await using writing = lockFile === "without" ? await open(data, { tables: [things] }) : db;
-      // The first one leaves in place what the reader has seen. Of the others each uses the pages of the one before it again.
+      // The first write keeps the pages that the reader has seen. Each later write reuses the pages
+      // of the write before it.
       for (const writes of [1, 30]) {
         for (let i = 0; i < writes; i++) {
           await writing.transact((tx) => tx.set(things.name, "one", `${i}`.repeat(50_000)));
@@ -118,7 +119,7 @@ test.each(["with its lock file", "without"])(
   180_000,
 );
 
-test("a database that was opened readOnly reads, and refuses to write before anything is done", async () => {
+test("a database that was opened with `readOnly` reads, and refuses to write before it does anything", async () => {
   const folder = await temporaryFolder();
   try {
     const data = join(folder.path, "data");
@@ -150,7 +151,7 @@ test("a database that was opened readOnly reads, and refuses to write before any
         (reason: unknown) => reason,
       );
       expect(error).toBeInstanceOf(StoreError);
-      expect(String(error)).toContain("was opened readOnly");
+      expect(String(error)).toContain("was opened with `readOnly`");
     }
     expect(isRun).toBe(false);
     await expect(open(join(folder.path, "none"), { readOnly: true })).rejects.toThrow("There is no database");

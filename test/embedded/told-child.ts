@@ -1,6 +1,7 @@
 /**
- * A process that commits a number each time it is told to, and tells when the commit is acknowledged: `told-child.ts FOLDER ORDERS ANSWERS COMMIT`.
- * Orders and answers go through named pipes, a byte each, so that the other process can wait for the answer without a turn of its event loop.
+ * A process that commits a number for each order, and reports when the commit is acknowledged:
+ * `told-child.ts FOLDER ORDERS ANSWERS COMMIT`. Orders and answers go through named pipes, one byte
+ * each, so that the other process can wait for the answer without a turn of its event loop.
  */
 import { createReadStream, openSync, writeSync } from "node:fs";
 import { open } from "percolatordb";
@@ -17,7 +18,7 @@ const answers = openSync(answersPath!, "w");
 const byte = Buffer.alloc(1);
 writeSync(answers, byte);
 let number = 0;
-// Waits with turns of its event loop: LMDB's write lock may be in its hand until the next one.
+// Waits with turns of its event loop, because until the next turn it may hold LMDB's write lock.
 for await (const orders of createReadStream(ordersPath!)) {
   for (let order = 0; order < orders.length; order++) {
     const value = ++number;

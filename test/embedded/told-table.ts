@@ -1,4 +1,4 @@
 import { int, table } from "percolatordb";
 
-/** What one process commits and the other one reads. */
+/** One process commits to this table and the other one reads it. */
 export const told = table("told", { value: int(), seen: int() });

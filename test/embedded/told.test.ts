@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Committer } from "./told.js";
 import { told } from "./told-table.js";
 
-/** `PERCOLATOR_TOLD=3000` for more. */
+/** `PERCOLATOR_TOLD=3000` gives more rounds. */
 const rounds = Number(process.env.PERCOLATOR_TOLD ?? 300);
 
 let base: string;
@@ -26,7 +26,7 @@ interface Pair {
   readonly path: string;
 }
 
-/** A database here, and a process that commits to it when it is told to. */
+/** Opens a database here, and starts a process that commits to it on demand. */
 async function withPair(
   commit: "one-phase" | "two-phase",
   run: (pair: Pair) => Promise<void>,
@@ -62,8 +62,8 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
-describe.skipIf(process.platform === "win32")("what another process has been told is committed", () => {
-  it("is seen by every transaction that begins later, while others read without end", async () => {
+describe.skipIf(process.platform === "win32")("a commit that was confirmed to another process", () => {
+  it("is seen by every later transaction, during constant reads by others", async () => {
     await withPair("one-phase", async ({ db, committer }) => {
       const missed: number[] = [];
       let isDone = false;
@@ -74,7 +74,7 @@ describe.skipIf(process.platform === "win32")("what another process has been tol
         }
       })();
       for (let round = 1; round <= rounds; round++) {
-        // So that the snapshot of a moment ago is at hand.
+        // Makes sure that a recent snapshot is cached.
         await valueIn(db);
         await committer.commit();
         if ((await valueIn(db)) !== round) missed.push(round);
@@ -86,7 +86,7 @@ describe.skipIf(process.platform === "win32")("what another process has been tol
     });
   });
 
-  it("is seen by every transaction that begins later, in two phases", async () => {
+  it("is seen by every later transaction, with two-phase commits", async () => {
     await withPair("two-phase", async ({ db, committer }) => {
       for (let round = 1; round <= 50; round++) {
         await valueIn(db);
@@ -96,12 +96,13 @@ describe.skipIf(process.platform === "win32")("what another process has been tol
     });
   });
 
-  it("is seen by a snapshot, a history, an inspection, what is pending, and the statistics", async () => {
+  it("is seen by a snapshot, a history, an inspection, the pending changes, and the statistics", async () => {
     const idle = observer("idle", told.value, async () => undefined);
     await withPair(
       "one-phase",
       async ({ db, committer }) => {
-        // Each is asked first after a commit, so that none is helped by the one before.
+        // Each is the first read after a commit, so that no earlier read renews the snapshot for
+        // it.
         const looks: Readonly<Record<string, () => Promise<unknown>>> = {
           snapshot: async () => {
             await using snapshot = await db.snapshot();
@@ -127,7 +128,7 @@ describe.skipIf(process.platform === "win32")("what another process has been tol
     );
   });
 
-  it("is handled when drain resolves, and when idle does", async () => {
+  it("is handled when drain or idle resolves", async () => {
     const copy = observer("copy", told.value, async (tx, { row, value }) => tx.set(told.seen, row, value!));
     await withPair(
       "one-phase",

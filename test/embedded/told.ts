@@ -6,11 +6,11 @@ import { fileURLToPath } from "node:url";
 
 const script = fileURLToPath(new URL("./told-child.ts", import.meta.url));
 
-/** Longer than a commit takes on a busy machine, and shorter than the patience of a test. */
+/** Longer than a commit takes on a busy machine, and shorter than the time limit of a test. */
 const blockedMs = 1_000;
 const clock = new Int32Array(new SharedArrayBuffer(4));
 
-/** Another process that commits when it is told to. */
+/** Another process that commits on demand. */
 export class Committer {
   readonly #child;
   readonly #orders: number;
@@ -23,12 +23,15 @@ export class Committer {
     execFileSync("mkfifo", [orders, answers]);
     const args = ["--import", "tsx", script, folder, orders, answers, commit];
     this.#child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
-    // For both directions: so that opening waits for nobody.
+    // Opened for both directions, so that opening does not block.
     this.#orders = openSync(orders, constants.O_RDWR);
     this.#answers = openSync(answers, constants.O_RDWR | constants.O_NONBLOCK);
   }
 
-  /** The child has answered, at first that it is open. Waits with turns of the event loop. */
+  /**
+   * Waits for the child's answer, with turns of the event loop. The first answer means that the
+   * database is open.
+   */
   async answered(): Promise<void> {
     while (!this.#hasAnswered()) {
       if (this.#child.exitCode !== null) throw new Error("the committing process ended early");
@@ -37,8 +40,10 @@ export class Committer {
   }
 
   /**
-   * Resolves when the child's next commit was acknowledged: without a turn of this event loop, unless that takes so long that
-   * this process itself may hold LMDB's write lock.
+   * Makes the child commit, and resolves when it has acknowledged the commit. At first this blocks
+   * the event loop. If the answer takes long, the child may be waiting for LMDB's write lock, which
+   * this process may hold until its next turn. So the wait then continues with turns of the event
+   * loop.
    */
   async commit(): Promise<void> {
     writeSync(this.#orders, this.#byte);
@@ -50,7 +55,7 @@ export class Committer {
     await this.answered();
   }
 
-  /** The same with turns of the event loop all the while. */
+  /** Like {@link commit}, but always waits with turns of the event loop. */
   async commitMeanwhile(): Promise<void> {
     writeSync(this.#orders, this.#byte);
     await this.answered();

@@ -4,7 +4,7 @@ import { allPrograms, type Job, type JobReport } from "./jobs.js";
 import { mutants } from "./mutants/index.js";
 import { exploreMutant } from "./mutants/run.js";
 
-/** Explores what it is told to, one job after the other, until it is told no more. */
+/** Explores one job after another, until the parent sends no more. */
 process.on("message", (job: Job) => {
   void run(job).then(
     (report) => process.send!(report),

@@ -3,21 +3,24 @@ import { largerBudgets, largerPrograms } from "./larger.js";
 import { mutants } from "./mutants/index.js";
 import * as programs from "./programs/index.js";
 
-/** Something to explore, by name: processes that do it find the rest themselves. */
+/** A job to explore. The process that explores it finds the program or the mutant by `key`. */
 export interface Job {
   readonly kind: "program" | "mutant";
   readonly name: string;
-  /** Of a program: its key among the programs. */
+  /** For a program: its key among the programs. */
   readonly key: string;
   readonly faults?: FaultBudget | undefined;
-  /** Of a program: so many states at the most, and then it counts as explored in part. Default: all. */
+  /**
+   * For a program: the most states to explore. If there are more, it counts as partly explored.
+   * Default: all.
+   */
   readonly maxStates?: number | undefined;
 }
 
 export interface JobReport {
   readonly kind: Job["kind"];
   readonly name: string;
-  /** A program whose every interleaving is sound, or every one that was asked for; a mutant that was found. */
+  /** For a program: every explored interleaving is sound. For a mutant: it was found. */
   readonly isRight: boolean;
   readonly states: number;
   readonly transitions: number;
@@ -31,13 +34,13 @@ export interface JobReport {
 export interface JobSelection {
   readonly larger?: boolean | undefined;
   readonly mutants?: boolean | undefined;
-  /** Only mutants that `npm test` does not try. Default: all. */
+  /** Only mutants that `npm test` does not explore. Default: all. */
   readonly besideTests?: boolean | undefined;
   readonly only?: string | undefined;
   readonly maxStates?: number | undefined;
 }
 
-/** All programs, by their keys. */
+/** Returns all programs, by key. */
 export function allPrograms(): ReadonlyMap<string, Program> {
   const found = new Map<string, Program>();
   for (const [key, value] of Object.entries(programs)) if (isProgram(value)) found.set(key, value);
@@ -54,7 +57,7 @@ function showFaults(faults: FaultBudget): string {
     .join(", ");
 }
 
-/** What is to be explored. */
+/** Returns the jobs to explore. */
 export function listJobs(selection: JobSelection = {}): readonly Job[] {
   const { larger, mutants: withMutants = true, besideTests = false, only, maxStates } = selection;
   const jobs: Job[] = [];

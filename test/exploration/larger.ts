@@ -1,9 +1,9 @@
 import type { FaultBudget } from "../../src/testing/exploration/index.js";
 
-/** Programs that take long by themselves. */
+/** Programs that take long even with their default budget. */
 export const largerPrograms: ReadonlySet<string> = new Set(["observedPrimaryInTwoPhases"]);
 
-/** Budgets that take long, by program: for a night, or a release. */
+/** Fault budgets that take long, by program. They are for a nightly run or a release. */
 export const largerBudgets: Readonly<Record<string, readonly FaultBudget[]>> = {
   twoWritersAndAReader: [{ stops: 1 }, { lostAnswers: 1 }, { wrongGuesses: 1 }],
   twoTransfers: [{ stops: 1, wrongGuesses: 1 }, { lostAnswers: 1 }, { repeats: 1 }],

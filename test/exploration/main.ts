@@ -41,7 +41,7 @@ if (values.help) {
   process.exit(0);
 }
 
-/** Lines of a trace that are shown: the last ones. */
+/** At most this many lines of a trace are printed: the last lines. */
 const maxLines = 60;
 const maxStates = values["max-states"] === undefined ? undefined : Number(values["max-states"]);
 const jobs = listJobs({
@@ -56,10 +56,11 @@ const queue = [...jobs];
 const reports: JobReport[] = [];
 const startedAt = performance.now();
 
-/** One process takes one job after another. */
+/** One process explores one job after another. */
 function work(): Promise<void> {
   const child = fork(fileURLToPath(new URL("./child.ts", import.meta.url)), {
-    // A young generation that holds what one state leaves behind: collecting it took a quarter of the time.
+    // The young generation must have room for the garbage of one state. With Node's default size,
+    // garbage collection takes a quarter of the time.
     execArgv: ["--max-semi-space-size=128", "--import", "tsx"],
   });
   return new Promise((resolve, reject) => {

@@ -3,14 +3,14 @@ import { mutatedFiles } from "./mutants/build.js";
 import { mutants } from "./mutants/index.js";
 import { exploreMutant } from "./mutants/run.js";
 
-/** `npm run explore` kills every one. */
+/** `npm run explore` kills all mutants. */
 const tried = mutants.filter(({ takesLong }) => process.env.PERCOLATOR_MUTANTS === "all" || !takesLong);
 
 describe("mutants", () => {
   test.each(tried)("$killedBy finds: $name", async (mutant) => {
     const { violation } = await exploreMutant(mutant);
     expect(violation?.message).toEqual(expect.any(String));
-    // The shortest way, in words.
+    // The shortest trace, in words.
     expect(violation!.trace.length).toBeGreaterThan(0);
   });
 
@@ -19,7 +19,7 @@ describe("mutants", () => {
     expect(changed.size).toBeGreaterThan(0);
   });
 
-  test("each guard is taken away by one mutant of its name", () => {
+  test("each guard is removed by one mutant of its name", () => {
     const names = mutants.map((mutant) => mutant.name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.length).toBeGreaterThanOrEqual(55);

@@ -3,7 +3,10 @@ import { explore } from "../../src/testing/exploration/index.js";
 import { allPrograms } from "./jobs.js";
 import { largerBudgets } from "./larger.js";
 
-/** `npm run explore` tries everything of each; here, as many states as a test has time for. */
+/**
+ * `npm run explore` explores each program completely. Here the number of states is limited by the
+ * time for a test.
+ */
 const maxStates = Number(process.env.PERCOLATOR_STATES ?? 300);
 
 describe("explorations", () => {
@@ -14,7 +17,7 @@ describe("explorations", () => {
     expect(report.ends).toBeGreaterThan(0);
   });
 
-  test("names are given once, and larger budgets are of programs that there are", () => {
+  test("names are unique, and larger budgets belong to existing programs", () => {
     const programs = allPrograms();
     const names = [...programs.values()].map((program) => program.name);
     expect(new Set(names).size).toBe(names.length);

@@ -20,11 +20,11 @@ import type { Workload } from "./operations.js";
 import { lists, registers } from "./transactions.js";
 
 const clients = 8;
-/** Histories until a fault must have shown. */
+/** The most histories until a fault must have been found. */
 const maxHistories = 10;
 const transactionsOfHistory = 400;
 
-/** The kinds of anomaly in a history of a database, by what it promises. */
+/** Returns the kinds of anomaly in a history of a database, judged by its promise. */
 async function play(
   wrap: (db: Database) => RecordedDatabase,
   workload: Workload,
@@ -56,7 +56,7 @@ async function play(
   }
 }
 
-/** Says of some transactions that were committed that they conflicted. */
+/** Reports some committed transactions as conflicts. */
 function denies(db: Database): RecordedDatabase {
   let calls = 0;
   return {
@@ -70,7 +70,7 @@ function denies(db: Database): RecordedDatabase {
   };
 }
 
-/** Says of transactions that conflicted that they committed. */
+/** Reports conflicting transactions as committed. */
 function hides(db: Database): RecordedDatabase {
   return {
     begin: (options) => db.begin(options),
@@ -90,11 +90,14 @@ function hides(db: Database): RecordedDatabase {
   };
 }
 
-test.each(["list-append", "rw-register"] as const)("%s: a right database shows nothing", async (workload) => {
-  for (const isolation of ["snapshot", "serializable"] as const) {
-    expect(await play((db) => db, workload, isolation, 1)).toEqual([]);
-  }
-});
+test.each(["list-append", "rw-register"] as const)(
+  "%s: a correct database shows no anomaly",
+  async (workload) => {
+    for (const isolation of ["snapshot", "serializable"] as const) {
+      expect(await play((db) => db, workload, isolation, 1)).toEqual([]);
+    }
+  },
+);
 
 test.each([
   {
@@ -139,7 +142,7 @@ test.each([
   { name: "hides conflicts", wrap: hides, workload: "rw-register", shows: /^lost-update$|^cyclic-versions/ },
   { name: "is not serializable", wrap: weakened, workload: "list-append", shows: /^G2-item/ },
   { name: "is not serializable", wrap: weakened, workload: "rw-register", shows: /^G2-item/ },
-] as const)("$workload: a database that $name is found out", async ({ name, wrap, workload, shows }) => {
+] as const)("$workload: a database that $name is detected", async ({ name, wrap, workload, shows }) => {
   const isolation = name === "is not serializable" ? "serializable" : "snapshot";
   const found: string[] = [];
   for (let seed = 1; seed <= maxHistories && !found.some((kind) => shows.test(kind)); seed++) {

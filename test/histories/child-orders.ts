@@ -5,31 +5,31 @@ import type { Workload } from "./operations.js";
 export interface Connection {
   /** A folder, the location of a Bigtable instance, or `memory:`. */
   readonly location: string;
-  /** `HOST:PORT` of the Bigtable emulator, or of what stands before it. */
+  /** `HOST:PORT` of the Bigtable emulator, or of the proxy before it. */
   readonly emulatorHost?: string | undefined;
 }
 
-/** What the logical clients of a process do. */
+/** The orders for the logical clients of a process. */
 export interface ClientOrders {
   readonly isolation: Isolation;
-  /** Each client has one of these, in turn. */
+  /** The clients use these in turn. */
   readonly workloads: readonly Workload[];
-  /** Logical clients, each with one transaction at a time. */
+  /** The number of logical clients. Each has one transaction at a time. */
   readonly clients: number;
-  /** Transactions a second that these clients begin, at most. */
+  /** The most transactions a second that these clients begin together. */
   readonly rate: number;
-  /** Seed of what is drawn. */
+  /** The seed of all random choices. */
   readonly seed: string;
-  /** All elements that they write are above this, and below that of any process that comes later. */
+  /** All elements that they write are above this, and below the value for any later process. */
   readonly elementsFrom: number;
 }
 
-/** What a process of `child.ts` does. */
+/** The orders for a process of `child.ts`. */
 export interface ChildOrders extends ClientOrders {
   readonly connection: Connection;
   readonly commit: "auto" | "two-phase";
-  /** File that gets what its clients begin and are told. */
+  /** The file for the operations that its clients begin and their outcomes. */
   readonly journal: string;
-  /** Time of the system's monotonic clock at which the run began, in nanoseconds. */
+  /** The time on the system's monotonic clock when the run began, in nanoseconds. */
   readonly originNs: string;
 }

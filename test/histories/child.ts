@@ -1,7 +1,12 @@
 /**
- * A process of a history run: its logical clients run transactions and write into the journal what they begin and are told. Reads
- * its orders, one line of JSON, and says `started`; for `rest`, finishes what it has begun; for `read`, reads all keys; for `check`,
- * says what is wrong with what the observers derived and with the store, each as `problem TEXT`. Says `done` with each. Ends in good order on SIGTERM.
+ * A process of a history run. Its logical clients run transactions, and write the beginning and the
+ * outcome of each into the journal. It reads its orders as one line of JSON and prints `started`.
+ *
+ * - For `rest` it finishes the running transactions.
+ * - For `read` it reads all keys.
+ * - For `check` it prints each error in the derived data and in the store as `problem TEXT`.
+ *
+ * It prints `done` after each. On SIGTERM it shuts down cleanly.
  */
 import { createInterface } from "node:readline";
 import type { ChildOrders } from "./child-orders.js";
@@ -21,7 +26,7 @@ process.on("unhandledRejection", fail);
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const first = await lines.next();
-// A process that was never needed.
+// The input has ended without orders, because this process was not needed.
 if (first.done === true) process.exit(0);
 const orders = JSON.parse(first.value) as ChildOrders;
 const db = await openPlace(orders.connection, orders.commit);

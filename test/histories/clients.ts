@@ -7,7 +7,7 @@ import type { Journal } from "./journal.js";
 import type { Micro, Workload } from "./operations.js";
 import { drawTransaction, keysUntil, perform, readSnapshot } from "./transactions.js";
 
-/** Much shorter than a run, so that a client that is cut off goes on with another transaction. */
+/** Much shorter than a run, so that a client that is cut off continues with another transaction. */
 const timeoutMs = 5_000;
 const keysOfLastRead = 20;
 
@@ -24,7 +24,7 @@ export class Clients {
     this.#orders = orders;
   }
 
-  /** Runs transactions until `isOver`, then waits for those that are under way. */
+  /** Runs transactions until `isOver`, then waits for the running ones. */
   async run(isOver: () => boolean): Promise<void> {
     const { clients, rate, seed } = this.#orders;
     const pauseMs = (2_000 * clients) / rate;
@@ -42,7 +42,10 @@ export class Clients {
     await Promise.all(Array.from({ length: clients }, (_, client) => run(client)));
   }
 
-  /** Reads every key that was ever used, so that it shows whatever is gone. Throws if a key cannot be read. */
+  /**
+   * Reads every key that was ever used, so that lost data is detected. Throws if a key cannot be
+   * read.
+   */
   async readAll(): Promise<void> {
     const { workloads, seed } = this.#orders;
     const random = new Random(`${seed}:last`);
@@ -65,7 +68,10 @@ export class Clients {
     return workloads[client % workloads.length]!;
   }
 
-  /** One transaction, from its beginning to what the client is told. Resolves to whether it was told that it committed. */
+  /**
+   * Runs one transaction and records its beginning and outcome. Resolves to whether its commit was
+   * confirmed.
+   */
   async #attempt(client: number, micros: readonly Micro[], random: Random): Promise<boolean> {
     const workload = this.#workloadOf(client);
     const bySnapshot = micros.every(({ f }) => f === "r") && random.chance(0.5);
@@ -76,14 +82,15 @@ export class Clients {
         : await this.#db.transact((tx) => perform(tx, workload, micros, random), {
             isolation: this.#orders.isolation,
             timeoutMs,
-            // An attempt that conflicts has failed. The next transaction is another one.
+            // An attempt that conflicts counts as failed. The next attempt is a new transaction.
             retries: 0,
           });
       this.#journal.add(client, "ok", done);
       return true;
     } catch (error) {
       if (!(error instanceof PercolatorError)) throw error;
-      // The library says of every other error that nothing was written. If that is wrong, the judgement finds it.
+      // For every other error the library guarantees that nothing was written. If that is wrong,
+      // the judgement finds it.
       this.#journal.add(client, error.code === "COMMIT_OUTCOME_UNKNOWN" ? "info" : "fail", micros);
       return false;
     }

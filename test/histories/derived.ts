@@ -1,7 +1,10 @@
 import { type Database, int, observer, table } from "percolatordb";
 import { lists, registers } from "./transactions.js";
 
-/** What observers derive while clients write: no client reads it, so that it is no part of a history. */
+/**
+ * Data that observers derive while clients write. No client reads it, so it is not part of a
+ * history.
+ */
 export const derived = table("derived", { count: int(), copy: int() });
 
 const count = observer("count", lists.elements, (tx, { row, value }) =>
@@ -12,8 +15,8 @@ const copy = observer("copy", registers.value, (tx, { row, value }) => tx.set(de
 export const observers = [count, copy];
 
 /**
- * Waits until nothing is due. Returns what is wrong then: what `check` finds, and each derived value that does not agree with what
- * stands, whatever was killed on the way.
+ * Waits until nothing is due. Then returns the problems that `check` finds, and each derived value
+ * that does not agree with its source. There must be none, even if processes were killed.
  */
 export async function findUnsound(db: Database): Promise<readonly string[]> {
   await db.drain();

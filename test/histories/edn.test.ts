@@ -27,7 +27,7 @@ const operations: readonly Operation[] = [
   { index: 3, type: "info", process: 4, value: [{ f: "w", key: 1, value: "x" }] },
 ];
 
-test("a history is written, a line for each operation, and read back", () => {
+test("a history is written with one line for each operation, and read back", () => {
   const text = writeEdn(operations);
   expect(text.split("\n")[1]).toBe(
     '{:index 1, :time 2500, :type :ok, :process 3, :f :txn, :value [[:r 7 [1 2]] [:append "a key \\"\'\\n" 4]]}',

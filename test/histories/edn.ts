@@ -1,6 +1,9 @@
 import type { Element, Micro, Operation } from "./operations.js";
 
-/** A history in EDN, a line for each operation: what Elle and its command line read. */
+/**
+ * Formats a history in EDN, with one line for each operation. Elle and its command line read this
+ * format.
+ */
 export function writeEdn(operations: readonly Operation[]): string {
   return operations.map((operation) => `${lineOf(operation)}\n`).join("");
 }
@@ -10,7 +13,7 @@ function lineOf({ index, time, type, process, value }: Operation): string {
   return `{:index ${index},${at} :type :${type}, :process ${process}, :f :txn, :value [${value.map(ednMicro).join(" ")}]}`;
 }
 
-/** A read or write in EDN, which error messages show too. */
+/** Formats a read or write in EDN. Error messages use this too. */
 export function ednMicro({ f, key, value }: Micro): string {
   return `[:${f} ${ednElement(key)} ${ednValue(value)}]`;
 }
@@ -25,7 +28,10 @@ function ednElement(element: Element): string {
   return typeof element === "number" ? String(element) : JSON.stringify(element);
 }
 
-/** Reads a history: its operations, one after the other, or in one vector. Throws for what is no EDN or no operation. */
+/**
+ * Parses a history: operations in sequence, or in one vector. Throws for invalid EDN and invalid
+ * operations.
+ */
 export function readEdn(text: string): readonly Operation[] {
   const reader = new EdnReader(text);
   const items: Edn[] = [];
@@ -44,7 +50,7 @@ class Keyword {
   }
 }
 
-/** As much of EDN as a history has. */
+/** Reads the part of EDN that a history uses. */
 class EdnReader {
   readonly #text: string;
   readonly #token = /[\s,]*("(?:[^"\\]|\\.)*"|[[\]{}]|[^\s,[\]{}"]+)/y;
@@ -53,7 +59,7 @@ class EdnReader {
     this.#text = text.trimEnd();
   }
 
-  /** The next value; undefined at the end. */
+  /** Returns the next value, or undefined at the end. */
   read(): Edn | undefined {
     if (this.#token.lastIndex >= this.#text.length) return undefined;
     return this.#value(this.#next());

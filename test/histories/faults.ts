@@ -1,12 +1,14 @@
-import { disturb } from "../cluster/blows.js";
+import { disturb } from "../cluster/faults.js";
 import type { Random } from "../crash/random.js";
 import { pause } from "../support/waiting.js";
 import type { HistoryRun, RunOptions } from "./run.js";
 
-/** Whom a fault meets: a process of clients by its place, or the coordinator that leads. */
+/**
+ * The target of a fault: a process of clients by its index, or the coordinator that is the leader.
+ */
 type Victim = number | "leader";
 
-/** What befalls a process of a run. */
+/** A fault of a process in a run. */
 export type Fault =
   | { readonly type: "kill"; readonly victim: Victim }
   | {
@@ -19,7 +21,7 @@ export type Fault =
 
 type Disturbance = Parameters<typeof disturb>[1];
 
-/** The faults of a run, in any order. */
+/** Draws the faults of a run, in random order. */
 export function drawFaults(
   { kills, stops, cuts, processes }: Pick<RunOptions, "kills" | "stops" | "cuts" | "processes">,
   hasCoordinators: boolean,
@@ -61,7 +63,7 @@ function drawDisturbance(random: Random): Disturbance {
   }
 }
 
-/** Strikes, and resolves when the fault is over. Killed processes stay dead. */
+/** Causes a fault. Resolves when it is over. Killed processes stay dead. */
 export async function strike(run: HistoryRun, fault: Fault): Promise<void> {
   const leader = fault.victim === "leader" ? await run.place.leader!() : undefined;
   const { process, network } = leader

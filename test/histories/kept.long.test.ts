@@ -11,7 +11,7 @@ import { workloadOf } from "./operations.js";
 const folder = join(root, "docs/histories");
 const rows = readFileSync(join(root, "docs/proof.md"), "utf8").split("\n");
 
-test.each(readdirSync(folder))("%s is what docs/proof.md says of it", (name) => {
+test.each(readdirSync(folder))("%s is as docs/proof.md describes it", (name) => {
   const operations = readEdn(gunzipSync(readFileSync(join(folder, name))).toString("utf8"));
   const isolation = name.includes("-serializable-") ? "serializable" : "snapshot";
   const { anomalies, allowed, committed, failed, unknown } = judge(operations, promised[isolation]);

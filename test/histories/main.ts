@@ -1,6 +1,6 @@
 /**
- * Records what clients in several processes do to one database under faults, as histories in Jepsen's format that Elle reads, and
- * judges them. See docs/testing.md.
+ * Runs clients in several processes on one database with faults, records their histories in
+ * Jepsen's format for Elle, and judges them. See docs/testing.md.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -20,7 +20,7 @@ function showFault({ victim, ...fault }: Fault): string {
   return `${fault.type} ${whom}${fault.type === "kill" ? "" : ` ${JSON.stringify(fault)}`}`;
 }
 
-/** Says what a history shows. Returns whether it is as was promised. */
+/** Prints the judgement of a history. Returns whether it satisfies the promise. */
 function report(
   name: string,
   operations: readonly Operation[],
@@ -58,7 +58,7 @@ async function play(command: Command): Promise<boolean> {
     const name = `${store}-${commit}-${isolation}-${workload}.edn${compress ? ".gz" : ""}`;
     const edn = writeEdn(operations);
     await writeFile(join(out, name), compress ? gzipSync(edn, { level: 9 }) : edn);
-    // What is judged is what is written.
+    // Judges what was written to the file.
     if (!report(name, readEdn(edn), command)) isSound = false;
   }
   return isSound;

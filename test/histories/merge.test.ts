@@ -11,11 +11,11 @@ const entry = (time: number, client: number, type: JournalEntry["type"], element
   value: [{ f: "append", key: 0, value: element }],
 });
 
-/** Time, type and process of each operation. */
+/** The time, type and process of each operation. */
 const shown = (operations: ReturnType<typeof merge>) =>
   operations.map(({ time, type, process }) => `${time} ${type} ${process}`);
 
-test("processes that overlap are one history, in the order of their clock", () => {
+test("overlapping processes give one history, in the order of their clock", () => {
   const history = merge(
     [
       { slot: 0, endedAt: 90, entries: [entry(10, 0, "invoke", 1), entry(30, 0, "ok", 1)] },
@@ -30,7 +30,7 @@ test("processes that overlap are one history, in the order of their clock", () =
   );
 });
 
-test("a client without an outcome goes on under another number, and so do all clients of a killed process", () => {
+test("a client without an outcome continues under another number, as do all clients of a killed process", () => {
   const history = merge(
     [
       {
@@ -61,7 +61,7 @@ test("a client without an outcome goes on under another number, and so do all cl
   expect(checkWellFormed(history)).toEqual([]);
 });
 
-test("what happened at the same time is concurrent", () => {
+test("operations at the same time are concurrent", () => {
   const history = merge(
     [
       { slot: 0, endedAt: 9, entries: [entry(1, 0, "invoke", 1), entry(5, 0, "ok", 1)] },

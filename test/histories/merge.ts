@@ -1,9 +1,9 @@
 import type { JournalEntry } from "./journal.js";
 import type { Operation } from "./operations.js";
 
-/** What one process has recorded from its start to its end. */
+/** The record of one process from its start to its end. */
 export interface Life {
-  /** The place of the process in the run; the one that takes the place of a killed process has the same. */
+  /** The index of the process in the run. The successor of a killed process has the same index. */
   readonly slot: number;
   /** Nanoseconds since the run began. */
   readonly endedAt: number;
@@ -13,8 +13,9 @@ export interface Life {
 type Moment = Omit<Operation, "index"> & { readonly time: number };
 
 /**
- * Joins the journals of all processes into one history. Process numbers are given as Jepsen gives them: each logical client has
- * its own, and one that was killed, or was not told an outcome, goes on with a number that is higher by the number of clients.
+ * Joins the journals of all processes into one history. Process numbers are assigned as in Jepsen:
+ * each logical client has its own. After a kill or an unknown outcome the client continues with its
+ * number plus the number of all clients.
  *
  * @param lives in the order in which they began.
  * @param clients logical clients of each process.
@@ -44,7 +45,7 @@ export function merge(lives: readonly Life[], clients: number): readonly Operati
       renew();
     }
   }
-  // What happened at the same time counts as concurrent: it begins before anything ends.
+  // Operations at the same time count as concurrent: one begins before the other ends.
   const rank = ({ type }: Moment) => (type === "invoke" ? 0 : 1);
   moments.sort((a, b) => a.time - b.time || rank(a) - rank(b));
   return moments.map((moment, index) => ({ index, ...moment }));

@@ -1,4 +1,4 @@
-/** An element of a list, or the value of a register. A writer writes each of them once per key. */
+/** An element of a list, or the value of a register. Each is written to a key at most once. */
 export type Element = number | string;
 
 /** One read or write within a transaction. */
@@ -7,32 +7,37 @@ export type Micro =
   | { readonly f: "append" | "w"; readonly key: Element; readonly value: Element };
 
 /**
- * One line of a history, as Jepsen has it: a transaction begins (`invoke`), and ends: committed (`ok`), certainly not committed
- * (`fail`), or with an unknown outcome (`info`).
+ * One line of a history in Jepsen's format. A transaction begins (`invoke`), and ends: committed
+ * (`ok`), certainly not committed (`fail`), or with an unknown outcome (`info`).
  */
 export interface Operation {
   readonly index: number;
-  /** Nanoseconds since the run began, of a clock that all processes share. */
+  /** Nanoseconds since the run began, on a clock that all processes share. */
   readonly time?: number | undefined;
   readonly type: "invoke" | "ok" | "fail" | "info";
-  /** One logical client. It has one transaction at a time, and none after one that ended as `info`. */
+  /**
+   * One logical client. It has one transaction at a time, and none after a transaction that ended
+   * as `info`.
+   */
   readonly process: number;
   readonly value: readonly Micro[];
 }
 
-/** What transactions do: append to lists and read them, or write registers and read them. */
+/**
+ * The operations of transactions: append to lists and read them, or write registers and read them.
+ */
 export type Workload = "list-append" | "rw-register";
 
-/** The workload of a history, by its writes. */
+/** Returns the workload of a history, by its writes. */
 export function workloadOf(operations: readonly Operation[]): Workload {
   const isList = operations.some(({ value }) => value.some(({ f }) => f === "append"));
   return isList ? "list-append" : "rw-register";
 }
 
 /**
- * The rules that Elle's input must keep. Returns what breaks them, a sentence each: indices count from 0, times ascend, a process
- * has one transaction at a time and none after an `info`, a completion has the writes of its invocation, and no value is
- * written to a key twice.
+ * Checks the rules of Elle's input. Returns each violation as a sentence. The rules: indices count
+ * from 0, times ascend, a process has one transaction at a time and none after an `info`, a
+ * completion has the writes of its invocation, and no value is written to a key twice.
  */
 export function checkWellFormed(operations: readonly Operation[]): readonly string[] {
   const problems: string[] = [];
@@ -65,7 +70,7 @@ export function checkWellFormed(operations: readonly Operation[]): readonly stri
   return problems;
 }
 
-/** All of an operation but what it has read. */
+/** Returns an operation without the values that it read. */
 function shapeOf({ value }: Operation): string {
   return JSON.stringify(value.map((each) => [each.f, each.key, each.f === "r" ? null : each.value]));
 }

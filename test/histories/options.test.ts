@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { parseCommand, UsageError } from "./options.js";
 
-test("what is not said has a value that fits the store", () => {
+test("options that are not given have values that fit the store", () => {
   expect(parseCommand([])).toMatchObject({
     store: "lmdb",
     processes: 3,

@@ -3,14 +3,14 @@ import type { Workload } from "./operations.js";
 import { stores } from "./places.js";
 import type { RunOptions } from "./run.js";
 
-/** What was asked for does not go. */
+/** The options are invalid or contradict each other. */
 export class UsageError extends Error {}
 
 export interface Command extends RunOptions {
-  /** Folder for the histories. */
+  /** The folder for the histories. */
   readonly out: string;
   readonly compress: boolean;
-  /** Histories to judge in place of a run. */
+  /** Histories to judge instead of a run. */
   readonly files: readonly string[];
 }
 
@@ -19,7 +19,7 @@ export const usage = `npm run histories -- [--store lmdb|bigtable|memory] [--com
   [--seconds 60] [--kills 6] [--stops 3] [--cuts 6] [--rate 300] [--seed TEXT] [--out histories] [--compress]
 npm run histories -- [--isolation snapshot|serializable] FILE.edn[.gz]...`;
 
-/** Reads the command line. Throws a {@link UsageError} that says what goes instead. */
+/** Parses the command line. Throws a {@link UsageError} that says what is possible instead. */
 export function parseCommand(args: readonly string[]): Command {
   const { values, positionals } = parse(args);
   const store = oneOf("store", values.store, stores);
@@ -72,7 +72,7 @@ function parse(args: readonly string[]) {
   }
 }
 
-/** What a store cannot do. */
+/** Refuses options that a store does not support. */
 function checkStore({ store, commit, processes, clients, kills, cuts, workloads }: Command): void {
   const refuse = (why: string) => {
     throw new UsageError(why);

@@ -11,15 +11,15 @@ import type { ChildOrders, Connection } from "./child-orders.js";
 import { derived, observers } from "./derived.js";
 import { lists, registers } from "./transactions.js";
 
-/** The stores that a history can be made on. */
+/** The stores on which a history can be recorded. */
 export const stores = ["lmdb", "bigtable", "memory"] as const;
 export type StoreName = (typeof stores)[number];
 
-/** Shorter than the defaults, so that the run still meets what a killed process left. */
+/** Shorter than the defaults, so that the locks of a killed process expire during the run. */
 const lockTtlMs = 2_000;
 const deadlineMs = 1_500;
 
-/** Opens the database of a run, as each of its processes does. */
+/** Opens the database of a run. Each of its processes calls this. */
 export async function openPlace(
   { location, emulatorHost }: Connection,
   commit: ChildOrders["commit"],
@@ -29,13 +29,18 @@ export async function openPlace(
   return await open(await openBigtableStore(location, { emulatorHost, deadlineMs }), options);
 }
 
-/** Where a run's database is, with all that it needs beside the processes of the run. */
+/**
+ * The location of a run's database, with everything that it needs besides the processes of the run.
+ */
 export interface Place extends AsyncDisposable {
-  /** How a process reaches it, and the network in between, if there is one: each process has its own. */
+  /**
+   * Returns how a process reaches the database, and the proxy in between if there is one. Each
+   * process has its own proxy.
+   */
   connect(): Promise<{ readonly connection: Connection; readonly network?: NetworkProxy | undefined }>;
-  /** On Bigtable, the coordinator that leads. */
+  /** On Bigtable, returns the coordinator that is the leader. */
   leader?(): Promise<CoordinatorMember>;
-  /** Starts coordinators in the place of those that were killed. */
+  /** Starts coordinators in place of those that were killed. */
   replaceCoordinators?(): Promise<void>;
 }
 
@@ -52,7 +57,7 @@ export async function makePlace(store: StoreName): Promise<Place> {
   return { connect: async () => ({ connection }), [Symbol.asyncDispose]: remove };
 }
 
-/** An emulator with two coordinators, of which one leads. */
+/** An emulator with two coordinators, one of which is the leader. */
 class BigtablePlace implements Place {
   readonly #emulator: Emulator;
   readonly #coordinators: CoordinatorMember[] = [];

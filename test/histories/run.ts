@@ -14,28 +14,28 @@ import { makePlace, type Place, type StoreName } from "./places.js";
 
 export interface RunOptions {
   readonly store: StoreName;
-  /** `mixed`: processes commit in one phase and in two, in turn. */
+  /** `mixed`: the processes alternate between one-phase and two-phase commits. */
   readonly commit: "auto" | "two-phase" | "mixed";
   readonly isolation: Isolation;
-  /** Each workload gets a history of its own. */
+  /** Each workload has a separate history. */
   readonly workloads: readonly Workload[];
   readonly processes: number;
-  /** Logical clients of each process. */
+  /** The number of logical clients of each process. */
   readonly clients: number;
   readonly seconds: number;
   readonly kills: number;
   readonly stops: number;
   readonly cuts: number;
-  /** Transactions a second that all processes begin, at most. */
+  /** The most transactions a second that all processes begin together. */
   readonly rate: number;
   readonly seed: string;
   readonly onFault?: ((fault: Fault, elapsedMs: number) => void) | undefined;
 }
 
-/** More than a process writes in a run. */
+/** More elements than a process writes in a run. */
 const elementsOfLife = 1_000_000;
 
-/** A process of a run, and how it reaches the database. */
+/** A process of a run, and its connection to the database. */
 export interface Runner {
   readonly slot: number;
   readonly process: ProgramProcess;
@@ -43,15 +43,15 @@ export interface Runner {
   readonly journal: string;
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface PlayedRun {
   /** The history of each workload. */
   readonly histories: ReadonlyMap<Workload, readonly Operation[]>;
-  /** What was wrong in the end with what observers derived, and with the store. */
+  /** Errors found at the end in the observers' derived data and in the store. */
   readonly problems: readonly string[];
 }
 
-/** Runs processes on one database under faults. */
+/** Runs processes on one database with faults. */
 export async function playHistory(options: RunOptions): Promise<PlayedRun> {
   await using place = await makePlace(options.store);
   const folder = await temporaryFolder();
@@ -73,7 +73,7 @@ export class HistoryRun {
   readonly #originNs = process.hrtime.bigint();
   readonly #lives: (Omit<Life, "endedAt"> & { endedAt: number })[] = [];
   readonly #journals: string[] = [];
-  /** Loaded ahead of time, so that a killed process has a successor at once. */
+  /** Started in advance, so that a killed process has a successor at once. */
   #spare: ProgramProcess | undefined;
 
   constructor(options: RunOptions, place: Place, folder: string) {
@@ -82,7 +82,7 @@ export class HistoryRun {
     this.#folder = folder;
   }
 
-  /** Returns what was wrong in the end. */
+  /** Returns the errors found at the end. */
   async play(): Promise<readonly string[]> {
     const { processes, seconds, seed, store, onFault } = this.#options;
     await Promise.all(Array.from({ length: processes }, (_, slot) => this.#start(slot)));
@@ -91,7 +91,8 @@ export class HistoryRun {
     const faults = drawFaults(this.#options, store === "bigtable", random);
     const beganMs = performance.now();
     for (const [at, fault] of faults.entries()) {
-      // One in each part of the time, anywhere in it.
+      // The time is divided into as many parts as there are faults. Each part has one fault, at a
+      // random moment.
       const dueMs = ((at + random.next()) / faults.length) * seconds * 1_000;
       await pause(Math.max(0, beganMs + dueMs - performance.now()));
       onFault?.(fault, performance.now() - beganMs);
@@ -158,7 +159,7 @@ export class HistoryRun {
     await process.said((line) => line === "started");
   }
 
-  /** Starts others for those that were killed. Throws if one has ended by itself. */
+  /** Starts successors of killed processes. Throws if one has ended by itself. */
   async #replace(): Promise<void> {
     for (const { slot, process, network } of [...this.runners]) {
       if (!process.hasEnded) continue;

@@ -7,26 +7,32 @@ import type { Element, Micro, Workload } from "./operations.js";
 export const lists = table("lists", { elements: json<number[]>() });
 export const registers = table("registers", { value: int() });
 
-/** Keys that are in use at a time. */
+/** The number of keys in use at a time. */
 const keyCount = 8;
-/** Time after which others take their place: else lists would grow without an end, and histories with them. */
+/** The time after which new keys replace the keys in use, because lists must not grow too long. */
 const keysLastMs = 500;
-/** Keys of the time before that are still used now and then: also a short list must stay as it is. */
+/**
+ * How often, in percent, an operation uses a key that newer keys have already replaced. Its list or
+ * register must still be correct.
+ */
 const oldKeysPercent = 5;
 
-/** The keys in use at a time of the run. */
+/** Draws a key that is in use at a time of the run. */
 function keyAt(elapsedMs: number, random: Random): number {
   const epoch = Math.floor(Math.max(elapsedMs, 0) / keysLastMs);
   const isOld = epoch > 0 && random.chance(oldKeysPercent / 100);
   return (isOld ? random.below(epoch) : epoch) * keyCount + random.below(keyCount);
 }
 
-/** All keys that can have been used until a time of the run. */
+/** Returns all keys that may have been used until a time of the run. */
 export function keysUntil(elapsedMs: number): readonly number[] {
   return Array.from({ length: (Math.floor(elapsedMs / keysLastMs) + 1) * keyCount }, (_, key) => key);
 }
 
-/** A transaction as a client is about to run it; reads have nothing yet. `element` gives one that was never written. */
+/**
+ * Draws a transaction. Its reads have no values yet. `element` returns an element that was never
+ * written.
+ */
 export function drawTransaction(
   workload: Workload,
   elapsedMs: number,
@@ -49,7 +55,7 @@ async function read(view: Pick<Transaction, "get">, workload: Workload, key: Ele
   return { f: "r", key, value: value ?? null };
 }
 
-/** Runs a transaction's reads and writes; returns them with what was read. */
+/** Performs a transaction's reads and writes. Returns them with the values that were read. */
 export async function perform(
   tx: Transaction,
   workload: Workload,
@@ -67,13 +73,13 @@ export async function perform(
       } else tx.set(registers.value, row, value);
       done.push(micro);
     }
-    // Others come in between, in this process and in others.
+    // Lets other transactions run in between, in this process and others.
     if (random.chance(0.4)) await pause(random.below(3));
   }
   return done;
 }
 
-/** Reads by a snapshot, which must be as strict as a transaction. */
+/** Reads through a snapshot, which must be as strict as a transaction. */
 export async function readSnapshot(
   db: Pick<RecordedDatabase, "snapshot">,
   workload: Workload,

@@ -23,14 +23,14 @@ const forked = [
   "test/exploration/child.ts",
   "test/simulation/main.ts",
 ];
-/** What these have of others, and the parents' side. */
+/** Files with the same calls that are not forked themselves. */
 const others = [
   "bench/harness/child.ts",
   "test/coordinator/lent-store.ts",
   "test/support/end-with-parent.ts",
 ];
 
-test("every script that speaks with its parent is known here", () => {
+test("every script that communicates with its parent is listed here", () => {
   const found = ["examples", "bench", "test"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
       .map((path) => `${folder}/${path}`)
@@ -47,7 +47,7 @@ test("every script that speaks with its parent is known here", () => {
 const isRunning = (pid: number) => {
   try {
     process.kill(pid, 0);
-    // What has ended and was not yet waited for has no memory.
+    // A zombie process has no memory.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
   } catch {
     return false;
@@ -73,7 +73,7 @@ test.each(["is loading", "works"])("every one ends when its parent is killed, wh
   }
 });
 
-/** Waits until a process has used no processor time for a while, or works on and on. */
+/** Waits until a process has used no processor time for a while, or has been busy for long. */
 async function untilAtRest(pid: number): Promise<void> {
   const ticks = () => readFileSync(`/proc/${pid}/stat`, "latin1").split(" ").slice(13, 15).join(" ");
   for (let look = 0, before = "", still = 0; isRunning(pid) && still < 3 && look < 50; look++) {

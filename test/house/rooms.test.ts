@@ -1,11 +1,14 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 
 const source = fileURLToPath(new URL("../../src/", import.meta.url));
 
-/** A room imports only from rooms before it. The stores' own folders come after the contract that they implement. */
+/**
+ * The rooms, which are the folders of `src`. A room may import only from the rooms before it in
+ * this list. The folders of the stores come after the contract that they implement.
+ */
 const rooms = [
   "errors",
   "environment",
@@ -26,7 +29,7 @@ const rooms = [
   "cli",
 ];
 
-/** Rooms within rooms: those of one imports only from those before it, and from files that stand beside them. */
+/** Rooms within rooms. A room may import only from those before it, and from files next to them. */
 const innerRooms: Readonly<Record<string, readonly string[]>> = {
   "store/lmdb": ["record", "file", "read", "write", "folder"],
   "store/bigtable": ["protos", "wire", "table", "read", "write"],
@@ -35,6 +38,21 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
   coordinator: ["protos", "wire", "security", "membership", "client", "server"],
   schema: ["value", "key"],
   recipes: ["queue", "lookup", "time"],
+  testing: [
+    "world",
+    "kit",
+    "invariants",
+    "history",
+    "history/record",
+    "history/check",
+    "exploration",
+    "simulation/world",
+    "simulation/plan",
+    "simulation/network",
+    "simulation/process",
+    "simulation",
+    "conformance",
+  ],
   cli: [
     "print",
     "input",
@@ -70,7 +88,7 @@ function roomOf(path: string): string | undefined {
   return nested.sort((a, b) => b.length - a.length)[0];
 }
 
-/** Code without comments and without the contents of strings in it that are no imports. */
+/** Removes comments, and the contents of strings that are not imports. */
 function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
 }
@@ -81,12 +99,12 @@ function imports(file: SourceFile): readonly string[] {
 }
 
 describe("rooms", () => {
-  test("every file stands in a room, or is the public surface", () => {
+  test("every file is in a room, or is the public surface", () => {
     const outside = files.filter((file) => roomOf(file.path) === undefined && file.path !== "index.ts");
     expect(outside.map((file) => file.path)).toEqual([]);
   });
 
-  test("no files import each other in a circle, but for the clock of tests and its processes", () => {
+  test("no files import each other in a cycle, except the clock of tests and its processes", () => {
     const known = new Map(files.map((file) => [file.path, file]));
     const below = (file: SourceFile) =>
       imports(file)
@@ -108,7 +126,7 @@ describe("rooms", () => {
     expect(circles.filter((circle) => !circle.startsWith("testing/kit/"))).toEqual([]);
   });
 
-  test("what tests alone need stands among the tests", () => {
+  test("code that only tests need is with the tests", () => {
     const shipped = files.filter(({ isTest }) => !isTest);
     const wrong = shipped.filter((file) => {
       const targets = imports(file).filter((each) => each.startsWith("."));
@@ -129,7 +147,7 @@ describe("rooms", () => {
         const path = relative(source, resolve(source, dirname(file.path), target));
         const targetRoom = roomOf(path);
         const earlier = targetRoom !== undefined && rooms.indexOf(targetRoom) <= rooms.indexOf(room);
-        // Recipes show what can be made of the public surface, and so use nothing else.
+        // Recipes show what the public surface can do, so they use nothing else.
         const allowed = room === "recipes" ? path === "index.js" || targetRoom === room : earlier;
         if (!allowed) wrong.push(`${file.path} imports ${target}`);
       }
@@ -144,7 +162,9 @@ describe("rooms", () => {
       const inOuter = files.filter((file) => roomOf(file.path) === outer);
       expect(new Set(inOuter.map(({ path }) => innerOf(path)))).toEqual(new Set([".", ...inner]));
       const wrong: string[] = [];
-      for (const file of inOuter.filter(({ path, isTest }) => !isTest && innerOf(path) !== ".")) {
+      // Index files are left out, because they name the files of inner rooms.
+      const inRooms = inOuter.filter(({ path, isTest }) => !isTest && basename(path) !== "index.ts");
+      for (const file of inRooms.filter(({ path }) => innerOf(path) !== ".")) {
         for (const target of imports(file).filter((each) => each.startsWith("."))) {
           const path = relative(source, resolve(source, dirname(file.path), target));
           if (roomOf(path) !== outer || innerOf(path) === ".") continue;
@@ -157,7 +177,7 @@ describe("rooms", () => {
     },
   );
 
-  test("one store does not know another", () => {
+  test("the stores do not know each other", () => {
     const stores = rooms.filter((room) => room.startsWith("store/"));
     const wrong = files
       .filter((file) => stores.includes(roomOf(file.path) ?? "") && !file.isTest)
@@ -170,7 +190,7 @@ describe("rooms", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("rooms are entered by their index, but for the stores, which are loaded when they are used", () => {
+  test("rooms are imported through their index, except the stores, which are loaded on use", () => {
     const wrong: string[] = [];
     for (const file of files.filter((each) => !each.isTest && each.path !== "index.ts")) {
       for (const target of imports(file).filter((each) => each.startsWith("."))) {
@@ -220,7 +240,7 @@ describe("habits", () => {
     expect(broken).toEqual([]);
   });
 
-  test("the patterns find what they are meant to find", () => {
+  test("the patterns match what they should", () => {
     const samples = [
       "Date.now()",
       "Math.random()",

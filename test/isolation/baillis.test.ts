@@ -6,8 +6,9 @@ import { everyVariant } from "../support/databases.js";
 import { numbers, outcomeOf, rowsWhere, valueAt, withCase } from "./recorded.js";
 
 /*
- * The anomalies of Bailis et al., "Highly Available Transactions: Virtues and Limitations" (VLDB 2014), by its names, as far as Hermitage's
- * cases leave them open: those between the transactions of a session, and those within one transaction.
+ * The anomalies of Bailis et al., "Highly Available Transactions: Virtues and Limitations" (VLDB
+ * 2014), by their names there. Leaves out those that Hermitage's cases contain. What remains are
+ * anomalies between the transactions of a session, and anomalies within one transaction.
  */
 
 const notes = table("notes", { title: text(), done: boolean(), tags: family(int()) });
@@ -51,7 +52,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
         expect(await rowsWhere(await begin())).toEqual({ 0: 5, 2: 20, 3: 30 });
       }));
 
-    test("OTV and fractured reads: a scan over many pages is of one moment, whatever commits meanwhile", () =>
+    test("OTV and fractured reads: a scan over many pages shows one moment, whatever commits meanwhile", () =>
       withCase(variant, async ({ begin }) => {
         const rows = Array.from({ length: 300 }, (_, at) => `many${String(at).padStart(4, "0")}`);
         const write = async (value: number) => {
@@ -89,7 +90,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
         }
       }));
 
-    test("internal consistency: own writes are seen by every kind of read, and by nobody else", () =>
+    test("internal consistency: every kind of read sees own writes, and other transactions do not", () =>
       withCase(variant, async ({ begin }) => {
         const before = await begin();
         before.set(notes.title, "a", "A");
@@ -156,7 +157,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
   });
 
   describe("between transactions", () => {
-    test("N-MR, non-monotonic reads: a client that reads again and again never goes back", () =>
+    test("N-MR, non-monotonic reads: a client that reads repeatedly never goes back in time", () =>
       withCase(variant, async ({ db, recorder }) => {
         let writing = true;
         const [writer, reader] = [recorder.client("writer"), recorder.client("reader")];
@@ -179,7 +180,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
         expect(await reading).toBe(40);
       }));
 
-    test("MYR, missing your writes: what a client was told committed it sees next", () =>
+    test("MYR, missing your writes: a client sees its confirmed commits in its next read", () =>
       withCase(variant, async ({ db, recorder }) => {
         const client = recorder.client("writer and reader");
         for (let value = 1; value <= 10; value++) {
@@ -190,7 +191,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
         }
       }));
 
-    test("N-MW, non-monotonic writes: nobody sees a client's second write without its first", () =>
+    test("N-MW, non-monotonic writes: no transaction sees a client's second write without its first", () =>
       withCase(variant, async ({ db, recorder }) => {
         const watched = watch((snapshot) => snapshot.getMany(numbers.value, ["2", "1"]));
         for (let value = 100; value < 115; value++) {
@@ -205,7 +206,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
         expect(watched.seen.length).toBe(30);
       }));
 
-    test("MRWD, writes follow reads: nobody sees an answer without what it answers", () =>
+    test("MRWD, writes follow reads: no transaction sees an answer without the message that it answers", () =>
       withCase(variant, async ({ db, recorder }) => {
         await recorder.client("asking").transact(db, (tx) => tx.set(numbers.value, "2", 10));
         const answering = (async () => {
@@ -244,7 +245,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
         expect(await after.getMany(numbers.value, rows)).toEqual([21, 11]);
       }));
 
-    test("monotonic snapshots: of two that begin one after the other the second sees all that the first sees", () =>
+    test("monotonic snapshots: if one begins after another, it sees all that the other one sees", () =>
       withCase(variant, async ({ db, recorder, begin }) => {
         const committing: Promise<unknown>[] = [];
         let last = { 1: 0, 2: 0 };
@@ -278,7 +279,8 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
         async ({ begin }) => {
           const seen: unknown[] = [];
           const looks: Promise<void>[] = [];
-          // Not awaited within the step: a reader that meets a young lock waits for its owner.
+          // The step must not await this read, because a reader that meets a young lock waits for
+          // its owner, and the owner waits for the step.
           const look = async () => {
             const reader = await begin();
             const [many, rows] = [await reader.getMany(numbers.value, ["2", "1"]), await rowsWhere(reader)];
@@ -304,7 +306,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
           writer.set(numbers.value, "1", 11);
           writer.set(numbers.value, "2", 21);
           expect(await outcomeOf(writer.commit())).toBe("committed");
-          // The rows besides the primary's follow in the background.
+          // The commit is answered before its secondaries are committed.
           await passed;
           await Promise.all(looks);
           expect(looks.length).toBe(2);
@@ -323,7 +325,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
   });
 });
 
-/** Looks at rows 2 and 1 through one snapshot after the other. */
+/** Records the rows 2 and 1 that `look` reads from each snapshot. */
 function watch(look: (snapshot: Snapshot) => Promise<(number | undefined)[]>) {
   const seen: (number | undefined)[][] = [];
   return {

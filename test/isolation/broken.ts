@@ -1,7 +1,7 @@
 import { ConflictError, type Database, type Snapshot, type Transaction } from "percolatordb";
 import type { RecordedDatabase } from "percolatordb/testing";
 
-/** What goes wrong in a database that stands in for a right one: how its transactions are changed. */
+/** A fault in a database that replaces a correct one: how its transactions are changed. */
 export type Fault = (tx: Transaction, db: Database) => Partial<Record<keyof Transaction, unknown>>;
 
 /** A database whose transactions have a fault. */
@@ -27,13 +27,13 @@ function replace<T extends Transaction | Snapshot>(
   });
 }
 
-/** Every second time, from the first on. */
+/** True every second time, beginning with the first. */
 function everySecond(): () => boolean {
   let calls = 0;
   return () => calls++ % 2 === 0;
 }
 
-/** Reads at a later timestamp than the transaction's start. */
+/** Reads at a timestamp after the transaction's start. */
 export const readsLate: Fault = (_, db) => ({
   get: async (...args: Parameters<Transaction["get"]>) => {
     await using later = await db.snapshot();
@@ -41,7 +41,7 @@ export const readsLate: Fault = (_, db) => ({
   },
 });
 
-/** Reads as of a moment before the transaction's start. */
+/** Reads at a timestamp shortly before the transaction's start. */
 export const readsEarly: Fault = (tx, db) => ({
   get: async (...args: Parameters<Transaction["get"]>) => {
     await using earlier = await db.snapshot({ at: tx.startTimestamp - 1_500 });
@@ -49,7 +49,7 @@ export const readsEarly: Fault = (tx, db) => ({
   },
 });
 
-/** Forgets a write now and then. */
+/** Drops some writes. */
 export function dropsWrites(): Fault {
   const drops = everySecond();
   return (tx) => ({
@@ -59,7 +59,7 @@ export function dropsWrites(): Fault {
   });
 }
 
-/** Says of a transaction that was committed that it conflicted. */
+/** Reports a committed transaction as a conflict. */
 export const deniesCommits: Fault = (tx) => ({
   commit: async () => {
     await tx.commit();
@@ -67,7 +67,7 @@ export const deniesCommits: Fault = (tx) => ({
   },
 });
 
-/** Says of a transaction that conflicted that it was committed. */
+/** Reports a conflicting transaction as committed. */
 export const hidesConflicts: Fault = (tx) => ({
   commit: async () => {
     try {
@@ -88,7 +88,7 @@ export const skipsRows: Fault = (tx) => {
   };
 };
 
-/** Commits what was to be serializable under snapshot. */
+/** Runs serializable transactions under snapshot isolation. */
 export function weakened(db: Database): RecordedDatabase {
   return {
     begin: (options) => db.begin({ ...options, isolation: "snapshot" }),

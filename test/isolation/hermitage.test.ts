@@ -3,8 +3,9 @@ import { everyVariant } from "../support/databases.js";
 import { committedRows, numbers, outcomeOf, rowsWhere, valueAt, withCase } from "./recorded.js";
 
 /*
- * The cases of Hermitage (Kleppmann, https://github.com/ept/hermitage), by its names. Writes are buffered until the commit, so nobody
- * waits for anybody: where Hermitage's databases block, ours lets the later commit conflict.
+ * The cases of Hermitage (Kleppmann, https://github.com/ept/hermitage), by their names there.
+ * Writes are buffered until the commit, so transactions do not wait for each other. In cases in
+ * which Hermitage's databases block, here the later commit conflicts.
  */
 
 describe.each(everyVariant)("$store, commit $commit", (variant) => {
@@ -36,7 +37,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
       expect(await committedRows(db)).toEqual(expected);
     }));
 
-  test("G1a, aborted reads: what is rolled back is never seen", () =>
+  test("G1a, aborted reads: a write that is rolled back is never seen", () =>
     withCase(variant, async ({ begin }) => {
       const [one, two] = [await begin(), await begin()];
       one.set(numbers.value, "1", 101);
@@ -47,7 +48,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
       expect(await valueAt(await begin(), "1")).toBe(10);
     }));
 
-  test("G1b, intermediate reads: what its writer overwrites is never seen", () =>
+  test("G1b, intermediate reads: a value that its writer overwrites is never seen", () =>
     withCase(variant, async ({ begin }) => {
       const [one, two] = [await begin(), await begin()];
       one.set(numbers.value, "1", 101);
@@ -59,7 +60,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
       expect(await rowsWhere(await begin())).toEqual({ 1: 11, 2: 20 });
     }));
 
-  test("G1c, circular information flow: two that run together do not see each other", () =>
+  test("G1c, circular information flow: two concurrent transactions do not see each other", () =>
     withCase(variant, async ({ db, begin }) => {
       const [one, two] = [await begin(), await begin()];
       one.set(numbers.value, "1", 11);
@@ -71,7 +72,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
       expect(await committedRows(db)).toEqual({ 1: 11, 2: 22 });
     }));
 
-  test("OTV, observed transaction vanishes: who was seen stays seen", () =>
+  test("OTV, observed transaction vanishes: a transaction that was seen stays visible", () =>
     withCase(variant, async ({ db, begin }) => {
       const one = await begin();
       const late = await begin();
@@ -94,7 +95,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
       expect(await committedRows(db)).toEqual({ 1: 12, 2: 18 });
     }));
 
-  test("PMP, predicate-many-preceders: a row that is put in does not appear to who has begun", () =>
+  test("PMP, predicate-many-preceders: a running transaction does not see a row inserted later", () =>
     withCase(variant, async ({ db, begin }) => {
       const [one, two] = [await begin(), await begin()];
       expect(await rowsWhere(one, (value) => value === 30)).toEqual({});
@@ -105,7 +106,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
       expect(await committedRows(db)).toEqual({ 1: 10, 2: 20, 3: 30 });
     }));
 
-  test("PMP, for writes: who deletes by a predicate that another has changed conflicts", () =>
+  test("PMP, for writes: a delete by a predicate that another transaction has changed conflicts", () =>
     withCase(variant, async ({ db, begin }) => {
       const [one, two] = [await begin(), await begin()];
       for (const [row, value] of Object.entries(await rowsWhere(one))) {
@@ -156,7 +157,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
       await one.commit();
     }));
 
-  test("G-single, write predicate 1: a delete by what was read before another's commit conflicts", () =>
+  test("G-single, write predicate 1: a delete based on a read before another's commit conflicts", () =>
     withCase(variant, async ({ db, begin }) => {
       const [one, two] = [await begin(), await begin()];
       expect(await valueAt(one, "1")).toBe(10);
@@ -170,7 +171,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
       expect(await committedRows(db)).toEqual({ 1: 12, 2: 18 });
     }));
 
-  test("G-single, write predicate 2: of a delete and an update of the row, the first stays", () =>
+  test("G-single, write predicate 2: of a delete and an update of a row, the first one stays", () =>
     withCase(variant, async ({ db, begin }) => {
       const [one, two] = [await begin(), await begin()];
       expect(await valueAt(one, "1")).toBe(10);

@@ -1,6 +1,7 @@
 /**
- * A process that runs random transactions on a Bigtable database and records them: `history-child.ts EMULATOR SEED NUMBER`. Says
- * `ready`; for `go`, runs them and says `done`; for `audit`, says its history, a line of JSON, and ends.
+ * A process that runs random transactions on a Bigtable database and records them:
+ * `history-child.ts EMULATOR SEED NUMBER`. It prints `ready`. For `go` it runs them and prints
+ * `done`. For `audit` it prints its history as a line of JSON, and ends.
  */
 import { createInterface } from "node:readline";
 import { open } from "percolatordb";

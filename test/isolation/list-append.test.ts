@@ -10,7 +10,7 @@ const lists = table("lists", { elements: json<number[]>() });
 const keys = Array.from({ length: 8 }, (_, key) => String(key));
 const runs = Number(process.env.PERCOLATOR_RUNS ?? 1);
 
-/** Clients that read lists and append numbers to them, every number once. */
+/** Clients that read lists and append numbers to them, each number once. */
 async function appendAtRandom(db: Database, recorder: HistoryRecorder, random: Random): Promise<void> {
   let elements = 0;
   const steps = async (tx: Transaction) => {
@@ -59,7 +59,7 @@ describe.each(everyVariant)("list-append: $store, commit $commit", (variant) => 
 });
 
 describe("the export", () => {
-  test("is a line for every invocation and its end", async () => {
+  test("has a line for every invocation and its end", async () => {
     await withDatabase(everyVariant[0], { tables: [lists] }, async (db) => {
       const recorder = new HistoryRecorder();
       const append = (key: string, element: number) => async (tx: Transaction) =>

@@ -1,7 +1,10 @@
 import type { CommitHooks, StepInfo, StepName } from "percolatordb/testing";
 import type { Random } from "./random.js";
 
-/** Steps that only the owner of a transaction takes, one after the other: where he stops, none follows. */
+/**
+ * Steps that the owner of a transaction takes in sequence. If the owner stops at one of them, it
+ * takes none of the later ones.
+ */
 const stopping: ReadonlySet<StepName> = new Set([
   "one-phase-commit",
   "prewrite",
@@ -11,7 +14,10 @@ const stopping: ReadonlySet<StepName> = new Set([
   "commit-primary",
 ]);
 
-/** Steps that are one request to the store, which may be lost, or its answer, or be applied twice. */
+/**
+ * Steps that are one request to the store. The request or its answer may be lost, or the request
+ * may be applied twice.
+ */
 const requests: ReadonlySet<StepName> = new Set([
   "one-phase-commit",
   "prewrite",
@@ -20,13 +26,16 @@ const requests: ReadonlySet<StepName> = new Set([
   "rollback-secondary",
 ]);
 
-/** Hooks that lose requests and answers of labelled transactions, repeat requests, and stop clients for good. */
+/**
+ * Hooks that lose requests and answers of labelled transactions, repeat requests, and stop some
+ * clients for good.
+ */
 export class LossyHooks implements CommitHooks {
   readonly #random: Random;
   readonly #stopped = new Set<string>();
   readonly #clients = new Map<string, () => void>();
   #healed = false;
-  /** Steps since the beginning at which somebody might have been stopped. */
+  /** Steps so far at which a client could have been stopped. */
   #chances = 0;
 
   constructor(random: Random) {
@@ -43,7 +52,7 @@ export class LossyHooks implements CommitHooks {
     return new Promise((resolve) => this.#clients.set(label, resolve));
   }
 
-  /** Nothing goes wrong from now on; who was stopped stays so. */
+  /** Ends the faults. Clients that were stopped stay stopped. */
   heal(): void {
     this.#healed = true;
   }
@@ -63,7 +72,7 @@ export class LossyHooks implements CommitHooks {
     return requests.has(name) && this.#random.percent(12) ? this.#request(name, run) : run();
   }
 
-  /** Now and then; and once at least, however the numbers fall. */
+  /** True at random, but at least once, whatever the random numbers are. */
   #stops(): boolean {
     this.#chances++;
     return this.#random.percent(2) || (this.#chances >= 30 && this.#stopped.size === 0);

@@ -11,7 +11,7 @@ const runs = Number(process.env.PERCOLATOR_RUNS ?? 1);
 const seeds = Array.from({ length: runs }, (_, at) => at + 1);
 const processes = 2;
 
-/** Whether processes are at work at the same time is up to the machine: where they were not, other seeds are tried. */
+/** The most seeds to try until processes run at the same time, which depends on the machine. */
 const maxTries = 5;
 
 test.each(seeds)(
@@ -24,11 +24,14 @@ test.each(seeds)(
   600_000,
 );
 
-/** Plays and checks a history. Answers whether the processes were at work at the same time, and some transactions conflicted. */
+/**
+ * Plays and checks a history. Returns whether the processes ran at the same time and some
+ * transactions conflicted.
+ */
 async function play(seed: number): Promise<boolean> {
   await using emulator = await startEmulator();
   const store = await openBigtableStore(bigtableLocation, { emulatorHost: emulator.host });
-  // Its coordinator is everybody's.
+  // All processes use its coordinator.
   await using db = await open(store, { tables: [things], collectEveryMs: 0, coordinator: "auto" });
   const children = Array.from(
     { length: processes },
@@ -54,7 +57,7 @@ async function play(seed: number): Promise<boolean> {
   }
 }
 
-/** What several processes recorded by one clock, as one history. */
+/** Joins the records of several processes with a shared clock into one history. */
 function join(histories: readonly History[]): History {
   const transactions = histories.flatMap((history, process) =>
     history.transactions.map(
@@ -73,7 +76,7 @@ function join(histories: readonly History[]): History {
   return { transactions, audit: { safepoint, cells: [...cells.values()] } };
 }
 
-/** Whether processes were at work at the same time. */
+/** Whether processes ran at the same time. */
 function overlap({ transactions }: History): boolean {
   const spans = [1, 2].map((process) => {
     const own = transactions.filter(({ client }) => client.endsWith(`process ${process}`));

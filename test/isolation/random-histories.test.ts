@@ -23,7 +23,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
     withTwo(variant, quick, async (db, other) => {
       const recorder = new HistoryRecorder();
       await new Workload(recorder, [db, other], new Random(seed), busy).run();
-      // Without what the store holds, and with it.
+      // Checks the record alone, and then together with the contents of the store.
       expect(checkHistory(recorder.history()).anomalies).toEqual([]);
       await recorder.audit(db);
       const report = checkHistory(recorder.history());
@@ -38,7 +38,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
     }),
   );
 
-  test.each(seeds)("seed %i: with observers at work", (seed) => {
+  test.each(seeds)("seed %i: with running observers", (seed) => {
     const recorder = new HistoryRecorder();
     const observers = [recorder.observer(copying), recorder.observer(counting)];
     return withTwo(variant, { ...quick, observers }, async (db, other) => {
@@ -59,7 +59,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
     });
   });
 
-  test.each(seeds)("seed %i: with answers lost and with clients that stop for good", (seed) => {
+  test.each(seeds)("seed %i: with lost answers and with clients that stop for good", (seed) => {
     const recorder = new HistoryRecorder();
     const hooks = new LossyHooks(new Random(seed + 2_000));
     return withTwo(variant, { ...quick, hooks, lockTtlMs: 50 }, async (db, other) => {
@@ -94,7 +94,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
     }));
 });
 
-describe("what is broken is found", () => {
+describe("anomalies of a broken database are found", () => {
   type Broken = readonly [
     name: string,
     kinds: readonly AnomalyKind[],
@@ -115,7 +115,8 @@ describe("what is broken is found", () => {
   ];
 
   describe.each(everyVariant.slice(0, 2))("$store, commit $commit", (variant) => {
-    // One run need not meet every anomaly: how its clients interleave is not the seed's alone.
+    // A single run need not show every anomaly, because the seed does not fully determine the
+    // interleaving.
     test.each(cases)("%s", async (_, kinds, breakIt) => {
       const found = new Set<AnomalyKind>();
       for (let seed = 1; seed <= maxSeeds && !kinds.every((kind) => found.has(kind)); seed++) {
@@ -140,7 +141,7 @@ describe("what is broken is found", () => {
   }
 });
 
-/** Reads everything once more, so that what was seen of everybody is known. */
+/** Reads everything once more, so that the history contains a read after every write. */
 async function readAll(recorder: HistoryRecorder, db: Database): Promise<void> {
   await using snapshot = await recorder.client("last reader").snapshot(db);
   for await (const _ of snapshot.scan(things)) {

@@ -1,4 +1,4 @@
-/** Numbers that are the same in every run of a seed. */
+/** A random number generator with a seed. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = (seed * 2_654_435_761) >>> 0;
   }
 
-  /** From 0 to below `end`. */
+  /** Returns an integer from 0 to below `end`. */
   below(end: number): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -15,7 +15,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) % end;
   }
 
-  /** True so often of a hundred. */
+  /** Returns true with this probability in percent. */
   percent(often: number): boolean {
     return this.below(100) < often;
   }

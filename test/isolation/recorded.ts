@@ -10,10 +10,10 @@ import { checkHistory, HistoryRecorder, type OpenWithHooksOptions } from "percol
 import { expect } from "vitest";
 import { type Variant, withTwo } from "../support/databases.js";
 
-/** The table of the hand-driven cases: rows `1` and `2` hold 10 and 20 at first. */
+/** The table of the cases. At first rows `1` and `2` have the values 10 and 20. */
 export const numbers = table("numbers", { value: int() });
 
-/** A database, and transactions on it that are recorded, each as a client of its own. */
+/** A database whose transactions are recorded, each as that of a separate client. */
 export interface RecordedCase {
   readonly db: Database;
   readonly recorder: HistoryRecorder;
@@ -21,8 +21,8 @@ export interface RecordedCase {
 }
 
 /**
- * Runs a case on an empty database with rows 1 and 2; afterwards, holds what was recorded against the store. Its transactions
- * begin in two processes by turns, where there are two.
+ * Runs a case on an empty database with rows 1 and 2. Afterwards checks the record against the
+ * store. If there are two processes, transactions begin in them alternately.
  */
 export async function withCase(
   variant: Variant,
@@ -40,7 +40,7 @@ export async function withCase(
       tx.set(numbers.value, "1", 10);
       tx.set(numbers.value, "2", 20);
     });
-    // Where a commit is answered before its locks are rolled forward, a case would begin with a conflict.
+    // Waits until all locks are rolled forward. Otherwise a case could begin with a conflict.
     await db.idle();
     await use({ db, recorder, begin });
     await recorder.audit(db);
@@ -51,7 +51,7 @@ export async function withCase(
   });
 }
 
-/** What a commit comes to. Any other error than a conflict is thrown. */
+/** Returns the outcome of a commit. Throws errors other than conflicts. */
 export async function outcomeOf(commit: Promise<void>): Promise<"committed" | "conflict"> {
   try {
     await commit;
@@ -62,12 +62,12 @@ export async function outcomeOf(commit: Promise<void>): Promise<"committed" | "c
   }
 }
 
-/** The value of a row. */
+/** Returns the value of a row. */
 export function valueAt(tx: Pick<Transaction, "get">, row: string): Promise<number | undefined> {
   return tx.get(numbers.value, row);
 }
 
-/** The rows whose value satisfies a predicate, as a query would find them. */
+/** Returns the rows whose value satisfies a predicate, as a query would. */
 export async function rowsWhere(
   tx: Pick<Transaction, "scan">,
   predicate: (value: number) => boolean = () => true,
@@ -77,7 +77,7 @@ export async function rowsWhere(
   return found;
 }
 
-/** What is committed. */
+/** Returns the committed rows. */
 export async function committedRows(db: Database): Promise<Readonly<Record<string, number>>> {
   await using snapshot = await db.snapshot();
   return await rowsWhere(snapshot as unknown as Transaction);

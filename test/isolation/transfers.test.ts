@@ -17,7 +17,7 @@ function* numbers(seed: number): Generator<number, never> {
 }
 
 describe.each(variants)("$store, commit $commit", (variant) => {
-  test("1,000 concurrent transfers: every snapshot sum is right, and so is every balance", async () => {
+  test("1,000 concurrent transfers: every snapshot has the right sum, and every balance is right", async () => {
     await withDatabase(variant, { tables: [accounts] }, async (db) => {
       await db.transact((tx) => {
         for (const name of names) tx.set(accounts.balance, name, opening);
@@ -99,7 +99,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     });
   });
 
-  test("a transaction reads its own writes, in scans too, and nobody else does", async () => {
+  test("a transaction reads its own writes, in scans too, and other transactions do not", async () => {
     await withDatabase(variant, { tables: [accounts] }, async (db) => {
       await db.transact((tx) => {
         for (const name of ["a", "b", "c"]) tx.set(accounts.balance, name, 1);

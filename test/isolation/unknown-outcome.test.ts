@@ -3,7 +3,7 @@ import { openWithHooks, StepHooks } from "percolatordb/testing";
 import { expect, test } from "vitest";
 import { numbers } from "./recorded.js";
 
-test("a commit of unknown outcome is not said to have been given up, though its signal was aborted meanwhile", async () => {
+test("a commit with an unknown outcome is not reported as aborted, even if its signal was aborted meanwhile", async () => {
   const hooks = new StepHooks();
   const controller = new AbortController();
   await using db = await openWithHooks("memory:", { tables: [numbers], hooks });
@@ -17,7 +17,7 @@ test("a commit of unknown outcome is not said to have been given up, though its 
   await expect(committing).rejects.toThrow(CommitOutcomeUnknownError);
 });
 
-test("a commit of unknown outcome says why, if the store knows", async () => {
+test("a commit with an unknown outcome gives the reason, if the store knows it", async () => {
   const hooks = new StepHooks();
   await using db = await openWithHooks("memory:", { tables: [numbers], hooks });
   const cause = new StoreError("The disk is on fire.");
@@ -30,7 +30,7 @@ test("a commit of unknown outcome says why, if the store knows", async () => {
   });
 });
 
-test("a commit that is delayed, and cannot be decided meanwhile, is of unknown outcome", async () => {
+test("a delayed commit that cannot be decided meanwhile has an unknown outcome", async () => {
   const hooks = new StepHooks();
   await using db = await openWithHooks("memory:", { tables: [numbers], hooks, commit: "two-phase" });
   let arrive: () => Promise<unknown> = async () => {};

@@ -13,7 +13,10 @@ import {
 import type { HistoryRecorder, RecordedClient, RecordedDatabase } from "percolatordb/testing";
 import type { Random } from "./random.js";
 
-/** What random transactions read and write; observers copy `value` into `copied`, and `copied` into `total`. */
+/**
+ * The table of random transactions. Observers copy `value` into `copied`, and `copied` into
+ * `total`.
+ */
 export const things = table("things", { value: int(), other: int(), copied: int(), parts: family(int()) });
 
 export const copying = observer("copying", things.value, (tx, { row, value }) => {
@@ -33,18 +36,21 @@ export const counting = observer(
 
 export interface WorkloadOptions {
   readonly clients: number;
-  /** Transactions of each client. */
+  /** The number of transactions of each client. */
   readonly transactions: number;
   readonly rows: number;
-  /** Of a hundred transactions, how many are serializable. */
+  /** The percentage of serializable transactions. */
   readonly serializable?: number;
-  /** The values that are written are larger than this. Default: 0. */
+  /** All written values are larger than this. Default: 0. */
   readonly above?: number;
-  /** Resolves when a client was stopped for good: nothing more is to be expected of it. Its transactions carry its name. */
+  /**
+   * Resolves when a client was stopped for good and will not continue. Its transactions carry its
+   * name.
+   */
   readonly stopped?: (client: string) => Promise<void>;
 }
 
-/** Random transactions of many concurrent clients, by seed. Every value that is written is a value of its own. */
+/** Random transactions of many concurrent clients, by seed. Every written value is unique. */
 export class Workload {
   readonly #recorder: HistoryRecorder;
   readonly #dbs: readonly RecordedDatabase[];
@@ -53,7 +59,10 @@ export class Workload {
   readonly #rows: readonly string[];
   #written: number;
 
-  /** Of several databases, one and the same as several processes have it, the clients use one each by turns. */
+  /**
+   * The clients take turns with the given databases. All of them are the same database, as several
+   * processes open it.
+   */
   constructor(
     recorder: HistoryRecorder,
     db: RecordedDatabase | readonly RecordedDatabase[],
@@ -68,7 +77,7 @@ export class Workload {
     this.#rows = Array.from({ length: options.rows }, (_, at) => `row${String(at).padStart(3, "0")}`);
   }
 
-  /** Runs all clients to their end. Conflicts and unknown outcomes are part of it. */
+  /** Runs all clients to their end. Conflicts and unknown outcomes are expected. */
   async run(): Promise<void> {
     const clients = Array.from({ length: this.#options.clients }, async (_, at) => {
       const client = this.#recorder.client(`client ${at + 1}`);
@@ -89,7 +98,7 @@ export class Workload {
       await this.#one(client, db);
     } catch (error) {
       if (error instanceof ConflictError || error instanceof CommitOutcomeUnknownError) return;
-      // A commit whose request was lost, and that was rolled back for it.
+      // A commit whose request was lost, and that was therefore rolled back.
       if (error instanceof StoreError && error.retryable) return;
       throw error;
     }
@@ -124,7 +133,7 @@ export class Workload {
     }
   }
 
-  /** Lets others in between, now and then. */
+  /** Sometimes lets other transactions run in between. */
   async #pause(): Promise<void> {
     if (this.#random.percent(40)) await new Promise(setImmediate);
   }
@@ -189,7 +198,7 @@ export class Workload {
     return this.#random.percent(10) ? { prefix: "row00", reverse } : { start: one, end: two, reverse };
   }
 
-  /** To the end, or left early. */
+  /** Iterates to the end, or stops early. */
   async #iterate(items: AsyncIterable<unknown>): Promise<void> {
     let left = this.#random.percent(25) ? this.#random.below(3) : Number.POSITIVE_INFINITY;
     for await (const _ of items) if (left-- <= 0) break;

@@ -1,6 +1,6 @@
 /**
- * Opens a database of a kind, uses it, closes it, and says what still keeps the process alive: `child.ts KIND PLACE`. Does not end the process: the
- * test waits for its end.
+ * Opens a database of a kind, uses it, closes it, and prints what still keeps the process alive:
+ * `child.ts KIND PLACE`. It does not end the process, because the test waits for its end.
  */
 import { setImmediate } from "node:timers/promises";
 import {
@@ -39,7 +39,9 @@ async function used(place: string, options: OpenOptions = {}): Promise<void> {
   await use(db);
 }
 
-/** What is open has no part in the end of the process; each kind is one that a program may leave behind. */
+/**
+ * The kinds: each leaves open something that must not keep the process alive, as a program may do.
+ */
 export const kinds: Readonly<Record<string, (place: string) => Promise<void>>> = {
   memory: () => used("memory:"),
   "memory in two phases": () => used("memory:", { commit: "two-phase" }),
@@ -101,7 +103,7 @@ export const kinds: Readonly<Record<string, (place: string) => Promise<void>>> =
 };
 
 const say = (what: unknown) => process.stdout.write(`${JSON.stringify(what)}\n`);
-/** Turns of the event loop: sockets that are closed are gone after a few. */
+/** The most turns of the event loop to wait. Closed sockets disappear after a few. */
 const maxTurns = 1_000;
 
 const [kind, place] = process.argv.slice(2);

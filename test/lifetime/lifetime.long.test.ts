@@ -18,7 +18,7 @@ afterAll(async () => {
   await folder.remove();
 });
 
-test("a process ends by itself once its databases are closed, whatever they were", async () => {
+test("a process ends by itself once its databases are closed, whatever their kind", async () => {
   const asked = new ProgramProcess(script);
   await asked.ended();
   const kinds = JSON.parse(asked.lines[0]!) as string[];

@@ -63,7 +63,7 @@ describe("candidates", () => {
     ]);
   });
 
-  test("steps are swapped if neither uses what the other makes", () => {
+  test("steps are swapped if neither uses the other's result", () => {
     expect(changes("swapped")).toEqual([
       "const first = await read(x); this.count = list.length; → this.count = list.length; const first = await read(x);",
       "this.count = list.length; await write(first - 1); → await write(first - 1); this.count = list.length;",
@@ -71,7 +71,7 @@ describe("candidates", () => {
     ]);
   });
 
-  test("a 1 that is added or taken away is removed", () => {
+  test("a 1 that is added or subtracted is removed", () => {
     expect(changes("1 removed")).toEqual(["first - 1 → first"]);
   });
 
@@ -82,7 +82,7 @@ describe("candidates", () => {
     ]);
   });
 
-  test("there are candidates of each kind, and each changes the text into one that parses", () => {
+  test("there are candidates of each kind, and each gives a text that parses", () => {
     expect(new Set(found.map(({ kind }) => kind))).toEqual(new Set(kinds));
     for (const candidate of found) {
       const text = mutated(source, candidate);
@@ -97,7 +97,7 @@ describe("drawing", () => {
   const places = (candidates: readonly { readonly path: string; readonly start: number }[]) =>
     candidates.map(({ path, start }) => `${path} ${start}`);
 
-  test("a seed decides the order; folders and kinds come in turn", async () => {
+  test("a seed determines the order; folders and kinds come in turn", async () => {
     const root = await mkdtemp(join(tmpdir(), "percolator-draw-"));
     try {
       for (const folder of folders) {

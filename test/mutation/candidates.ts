@@ -1,6 +1,6 @@
 import ts from "typescript";
 
-/** Ways in which a mutant differs from the source. */
+/** The ways in which a mutant differs from the source. */
 export const kinds = [
   "off by one",
   "negated",
@@ -12,7 +12,7 @@ export const kinds = [
 ] as const;
 export type Kind = (typeof kinds)[number];
 
-/** A place in a source file, and the text that stands there in the mutant. */
+/** A place in a source file, and its text in the mutant. */
 export interface Candidate {
   readonly path: string;
   readonly kind: Kind;
@@ -24,12 +24,12 @@ export interface Candidate {
   readonly change: string;
 }
 
-/** Swaps that a reader sees at once; an order of ten lines is too much to judge. */
+/** Longer swaps are left out, because the order of ten lines is too much to judge at a glance. */
 const maxShown = 70;
-/** Reports and traces: a mutant in them changes what is said, and not what is done. */
+/** Reports and traces. A mutant in them changes only messages, not behaviour. */
 const reporting =
   /\b(?:events|logger|metrics|statistics|tracer|hooks)\b[^(]*\.\w+$|(?:^|\.)#?emit\w*$|(?:^|\.)#?onFailure$/;
-/** Functions that make words of values. */
+/** Functions that format values. */
 const wording = /^#?(?:toString|toJSON|inspect|describe|show|name|message)(?![a-z])|(?:Message|Text|Words)$/;
 
 const comparisons = new Map<ts.SyntaxKind, string>([
@@ -48,7 +48,7 @@ const neutral = new Map<ts.SyntaxKind, string>([
   [ts.SyntaxKind.BarBarToken, "false"],
 ]);
 
-/** Every mutant of a source file, in the order of its text. Messages, reports and types have none. */
+/** Returns every mutant of a source file, in text order. Messages, reports and types have none. */
 export function candidatesOf(path: string, text: string): readonly Candidate[] {
   const file = ts.createSourceFile(path, text, ts.ScriptTarget.ESNext, true);
   const found: Candidate[] = [];
@@ -113,7 +113,7 @@ export function candidatesOf(path: string, text: string): readonly Candidate[] {
   return found;
 }
 
-/** The source with a mutant in it. */
+/** Returns the source with a mutant in it. */
 export function mutated(text: string, { start, end, replacement }: Candidate): string {
   return text.slice(0, start) + replacement + text.slice(end);
 }
@@ -152,7 +152,10 @@ function callsReporting(node: ts.Node, file: ts.SourceFile): boolean {
   return ts.forEachChild(node, (child) => callsReporting(child, file) || undefined) ?? false;
 }
 
-/** Whether the order of two statements may be changed without breaking names: each does something, and neither uses what the other declares or assigns. */
+/**
+ * Whether two statements may be swapped without breaking names. Both must have effects, and neither
+ * may use what the other declares or assigns.
+ */
 function areIndependent(first: ts.Statement, second: ts.Statement, file: ts.SourceFile): boolean {
   if (![first, second].every((each) => ts.isExpressionStatement(each) || ts.isVariableStatement(each)))
     return false;
@@ -167,7 +170,7 @@ function areIndependent(first: ts.Statement, second: ts.Statement, file: ts.Sour
   return !made[0].some((name) => used[1].has(name)) && !made[1].some((name) => used[0].has(name));
 }
 
-/** Whether a statement calls, waits or assigns; pure declarations may stand in any order. */
+/** Whether a statement calls, awaits or assigns. The order of pure declarations does not matter. */
 function acts(node: ts.Node): boolean {
   if (ts.isCallExpression(node) || ts.isAwaitExpression(node) || ts.isDeleteExpression(node)) return true;
   if (ts.isBinaryExpression(node) && isAssignment(node)) return true;

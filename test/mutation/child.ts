@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
-/** Of what a program printed, as much as says how it ended. */
+/** How much of a program's output is kept: enough to show how it ended. */
 const maxKeptCharacters = 20_000;
 
 export interface Ended {
@@ -18,8 +18,9 @@ export interface ChildOptions {
 }
 
 /**
- * Runs a Node program in a process group of its own, and resolves when it has ended. When its time is over, or `signal` is
- * aborted, the whole group is killed. Rejects with the signal's reason if it was aborted, and never before the program has ended.
+ * Runs a Node program in its own process group, and resolves when it has ended. At its time limit,
+ * or when `signal` is aborted, kills the whole group. Rejects with the signal's reason if it was
+ * aborted, but never before the program has ended.
  */
 export async function runNode(args: readonly string[], options: ChildOptions): Promise<Ended> {
   const { cwd, timeoutMs, signal } = options;
@@ -61,7 +62,7 @@ function exitOf(child: ChildProcess): Promise<number | undefined> {
   });
 }
 
-/** Ends a process and the ones that it started. */
+/** Ends a process and its child processes. */
 function endGroup(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(-pid, "SIGKILL");

@@ -3,14 +3,15 @@ import ts from "typescript";
 import { type Candidate, mutated } from "./candidates.js";
 
 /**
- * The compiler, which judges a mutant before any test does. The tests run without types, so that a mutant whose types are wrong
- * could be killed by them; but nobody could have left such a mistake in the source.
+ * The compiler, which judges a mutant before any test. The tests run without type checks, so they
+ * could kill a mutant with wrong types. But the compiler would never let such a mistake into the
+ * source.
  */
 export class Compiler {
   readonly #root: string;
   readonly #config: ts.ParsedCommandLine;
   readonly #host: ts.CompilerHost;
-  /** The source as it is, from which the compiler knows what a mutant can have changed. */
+  /** The unchanged source, so that the compiler checks only what a mutant can affect. */
   readonly #source: ts.SemanticDiagnosticsBuilderProgram;
   #mutant: { readonly path: string; readonly text: string } | undefined;
 
@@ -28,7 +29,7 @@ export class Compiler {
     if (error !== undefined) throw new Error(`The source itself does not compile: ${error} Mend it first.`);
   }
 
-  /** What the compiler says against a mutant, or undefined if it compiles. */
+  /** Returns the compiler's error for a mutant, or undefined if it compiles. */
   errorOf(candidate: Candidate): string | undefined {
     const path = join(this.#root, candidate.path).replaceAll("\\", "/");
     this.#mutant = { path, text: mutated(ts.sys.readFile(path) ?? "", candidate) };
@@ -45,7 +46,7 @@ export class Compiler {
   }
 }
 
-/** A removed guard may leave a name that nothing uses. That is untidy, and compiles. */
+/** A removed guard may leave an unused name. That is untidy, but allowed here. */
 function configOf(path: string): ts.ParsedCommandLine {
   const options: ts.CompilerOptions = {
     noEmit: true,

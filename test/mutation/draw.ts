@@ -4,7 +4,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import { type Candidate, candidatesOf, kinds, mutated } from "./candidates.js";
 
-/** What mutants are drawn from, each folder as often as the others. */
+/** The folders from which mutants are drawn, each equally often. */
 export const folders = [
   "src/transaction",
   "src/observer",
@@ -14,14 +14,14 @@ export const folders = [
   "src/store/bigtable",
 ] as const;
 
-/** Tests and their helpers, generated codecs, public names, and what only counts or traces. */
+/** Left out: tests and their helpers, generated codecs, public names, counters and traces. */
 const leftOut = /\.test\.ts$|(^|\/)(test-[^/]*|index|statistics|trace|count-requests)\.ts$|(^|\/)protos\//;
 
 export function folderOf(path: string): string | undefined {
   return folders.find((folder) => path.startsWith(`${folder}/`));
 }
 
-/** Every candidate of the folders below a root. */
+/** Returns every candidate of the folders below a root. */
 export async function allCandidates(root: string): Promise<readonly Candidate[]> {
   const found: Candidate[] = [];
   for (const folder of folders) {
@@ -36,8 +36,9 @@ export async function allCandidates(root: string): Promise<readonly Candidate[]>
 }
 
 /**
- * Candidates in an order that a seed decides: each folder in turn, and in each folder each kind in turn. A candidate's place is
- * decided by its path and its change, so that changes elsewhere in the source move it as little as possible.
+ * Returns candidates in an order that a seed determines: each folder in turn, and in each folder
+ * each kind in turn. A candidate's place depends on its path and its change, so that changes
+ * elsewhere in the source affect it as little as possible.
  */
 export function drawn(candidates: readonly Candidate[], seed: string): readonly Candidate[] {
   const rank = (...parts: readonly string[]) =>
@@ -62,13 +63,16 @@ export function drawn(candidates: readonly Candidate[], seed: string): readonly 
   return inTurn(lines);
 }
 
-/** The first of each, then the second of each, and so on. */
+/** Returns the first of each list, then the second of each, and so on. */
 export function inTurn<T>(lists: readonly (readonly T[])[]): readonly T[] {
   const most = Math.max(0, ...lists.map((list) => list.length));
   return Array.from({ length: most }, (_, i) => lists.flatMap((list) => list.slice(i, i + 1))).flat();
 }
 
-/** Whether a file with a mutant in it can be parsed; what does not is no mutant. */
+/**
+ * Whether the file can be parsed after the candidate's change. If not, the candidate is not a
+ * mutant.
+ */
 export async function isParsed(root: string, candidate: Candidate): Promise<boolean> {
   const text = mutated(await readFile(join(root, candidate.path), "utf8"), candidate);
   const { diagnostics } = ts.transpileModule(text, { fileName: candidate.path, reportDiagnostics: true });

@@ -11,12 +11,12 @@ import { isFew } from "./count.js";
 test("ends", () => { while (isFew(3)); });
 `;
 
-test("a mutant is killed by a deadline if a test never lets go of its process, and that is said", async () => {
+test("if a test never lets its process end, a mutant is killed by a deadline, and the report says so", async () => {
   const { verdict } = await judged({ "src/oracle/a.test.ts": looping }, { suiteTimeoutMs: 30_000 });
   expect(verdict).toMatchObject({ outcome: "killed", test: "near", isHang: true });
 });
 
-/** Never ends, and writes into its folder without a pause, as does a process that it starts. */
+/** A program that never ends. It and its child process write into their folder without a pause. */
 const busy = `
 import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -21,23 +21,23 @@ describe("a mutant", () => {
     expect(verdict.outcome).toBe("survived");
   });
 
-  test("is not killed by a test that fails without it too", async () => {
+  test("is not killed by a test that also fails without it", async () => {
     const { verdict, reports } = await judged({ "src/oracle/a.test.ts": red });
     expect(verdict.outcome).toBe("survived");
     expect(reports.join("\n")).toContain("nothing is few fails without the mutant too");
   });
 
-  test("is killed by a test behind one that fails without it too, at which the first run ended", async () => {
+  test("is killed by a test after one that also fails without it, at which the first run ended", async () => {
     const { verdict } = await judged({ "src/oracle/a.test.ts": red, "src/oracle/b.test.ts": killer });
     expect(verdict.test).toBe("src/oracle/b.test.ts: three is not few");
   });
 
-  test("is killed by a deadline if a test waits forever, and that is said", async () => {
+  test("is killed by a deadline if a test waits forever, and the report says so", async () => {
     const { verdict } = await judged({ "src/oracle/a.test.ts": hanging }, { testTimeoutMs: 1_000 });
     expect(verdict).toMatchObject({ outcome: "killed", test: "src/oracle/a.test.ts: ends", isHang: true });
   });
 
-  test("does not compile if its types are wrong, and does if it leaves a name unused", async () => {
+  test("does not compile if its types are wrong, but does if it leaves a name unused", async () => {
     await using project = await SmallProject.of({});
     const compiler = new Compiler(project.root);
     const mutant = offByOne();
@@ -49,7 +49,7 @@ describe("a mutant", () => {
   });
 });
 
-describe("what a report says", () => {
+describe("a report names", () => {
   const report = (...results: readonly object[]) =>
     JSON.stringify({
       testResults: results.map((each, i) => ({ name: `/copy/src/${i}.test.ts`, message: "", ...each })),
@@ -63,7 +63,7 @@ describe("what a report says", () => {
   });
   const unloaded = { status: "failed", assertionResults: [], message: "no such file" };
 
-  test("the test that failed, before a file that did not load", () => {
+  test("the test that failed, rather than a file that did not load", () => {
     expect(failureIn(report(unloaded, failed("no")), "/copy")).toEqual({
       file: "src/1.test.ts",
       test: "src/1.test.ts: a is b",
@@ -72,7 +72,7 @@ describe("what a report says", () => {
     });
   });
 
-  test("a hang is a deadline of the test, and not an error that speaks of time", () => {
+  test("a hang if a test exceeded its deadline, but not for an error that mentions time", () => {
     expect(failureIn(report(failed("Error: Test timed out in 9ms.")), "/copy")?.isHang).toBe(true);
     const hook = { ...unloaded, message: "Hook timed out in 9ms." };
     expect(failureIn(report(hook), "/copy")?.isHang).toBe(true);

@@ -9,7 +9,7 @@ import { Copy, type CopyOptions, type Verdict } from "./run.js";
 
 const own = fileURLToPath(new URL("../../", import.meta.url));
 
-/** The one source file of a small project. */
+/** The only source file of a small project. */
 export const sourcePath = "src/oracle/count.ts";
 const source = `
 export function isFew(count: number): boolean {
@@ -18,9 +18,11 @@ export function isFew(count: number): boolean {
 }
 `;
 
-/** A project of one source file and the tests that are given, in a temporary folder. */
+/** A project with one source file and the given tests, in a temporary folder. */
 export class SmallProject implements AsyncDisposable {
-  /** What tests and programs of the project may write to; it holds the copies, too. */
+  /**
+   * The folder to which tests and programs of the project may write. It contains the copies too.
+   */
   readonly temporary: string;
   readonly root: string;
 
@@ -50,7 +52,7 @@ export class SmallProject implements AsyncDisposable {
     return project;
   }
 
-  /** Records all in Git, since results name their commit. */
+  /** Commits everything in Git, because results name their commit. */
   commit(): void {
     const git = (...args: readonly string[]) =>
       execFileSync("git", ["-c", "user.name=Test", "-c", "user.email=test@example.com", ...args], {
@@ -67,12 +69,12 @@ export class SmallProject implements AsyncDisposable {
   }
 }
 
-/** The mutant for which three is few. */
+/** A mutant with an off-by-one error in `>= 3`. */
 export function offByOne(): Candidate {
   return candidatesOf(sourcePath, source).find(({ kind }) => kind === "off by one")!;
 }
 
-/** Judges the mutant for which three is few by the tests of a small project. */
+/** Judges that mutant by the tests of a small project. */
 export async function judged(
   files: Readonly<Record<string, string>>,
   options: Partial<CopyOptions> = {},

@@ -2,12 +2,15 @@ import { readdir, readFile } from "node:fs/promises";
 import { dirname, join, posix } from "node:path";
 import { folderOf } from "./draw.js";
 
-/** What is run on a copy of the project: tests by vitest, or a program that exits with 0 if it finds nothing wrong. */
+/**
+ * What runs on a copy of the project: vitest tests, or a program that exits with 0 if it finds no
+ * error.
+ */
 export type Suite =
   | { readonly name: string; readonly tests: readonly string[]; readonly without?: readonly string[] }
   | { readonly name: string; readonly program: readonly string[] };
 
-/** The tests nearest to a folder, and what else uses it directly. */
+/** The tests nearest to a folder, and those of its direct users. */
 const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/transaction": ["src/transaction"],
   "src/observer": ["src/observer"],
@@ -17,7 +20,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   "src/store/bigtable": ["src/store/bigtable", "test/bigtable/conformance.test.ts"],
 };
 
-/** Tests of rooms that take long, and so come after the others. */
+/** Slow tests of rooms, which come after the others. */
 const slow = ["beside", "damage", "stress", "backfill", "failover"].map((name) => `**/${name}.test.ts`);
 
 const otherRooms = [
@@ -29,7 +32,7 @@ const otherRooms = [
   "src/testing",
 ];
 
-/** Tests of a project that import a source file themselves, and the one beside it. */
+/** Returns the tests that import a source file directly, and the test next to that file. */
 export async function nearTests(root: string, path: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const folder of ["src", "test"]) {
@@ -48,19 +51,23 @@ export async function nearTests(root: string, path: string): Promise<readonly st
   return found.sort();
 }
 
-/** The quickest suites that judge a mutant of a file: each runs only if no other has killed it. */
+/**
+ * Returns the fastest suites for a mutant of a file. Each suite runs only if no earlier suite has
+ * killed the mutant.
+ */
 export async function quickSuites(root: string, path: string): Promise<readonly Suite[]> {
   return [
     { name: "near", tests: await nearTests(root, path) },
     { name: "room", tests: rooms[folderOf(path)!]!, without: slow },
-    // The service's store is seen through it by the tests of its own room.
+    // Mutants of the store for Bigtable skip the next suite, because the tests of their room use
+    // the store through a service.
     ...(folderOf(path) === "src/store/bigtable"
       ? []
       : [{ name: "api", tests: ["test/api", "test/conformance"] }]),
   ];
 }
 
-/** What judges a mutant that the quick suites let live. */
+/** Returns the suites for a mutant that survives the quick ones. */
 export function wideSuites(path: string): readonly Suite[] {
   const folder = folderOf(path)!;
   const suites: Suite[] = [

@@ -1,4 +1,7 @@
-/** The application whose cluster is operated: counts the words of each document, and the documents of each number of words. */
+/**
+ * The application of the operated cluster. It counts the words of each document. For each number of
+ * words, it also counts the documents that have that number.
+ */
 import { int, observer, table, text } from "percolatordb";
 
 export const documents = table("documents", { contents: text(), words: int() });

@@ -1,22 +1,22 @@
 /**
- * A program that uses a cluster while it is operated: writes documents and reads them back until SIGTERM, with far more time than any fault lasts.
- * Reads its orders, one line of JSON; says `began`, a line `done COUNT` now and then, and `failed CODE: MESSAGE` for each operation
- * that failed.
+ * A program that uses a cluster while it is operated. It writes documents and reads them back until
+ * SIGTERM, with a timeout longer than any fault. It reads its orders as one line of JSON. It prints
+ * `began`, regularly `done COUNT`, and `failed CODE: MESSAGE` for each failed operation.
  */
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { open, PercolatorError } from "percolatordb";
 import app, { documents } from "./app.js";
 
-/** What a load is told. */
+/** The orders of a load. */
 export interface LoadOrders {
   readonly location: string;
-  /** Its first line is the token. */
+  /** The file whose first line is the token. */
   readonly tokenFile: string;
   readonly caFile: string;
 }
 
-/** Longer than any fault of the test with all that follows it. */
+/** Longer than any fault of the test, including its aftermath. */
 const timeoutMs = 180_000;
 const writers = 3;
 const rows = 40;

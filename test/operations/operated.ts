@@ -11,14 +11,14 @@ import { ProgramProcess, root } from "../support/program-process.js";
 import type { LoadOrders } from "./load.js";
 import { OperationsPage } from "./page.js";
 
-/** What a page of a probe, or of metrics, said. */
+/** The answer of a probe or metrics page. */
 export interface Answer {
   readonly status: number;
   readonly text: string;
 }
 
 const nothing: Answer = { status: 0, text: "" };
-/** An answer later than this is none, in milliseconds: nobody's probe waits longer. */
+/** The limit in milliseconds. A later answer counts as none, because no probe waits longer. */
 const answerMs = 3_000;
 
 /** A process of the cluster that serves metrics and probes. */
@@ -32,7 +32,7 @@ export class Served {
     this.address = address;
   }
 
-  /** What it has told as events of that name. */
+  /** The events of that name in its output. */
   events(name: string, from = 0): readonly Record<string, unknown>[] {
     return this.process.lines
       .slice(from)
@@ -45,7 +45,9 @@ export class Served {
     await this.process.said((line) => line.startsWith(`{"event":"${name}"`), from);
   }
 
-  /** What one of its pages says now; status 0 if it says nothing in time. */
+  /**
+   * Returns the current answer of one of its pages. The status is 0 if there is no answer in time.
+   */
   async ask(page: "/metrics" | "/healthz" | "/readyz"): Promise<Answer> {
     const [begun] = [...this.events("listening"), ...this.events("started")];
     try {
@@ -58,7 +60,7 @@ export class Served {
     }
   }
 
-  /** A sample of its metrics; undefined if it has none, or says nothing. */
+  /** Returns a sample of its metrics. Undefined if there is none, or no answer. */
   async sample(name: string): Promise<number | undefined> {
     const { text } = await this.ask("/metrics");
     const found = new RegExp(`^percolator_${name}(?:\\{[^}]*\\})? (\\S+)$`, "m").exec(text);
@@ -66,7 +68,7 @@ export class Served {
   }
 }
 
-/** A cluster that is started and operated by the commands of docs/operations.md, with a load on it. */
+/** A cluster that is started and operated by the commands of docs/operations.md, under load. */
 export class OperatedCluster implements AsyncDisposable {
   readonly page = new OperationsPage();
   readonly emulator: Emulator;
@@ -123,12 +125,12 @@ export class OperatedCluster implements AsyncDisposable {
     return this.#worker!;
   }
 
-  /** Makes `new-token`. */
+  /** Creates `new-token`. */
   newToken(): void {
     writeFileSync(this.file("new-token"), `${randomBytes(16).toString("hex")}\n`);
   }
 
-  /** Makes `new-cert.pem`, its key, and its authority, which is itself. */
+  /** Creates `new-cert.pem`, its key, and its authority, which is the certificate itself. */
   newCertificate(days = 90): void {
     const made = new MadeCertificate(["localhost"], days);
     this.#certificates.push(made);
@@ -136,23 +138,28 @@ export class OperatedCluster implements AsyncDisposable {
     writeFileSync(this.file("new-key.pem"), made.key);
   }
 
-  /** Puts something in the certificate's place that is none. */
+  /** Replaces the certificate by an invalid one. */
   breakCertificate(): void {
     writeFileSync(this.file("cert.pem"), "no certificate\n");
   }
 
-  /** Runs commands that the page gives to a shell. */
+  /** Runs commands of the page in a shell. The arguments are the beginnings of the commands. */
   shell(...beginnings: readonly string[]): void {
     for (const beginning of beginnings) execFileSync("sh", ["-c", this.page.take(beginning).join(" ")]);
   }
 
-  /** Runs a command of the page here, to its end, with the variables that the page asks for. */
+  /**
+   * Runs a command of the page here until it ends, with the environment variables that the page
+   * requires.
+   */
   run(beginning: string, ...more: readonly string[]): Promise<Outcome> {
     const [, ...args] = this.page.take(beginning);
     return this.command([...args, ...more], "client-token");
   }
 
-  /** Runs a command here, with those variables, or with none if there is no file of a token. */
+  /**
+   * Runs a command with the page's environment variables, or without if `tokenFile` is undefined.
+   */
   command(args: readonly string[], tokenFile: string | undefined): Promise<Outcome> {
     this.page.ran(args[0]!);
     if (tokenFile === undefined) return this.line.run(args);
@@ -160,7 +167,7 @@ export class OperatedCluster implements AsyncDisposable {
     return this.line.run(args, { env });
   }
 
-  /** Starts one more coordinator, as the page does; resolves when it leads, or stands by. */
+  /** Starts another coordinator as the page does. Resolves when it is the leader or stands by. */
   async addCoordinator(): Promise<Served> {
     const port = await freePort();
     this.page.words["0.0.0.0:4100"] = `127.0.0.1:${port}`;
@@ -191,7 +198,7 @@ export class OperatedCluster implements AsyncDisposable {
     await this.progress();
   }
 
-  /** What the load was told failed. */
+  /** The failures in the load's output. */
   get failures(): readonly string[] {
     return this.#load!.lines.filter((line) => line.startsWith("failed "));
   }
@@ -201,13 +208,13 @@ export class OperatedCluster implements AsyncDisposable {
     return Number(said?.split(" ")[1] ?? 0);
   }
 
-  /** Waits until the load has done some more. */
+  /** Waits until the load has completed further operations. */
   async progress(): Promise<void> {
     const from = this.done + 10;
     await this.#load!.said((line) => line.startsWith("done ") && Number(line.split(" ")[1]) > from);
   }
 
-  /** Ends the load, which finishes what it does. */
+  /** Ends the load after its current operations. */
   async endLoad(): Promise<void> {
     await this.#load!.terminate();
   }
@@ -224,18 +231,23 @@ export class OperatedCluster implements AsyncDisposable {
     return leader;
   }
 
-  /** Whether a coordinator serves, by the probe of the page; or whether it leads. */
-  async health({ address }: Served, service?: string): Promise<"serves" | "does not"> {
+  /**
+   * Asks a coordinator by the probe of the page whether it serves, or whether it is the leader.
+   * Returns `serves`, or what the probe says instead. A probe that timed out is repeated while the
+   * coordinator runs, because the cause may be a busy machine.
+   */
+  async health({ address, process: asked }: Served, service?: string): Promise<string> {
     this.page.words["HOST:PORT"] = address;
     const [program, ...args] = this.page.take("node health.mjs");
-    const more = service === undefined ? [] : ["--service", service];
-    return await promisify(execFile)(program === "node" ? process.execPath : program!, [
-      ...args,
-      ...more,
-    ]).then(
-      () => "serves",
-      () => "does not",
-    );
+    if (service !== undefined) args.push("--service", service);
+    for (let attempt = 1; ; attempt++) {
+      const said = await promisify(execFile)(program === "node" ? process.execPath : program!, args).then(
+        () => "serves",
+        (error: { stderr: string }) => error.stderr.trim(),
+      );
+      const inVain = /DEADLINE_EXCEEDED|Deadline exceeded/i.test(said);
+      if (!inVain || asked.isStopped || attempt === 10) return said;
+    }
   }
 
   get #env(): Readonly<Record<string, string>> {

@@ -9,16 +9,22 @@ export interface ShownCommand {
   readonly line: number;
 }
 
-/** The commands of docs/operations.md, taken from it and filled in. Remembers which of them were used. */
+/**
+ * The commands of docs/operations.md with their placeholders filled in. Remembers which of them
+ * were used.
+ */
 export class OperationsPage {
   readonly #markdown = readFileSync(join(root, "docs/operations.md"), "utf8");
   readonly #commands = [...this.#ofBlocks(), ...this.#ofSentences()];
   readonly #used = new Set<ShownCommand>();
   readonly #ran = new Set<string | undefined>();
-  /** Words of the page that stand for something, and what that is here. */
+  /** The page's placeholders, with their values here. */
   readonly words: Record<string, string> = {};
 
-  /** The words of the first command that begins so, each filled in. It and what it is the long form of count as used. */
+  /**
+   * Returns the words of the first command with this beginning, with the placeholders filled in.
+   * The command then counts as used. So does each shorter command on the page with which it begins.
+   */
   take(beginning: string): readonly string[] {
     const command = this.#commands.find(({ text }) => `${text} `.startsWith(`${beginning} `));
     if (command === undefined) throw new Error(`docs/operations.md shows no command \`${beginning}\`.`);
@@ -27,12 +33,15 @@ export class OperationsPage {
     return wordsOf(command.text).map((word) => this.#fill(word));
   }
 
-  /** A command of that name was run with arguments that the page leaves open. */
+  /** Records that a command of that name was run with arguments that the page leaves open. */
   ran(name: string): void {
     this.#ran.add(name);
   }
 
-  /** Commands of `percolator` that no step has run: those with arguments, and names of which no command was run. */
+  /**
+   * Commands of `percolator` that no step has run. A command that the page only names counts as run
+   * if any command of that name was run.
+   */
   get unused(): readonly string[] {
     const nameOf = ({ text }: ShownCommand) => text.split(" ")[1];
     const names = new Set([...this.#ran, ...[...this.#used].map(nameOf)]);
@@ -72,7 +81,7 @@ export class OperationsPage {
   }
 }
 
-/** A command that is only named, as in "`percolator check` looks at". */
+/** Whether a command is only mentioned, as in "`percolator check` looks at". */
 function isName({ text }: ShownCommand): boolean {
   return text.startsWith("percolator ") && !/ (LOCATION|APP)\b/.test(text) && !text.includes("://");
 }

@@ -1,15 +1,15 @@
 import { pause } from "../support/waiting.js";
 import type { Answer, Served } from "./operated.js";
 
-/** Within so long what is asked says the truth, in milliseconds. */
+/** The time in milliseconds after a change, within which every answer must show it. */
 export const truthMs = 3_000;
 const tickMs = 10;
-/** After so long nothing will come of it. */
+/** After this time, in milliseconds, waiting is pointless. */
 const patienceMs = 90_000;
 
 /**
- * Time as this machine has it to give: a tick counts as one, however late it came. What a machine that does other things takes longer
- * for everything is no fault of what is tested.
+ * A clock that counts the ticks of a timer. A tick that comes late counts as only one tick. So
+ * delays of a busy machine do not count against the tested program.
  */
 class MachineClock {
   #now = 0;
@@ -26,20 +26,21 @@ class MachineClock {
   }
 }
 
-/** Asks again and again after a moment, and judges when it first heard the truth. */
+/** Repeats a request until its answer shows the current state, and judges how long that took. */
 export class Truth implements Disposable {
   readonly #clock = new MachineClock();
-  /** What was heard when, for who reads the test's output. */
+  /** The answers with their times, for readers of the test's output. */
   readonly heard: string[] = [];
 
-  /** The moment from which on something is so. */
+  /** The current time, to mark the beginning of a state. */
   get now(): number {
     return this.#clock.now;
   }
 
   /**
-   * Asks until `isTrue` of the answer, and throws if that was asked later than `withinMs` after `since`. A process that has no time for
-   * `/healthz`, which depends on nothing, is let have that much more.
+   * Repeats a request until `isTrue` accepts its answer. Throws if the accepted request was made
+   * later than `withinMs` after `since`. To this limit it adds the time of the slowest answer of
+   * `/healthz`, because that time depends only on the machine.
    */
   async comes<T>(
     what: string,
@@ -68,7 +69,7 @@ export class Truth implements Disposable {
     }
   }
 
-  /** A page comes to say this. */
+  /** Waits until a page gives this answer. */
   page(
     of: Served,
     page: "/healthz" | "/readyz",
@@ -81,7 +82,7 @@ export class Truth implements Disposable {
     return this.comes(`${page} ${status} ${text.source}`, of, since, () => of.ask(page), isSo, withinMs);
   }
 
-  /** A sample comes to be this. */
+  /** Waits until a sample has this value. */
   sample(
     of: Served,
     name: string,

@@ -7,7 +7,10 @@ import { build as vite } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Packed, root } from "./packed.js";
 
-/** An application that is bundled as docs/operations.md says, and really runs: with the packed package, by esbuild and by Vite. */
+/**
+ * Bundles an application as docs/operations.md describes, with esbuild and with Vite, from the
+ * packed package, and runs it.
+ */
 
 const run = promisify(execFile);
 
@@ -36,9 +39,11 @@ await db.close();
 console.log(JSON.stringify({ size, problems: problems.length, shown, version }));
 `;
 
-/** What cannot be put into a bundle: LMDB's native addon. */
+/** Cannot be part of a bundle: LMDB's native addon. */
 const native = ["lmdb"];
-/** Optional peers, which a program on a folder does not install: a bundler is not to look for them. */
+/**
+ * Optional peers, which a program on a folder does not install. A bundler must not resolve them.
+ */
 const optional = ["google-auth-library", "@grpc/grpc-js", "protobufjs", "long"];
 
 const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
@@ -52,11 +57,14 @@ beforeAll(async () => {
   await packed.write("app.ts", application);
   await packed.write("package.json", JSON.stringify({ name: "project", version: "9.9.9", type: "module" }));
   await modules(project, { all: true });
-  // It builds and packs.
+  // The hook builds and packs.
 }, 600_000);
 afterAll(() => packed?.remove());
 
-/** A folder's `node_modules`: with the package and what it needs, or with the native addon alone. */
+/**
+ * Creates a folder's `node_modules`, with the package and its dependencies or with only the native
+ * addon.
+ */
 async function modules(folder: string, { all }: { readonly all: boolean }): Promise<void> {
   const target = join(folder, "node_modules");
   await mkdir(target, { recursive: true });
@@ -101,7 +109,9 @@ async function byVite(ssr: object, outfile: string): Promise<void> {
   });
 }
 
-/** Runs a built file in its own folder, twice: what it left is opened again. */
+/**
+ * Runs a built file in its own folder twice, so that the second run opens the data of the first.
+ */
 async function result(file: string): Promise<unknown> {
   const folder = join(file, "..");
   const data = join(folder, "data");
@@ -114,8 +124,8 @@ async function result(file: string): Promise<unknown> {
 describe.each([
   ["esbuild", (file: string) => byEsbuild(["percolatordb"], file)],
   ["vite build --ssr", (file: string) => byVite({ external: ["percolatordb"] }, file)],
-])("%s, the package left outside", (name, build) => {
-  test("runs, dashboard included", async () => {
+])("%s, with the package as an external module", (name, build) => {
+  test("runs, including the dashboard", async () => {
     const file = join(project, `${name.split(" ")[0]}-outside`, "app.mjs");
     await build(file);
     const built = await readFile(file, "utf8");
@@ -127,15 +137,15 @@ describe.each([
 describe.each([
   ["esbuild", (file: string) => byEsbuild(native, file)],
   ["vite build --ssr", (file: string) => byVite({ noExternal: true, external: native }, file)],
-])("%s, the package inside", (name, build) => {
-  test("runs with nothing beside it but the native addon, and the dashboard's pages are said to be missing", async () => {
+])("%s, with the package in the bundle", (name, build) => {
+  test("runs with only the native addon beside it, and reports that the dashboard's pages are missing", async () => {
     const folder = join(packed.folder, `${name.split(" ")[0]}-inside`);
     await modules(folder, { all: false });
     await writeFile(
       join(folder, "package.json"),
       JSON.stringify({ name: "other", version: "9.9.9", type: "module" }),
     );
-    // Where the package would have its own package.json, the program has its.
+    // The program's package.json is in the place where the package would expect its own.
     const file = join(folder, "dist", "server", "app.mjs");
     await mkdir(join(file, ".."), { recursive: true });
     await build(file);

@@ -8,8 +8,8 @@ import { eventually } from "../support/command-line.js";
 import { Packed, root } from "./packed.js";
 
 /**
- * A new user's path: docs/first-hour.md from its first block to its last, in a fresh folder, by a shell, with the package as npm
- * packs it. It says how many seconds that took; how many is not judged.
+ * A new user's path: docs/first-hour.md from its first block to its last, in a fresh folder, in a
+ * shell, with the package as npm packs it. It prints how many seconds that took, but sets no limit.
  */
 
 const page = "docs/first-hour.md";
@@ -20,7 +20,7 @@ beforeAll(async () => {
 }, 600_000);
 afterAll(() => packed?.remove());
 
-/** Says nothing that is not the page's, and takes from npm's cache what is there. */
+/** Prevents npm's own messages, and uses npm's cache. */
 const environment = {
   ...process.env,
   npm_config_audit: "false",
@@ -30,7 +30,7 @@ const environment = {
   npm_config_update_notifier: "false",
 };
 
-/** A terminal: commands run in the folder that the last ones went to. */
+/** A terminal. Each command runs in the folder to which earlier ones changed. */
 class Terminal {
   cwd: string;
 
@@ -62,7 +62,8 @@ class SecondTerminal {
   shown = "";
 
   constructor(command: string, cwd: string) {
-    // A process group of its own, as a terminal gives to what it starts, so that Ctrl-C reaches all of it.
+    // A separate process group, as a terminal creates for its commands, so that Ctrl-C reaches all
+    // of its processes.
     this.#child = spawn("bash", ["-c", command], { cwd, env: environment, detached: true });
     for (const stream of [this.#child.stdout!, this.#child.stderr!]) {
       stream.on("data", (text) => {

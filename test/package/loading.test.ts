@@ -7,15 +7,18 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { describe, test } from "vitest";
 
-/** What an import loads, seen by a loader of a fresh process. Much of what the package can do needs a heavy dependency. */
+/**
+ * Checks which packages an import loads, with a module hook in a fresh process. Many features of
+ * the package need heavy dependencies.
+ */
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const hook = new URL("loading-hook.mjs", import.meta.url).href;
 const register = `data:text/javascript,import { register } from "node:module"; register("${hook}");`;
 
-/** What runs TypeScript here. */
+/** The packages that run TypeScript here. */
 const ofLoader = ["tsx", "esbuild"];
-/** What lmdb needs, and what that needs, apart from binaries for one machine each. */
+/** The dependencies of lmdb, direct and indirect, without binaries for single platforms. */
 const ofLmdb = reachedFrom("lmdb");
 
 function reachedFrom(name: string): readonly string[] {
@@ -30,11 +33,11 @@ function reachedFrom(name: string): readonly string[] {
 
 const source = (path: string) => pathToFileURL(join(root, "src", path)).href;
 
-/** The loader sees what is imported; what `require` loads stands in its cache. */
+/** Reports the modules in the cache of `require`. The hook reports only imports. */
 const tellRequired = `import { createRequire } from "node:module";
 for (const path of Object.keys(createRequire(${JSON.stringify(import.meta.url)}).cache)) process._rawDebug("loaded file://" + path);`;
 
-/** The packages under `node_modules` that a module, and then perhaps a few lines of code, load. */
+/** Returns the packages under `node_modules` that some code loads. */
 async function packagesLoaded(code: string): Promise<readonly string[]> {
   const script = `data:text/javascript,${encodeURIComponent(`${code}\n${tellRequired}`)}`;
   const args = [
@@ -53,12 +56,12 @@ async function packagesLoaded(code: string): Promise<readonly string[]> {
   return [...new Set(names)].filter((name) => !ofLoader.includes(name)).sort();
 }
 
-describe.concurrent("what is loaded", () => {
-  test("by percolatordb: nothing but itself", async ({ expect }) => {
+describe.concurrent("the loaded packages", () => {
+  test("for percolatordb: none but itself", async ({ expect }) => {
     expect(await packagesLoaded(`import ${JSON.stringify(source("index.ts"))};`)).toEqual([]);
   });
 
-  test("by a database in memory, also with recipes: no more than its sorted map", async ({ expect }) => {
+  test("for a database in memory, also with recipes: only its sorted map", async ({ expect }) => {
     const code = `import { int, open, table } from ${JSON.stringify(source("index.ts"))};
 import ${JSON.stringify(source("recipes/index.ts"))};
 const hits = table("hits", { count: int() });
@@ -68,7 +71,7 @@ await db.close();`;
     expect(await packagesLoaded(code)).toEqual(["sorted-btree"]);
   });
 
-  test("by a folder, with an observer and a worker: LMDB and what it needs", async ({ expect }) => {
+  test("for a folder, with an observer and a worker: LMDB and its dependencies", async ({ expect }) => {
     const folder = await mkdtemp(join(tmpdir(), "percolatordb-loading-"));
     try {
       const code = `import { int, observer, open, table, text } from ${JSON.stringify(source("index.ts"))};
@@ -86,7 +89,7 @@ await db.close();`;
     }
   });
 
-  test("by the entry points of a cluster: gRPC and the codec's runtime, and no credentials yet", async ({
+  test("for the entry points of a cluster: gRPC and the codec's runtime, but no credentials yet", async ({
     expect,
   }) => {
     for (const path of ["store/bigtable/index.ts", "coordinator/index.ts"]) {
@@ -96,7 +99,7 @@ await db.close();`;
     }
   });
 
-  test("by the command line before it knows its command: commander", async ({ expect }) => {
+  test("for the command line before it knows its command: commander", async ({ expect }) => {
     const code = `import { runCli } from ${JSON.stringify(source("cli/index.ts"))};
 import { systemIo } from ${JSON.stringify(source("cli/print/io.ts"))};
 if ((await runCli(["--help"], systemIo())) !== 0) process.exitCode = 1;`;

@@ -3,9 +3,9 @@ import { delimiter, join } from "node:path";
 
 const names = ["node-gyp", "make", "cmake", "gcc", "g++", "cc", "c++", "clang", "clang++"];
 
-/** Stands in for everything that compiles: it fails, and notes that it was asked. */
+/** Replaces every compiler and build tool by a program that fails and records the call. */
 export class NoCompilers {
-  /** For processes whose attempts to compile are to be noted. */
+  /** The environment for processes whose calls are recorded. */
   readonly env: Readonly<Record<string, string>>;
   readonly #log: string;
 
@@ -29,7 +29,7 @@ export class NoCompilers {
     return compilers;
   }
 
-  /** The command lines with which one was asked. */
+  /** Returns the recorded command lines. */
   async asked(): Promise<readonly string[]> {
     return (await readFile(this.#log, "utf8")).split("\n").filter((line) => line !== "");
   }

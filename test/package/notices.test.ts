@@ -2,11 +2,11 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { notices, noticesPath } from "../../scripts/notices.js";
 
-test("THIRD_PARTY_NOTICES is as the installed packages have it: npm run notices", async () => {
+test("THIRD_PARTY_NOTICES matches the installed packages: npm run notices", async () => {
   expect(await readFile(noticesPath, "utf8")).toBe(notices());
 });
 
-test("it has the licence of every package that is needed to run, and of what these contain", () => {
+test("it has the licence of every package that is needed at run time, and of their bundled parts", () => {
   const text = notices();
   const without = text
     .split("-".repeat(80))
@@ -16,7 +16,7 @@ test("it has the licence of every package that is needed to run, and of what the
     expect(text).toMatch(new RegExp(`^${needed} \\d`, "m"));
   }
   expect(text).toContain("The OpenLDAP Public License");
-  // Neither tools nor optional peers, which npm does not install with the package.
+  // Excludes tools, and optional peers, which npm does not install with the package.
   for (const other of ["vitest", "@grpc/grpc-js", "protobufjs", "google-auth-library"]) {
     expect(text).not.toMatch(new RegExp(`^${other} \\d`, "m"));
   }

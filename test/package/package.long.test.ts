@@ -8,7 +8,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { NoCompilers } from "./no-compilers.js";
 import { Packed, root } from "./packed.js";
 
-/** The package as others get it: packed, installed in a fresh folder, and used from a strict TypeScript project. */
+/**
+ * Tests the package as users get it: packed, installed in a fresh folder, and used from a strict
+ * TypeScript project.
+ */
 
 const manifest = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
 const entries = Object.keys(manifest.exports).filter((path) => path !== "./package.json");
@@ -27,39 +30,41 @@ beforeAll(async () => {
   await packed.write("package.json", JSON.stringify({ name: "project", private: true, type: "module" }));
   const { code, stderr } = await packed.run("npm", "install", "--no-audit", "--no-fund", packed.tarball);
   expect(code, stderr).toBe(0);
-  // It builds, packs and installs.
+  // The hook builds, packs and installs.
 }, 600_000);
 afterAll(() => packed?.remove());
 
 describe("the packed package", () => {
-  test("has what it names and nothing that points nowhere (publint)", async () => {
+  test("contains every file that it names, and has no broken references (publint)", async () => {
     const { messages, pkg } = await publint({ pack: { tarball: await readTarball() }, strict: true });
     expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
   });
 
-  test("has types that resolve as its modules do (attw)", async () => {
+  test("has types that resolve in the same way as its modules (attw)", async () => {
     const result = await checkPackage(createPackageFromTarballData(new Uint8Array(await readTarball())));
     if (result.types === false) throw new Error("It has no types.");
-    // Modules of ES only, as `engines` and `type` say: whoever requires them needs a Node that can.
+    // The package has only ES modules, as its `type` says. A program that loads it by `require`
+    // needs a version of Node that supports this, as its `engines` says. So this problem is
+    // expected.
     const wrong = result.problems.filter(({ kind }) => kind !== "CJSResolvesToESM");
     const ofNode10 = (problem: (typeof wrong)[number]) =>
       "resolutionKind" in problem && problem.resolutionKind === "node10";
     expect(wrong.filter((problem) => !ofNode10(problem))).toEqual([]);
   });
 
-  test("is installed without compiling anything, or running a script that is not the registry's", async () => {
+  test("is installed without compiling anything or running a script except the registry's", async () => {
     const { stdout } = await packed.run("npm", "ls", "--all", "--json");
     expect(JSON.parse(stdout).problems ?? []).toEqual([]);
     expect(manifest.scripts.install ?? manifest.scripts.postinstall).toBe(undefined);
     expect(await compilers.asked()).toEqual([]);
   });
 
-  test("would be noticed if it compiled", async () => {
+  test("would be detected if it compiled", async () => {
     const { stdout, stderr } = await packed.run("npm", "rebuild", "lmdb", "--build-from-source");
     expect(await compilers.asked(), `${stdout}${stderr}`).not.toEqual([]);
   });
 
-  test("has its changes and the licences of others with it", async () => {
+  test("contains its changelog and the licences of others", async () => {
     const { stdout } = await packed.run("ls", "node_modules/percolatordb");
     const files = stdout.trim().split("\n");
     const named = ["CHANGELOG.md", "LICENSE", "README.md", "THIRD_PARTY_NOTICES", "dist", "package.json"];
@@ -99,7 +104,7 @@ console.log(await db.transact((tx) => tx.get(pages.title, "a")));
     expect(stdout).toBe("Hello\n");
   });
 
-  test("adds less than 8 MB to LMDB and what that needs", async () => {
+  test("adds less than 8 MB to LMDB and its dependencies", async () => {
     const bytesOf = (folder: string): number => {
       const paths = readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) =>
         join(folder, name),
@@ -140,7 +145,7 @@ console.log(await db.transact((tx) => tx.get(pages.title, "a")));
     [["get", "bigtable://p/i", "pages.title", "a"], bigtablePeers],
     [["coordinator", "./data"], coordinatorPeers],
     [["status", "./data", "--coordinator", "auto"], coordinatorPeers],
-  ])("its command line says so in one line: %j", async (args, peers) => {
+  ])("its command line reports that in one line: %j", async (args, peers) => {
     const { code, stderr } = await packed.run("node", program, ...args);
     expect(code).toBe(1);
     expect(stderr).toBe(
@@ -148,7 +153,7 @@ console.log(await db.transact((tx) => tx.get(pages.title, "a")));
     );
   });
 
-  test("is imported by a strict TypeScript project, every entry of it", async () => {
+  test("every entry point can be imported by a strict TypeScript project", async () => {
     const imports = entries.map((entry, index) => `import * as entry${index} from "${specifier(entry)}";`);
     const uses = entries.map((_, index) => `entry${index}`).join(", ");
     await packed.write(
@@ -180,7 +185,7 @@ console.log(await db.transact((tx) => tx.get(pages.title, "a")));
     expect([code, stdout]).toEqual([0, ""]);
   });
 
-  /** LMDB's folder, and those of everything that it needs, its binaries included. */
+  /** Returns the folders of LMDB and all of its dependencies, including its binaries. */
   async function lmdbFolders(): Promise<readonly string[]> {
     const { stdout } = await packed.run("npm", "query", "#lmdb, #lmdb *");
     return (JSON.parse(stdout) as readonly { readonly location: string }[]).map(({ location }) => location);

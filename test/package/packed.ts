@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { PackageCopy } from "../support/package-copy.js";
 
 const run = promisify(execFile);
 export const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -14,11 +15,11 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** The package as npm packs it, and a new project in which that is installed. */
+/** The package as npm packs it, installed in a new project. */
 export class Packed {
   readonly folder: string;
   readonly tarball: string;
-  /** Set for everything that is run. */
+  /** Set for every command. */
   env: Readonly<Record<string, string>> = {};
 
   private constructor(folder: string, tarball: string) {
@@ -28,11 +29,12 @@ export class Packed {
 
   static async create(): Promise<Packed> {
     const folder = await mkdtemp(join(tmpdir(), "percolatordb-packed-"));
+    using copy = new PackageCopy();
     const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", folder], {
-      cwd: root,
+      cwd: copy.folder,
       maxBuffer: 1 << 26,
     });
-    // What builds the package has its say before.
+    // The output of the build comes first.
     const [{ filename }] = JSON.parse(stdout.slice(stdout.search(/^\[$/m))) as [
       { readonly filename: string },
     ];
@@ -45,7 +47,7 @@ export class Packed {
     return writeFile(join(this.folder, "project", name), text);
   }
 
-  /** Runs something in the project to its end. */
+  /** Runs a command in the project until it ends. */
   async run(command: string, ...args: readonly string[]): Promise<Ran> {
     try {
       const env = { ...process.env, ...this.env };

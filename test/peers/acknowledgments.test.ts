@@ -4,13 +4,13 @@ import { describe, expect, test } from "vitest";
 import { Cluster, dies, diesAfter, type Member, outcomeOf, twoPhase, variants } from "./cluster.js";
 
 /**
- * Several transactions are triggered by one change, and one of them commits: the others find it acknowledged. Writing the cell
- * again makes it due once more, and once only.
+ * One change triggers several transactions, and one of them commits. The others find the change
+ * acknowledged. Writing the cell again makes it due once more, and only once.
  */
 
 const pages = table("pages", { url: text(), title: text(), log: text() });
 
-/** Adds its process to the row's log, each time that it commits. */
+/** Adds its process's name to the row's log, each time that it commits. */
 function logging(name: string, gate: () => Promise<void> = async () => {}) {
   return observer("log", pages.url, async (tx, { row, value }) => {
     const log = (await tx.get(pages.log, row)) ?? "";
@@ -28,7 +28,10 @@ async function write({ db }: Member, url: string, row = "page"): Promise<void> {
   await db.transact((tx) => tx.set(pages.url, row, url));
 }
 
-/** Sessions are dead to the others after five seconds without a sign. */
+/**
+ * Longer than the five seconds without a heartbeat after which other processes consider a session
+ * dead.
+ */
 const sessionMs = 10_000;
 
 describe.each(variants)("$store, commit $commit", (variant) => {
@@ -43,7 +46,8 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       slow.push(await cluster.join({ observers: [logging(`slow${++first}`, gate)] }));
     }
     await write(slow[0]!, "a");
-    // Each takes the change on when the one before it is thought to be dead, and none has committed yet.
+    // Each process takes over the change when it considers the previous process dead. None has
+    // committed yet.
     for (const [index, { db, environment }] of slow.entries()) {
       db.work();
       await pauses[index]!.reached;
@@ -71,7 +75,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(third.db);
   });
 
-  test("changes before a run are one run; writing again makes it due once, writing the same value too", async () => {
+  test("several changes before a run cause one run; a later write causes one more, even of the same value", async () => {
     await using cluster = await Cluster.start(variant);
     const loader = await cluster.join();
     const worker = await cluster.join({ observers: [logging("w")] });
@@ -88,7 +92,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(worker.db);
   });
 
-  test("a write during the run is a change of its own: both are handled, and no third", async () => {
+  test("a write during the run is a separate change: both are handled, and nothing runs a third time", async () => {
     await using cluster = await Cluster.start(variant);
     const loader = await cluster.join();
     const pause = new Pause();
@@ -105,7 +109,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(worker.db);
   });
 
-  test("an observer that writes what it watches loses to one that has acknowledged it", async () => {
+  test("an observer that writes the column it watches conflicts with another run that has acknowledged the change", async () => {
     await using cluster = await Cluster.start(variant);
     const pause = new Pause();
     const writer = observer("log", pages.url, async (tx, { row, value }) => {
@@ -129,7 +133,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(other.db);
   });
 
-  test("of two observers on one column each acknowledges for itself", async () => {
+  test("two observers of one column acknowledge changes independently", async () => {
     await using cluster = await Cluster.start(variant);
     const titles = observer("titles", pages.url, (tx, { row, value }) =>
       tx.set(pages.title, row, `<${value}>`),
@@ -169,7 +173,7 @@ describe.each(twoPhase)("$store, commit $commit: a worker dies while it commits"
     await cluster.expectClean(other.db);
   });
 
-  test("a change whose writer dies after its commit point is rolled forward and run, in every row", async () => {
+  test("a change whose writer dies after its commit point is rolled forward and handled, in every row", async () => {
     await using cluster = await Cluster.start(variant);
     const other = await cluster.join({ observers: [logging("w")] });
     const writer = await cluster.join();

@@ -22,15 +22,16 @@ import {
 } from "./cluster.js";
 
 /**
- * A graph of nodes with aliases. Raw edges name nodes, derived edges name their aliases: whoever adds an edge has only read
- * the aliases that it uses, and the derived edge must follow when one of them changes.
+ * A graph of nodes with aliases. Raw edges name nodes, and derived edges name their aliases. A
+ * transaction that adds an edge only reads the aliases that it uses. If one of them changes, the
+ * derived edge must follow.
  */
 
 const nodes = table("nodes", { alias: text() });
 const rawEdges = table("edges", { aliases: text() }, { key: tuple(text(), text()) });
 const derived = table("derived", { edges: family(text()) }, { key: tuple(text(), text()) });
 
-/** Both directions of an edge, under the aliases that its nodes have. */
+/** Writes both directions of an edge, under the current aliases of its nodes. */
 function putEdge(tx: Transaction, [one, two]: [string, string], [alias1, alias2]: [string, string]): void {
   tx.set(derived.edges.at(`${one}:${two}`), [alias1, alias2], "");
   tx.set(derived.edges.at(`${two}:${one}`), [alias2, alias1], "");
@@ -77,7 +78,7 @@ async function start(variant: Variant, aliases: Record<string, string>) {
 const serializable = { isolation: "serializable" } as const;
 
 describe.each(variants)("$store, commit $commit", (variant) => {
-  test("two that only read a node's alias both commit; who changes it after them does not", async () => {
+  test("two transactions that only read a node's alias both commit; one that changes it after them does not", async () => {
     const { cluster, one, two } = await start(variant, { n1: "bob", n2: "joe", n3: "alice" });
     await using _ = cluster;
     const changing = await begin(one.db);
@@ -93,7 +94,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(two.db);
   });
 
-  test("an edge under an alias that changed meanwhile does not commit, and leaves nothing in the way", async () => {
+  test("an edge under an alias that changed meanwhile does not commit, and leaves nothing that blocks others", async () => {
     const { cluster, one, two } = await start(variant, { n1: "bob", n2: "joe" });
     await using _ = cluster;
     const changing = await begin(one.db);
@@ -109,7 +110,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(two.db);
   });
 
-  test("under snapshot isolation the same leaves an edge under an alias that nobody has", async () => {
+  test("under snapshot isolation the same edge commits, under an alias that no node has", async () => {
     const { cluster, one, two } = await start(variant, { n1: "bob", n2: "joe" });
     await using _ = cluster;
     const changing = await begin(one.db, "snapshot");
@@ -121,7 +122,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     expect(await derivedEdges(one.db)).toEqual(["bob:joe", "joe:bob"]);
   });
 
-  test("edges follow their nodes' aliases when each comes after the other", async () => {
+  test("edges follow their nodes' aliases if the changes come one after the other", async () => {
     const { cluster, one, two } = await start(variant, { n1: "bob", n2: "joe", n3: "alice" });
     await using _ = cluster;
     await one.db.transact((tx) => addEdge(tx, "n1", "n2"), serializable);
@@ -130,7 +131,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     expect(await derivedEdges(two.db)).toEqual(["alice:bobby", "bobby:alice", "bobby:joe", "joe:bobby"]);
   });
 
-  test("a hundred edges and a dozen changes of aliases at once come out as if one after the other", async () => {
+  test("a hundred edges and a dozen alias changes at once give the result of a serial order", async () => {
     const size = 20;
     const names = Array.from({ length: size }, (_, index) => `n${index + 10}`);
     const { cluster, one, two } = await start(
@@ -184,24 +185,27 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     "a scan backwards": (tx) => collected(tx.scan(nodes.alias, { reverse: true })),
   };
 
-  test.each(Object.keys(reads))("what was read by %s counts, and what was not does not", async (how) => {
-    const { cluster, one, two } = await start(variant, { n1: "bob", n2: "joe", z: "zoe" });
-    await using _ = cluster;
-    for (const [changed, outcome] of [
-      ["n1", "CONFLICT"],
-      ["elsewhere", "committed"],
-    ] as const) {
-      const tx = await begin(one.db);
-      await reads[how]!(tx);
-      if (changed === "n1") await two.db.transact((writer) => writer.set(nodes.alias, "n1", "bobby"));
-      else await two.db.transact((writer) => writer.set(rawEdges.aliases, ["n1", "n2"], "x:y"));
-      tx.set(derived.edges.at("e"), ["a", "b"], "");
-      expect(await outcomeOf(tx.commit())).toBe(outcome);
-    }
-    await cluster.expectClean(one.db);
-  });
+  test.each(Object.keys(reads))(
+    "a cell read by %s counts for conflicts, and an unread cell does not",
+    async (how) => {
+      const { cluster, one, two } = await start(variant, { n1: "bob", n2: "joe", z: "zoe" });
+      await using _ = cluster;
+      for (const [changed, outcome] of [
+        ["n1", "CONFLICT"],
+        ["elsewhere", "committed"],
+      ] as const) {
+        const tx = await begin(one.db);
+        await reads[how]!(tx);
+        if (changed === "n1") await two.db.transact((writer) => writer.set(nodes.alias, "n1", "bobby"));
+        else await two.db.transact((writer) => writer.set(rawEdges.aliases, ["n1", "n2"], "x:y"));
+        tx.set(derived.edges.at("e"), ["a", "b"], "");
+        expect(await outcomeOf(tx.commit())).toBe(outcome);
+      }
+      await cluster.expectClean(one.db);
+    },
+  );
 
-  test("who only reads commits whatever comes, and stands in nobody's way", async () => {
+  test("a read-only transaction always commits, and blocks no other", async () => {
     const { cluster, one, two } = await start(variant, { n1: "bob", n2: "joe" });
     await using _ = cluster;
     const writing = await begin(two.db);
@@ -226,13 +230,13 @@ describe.each(variants)("$store, commit $commit", (variant) => {
   });
 });
 
-describe.each(twoPhase)("$store, commit $commit: who adds an edge dies", (variant) => {
+describe.each(twoPhase)("$store, commit $commit: a process that adds an edge dies", (variant) => {
   test.each([
     { name: "before its commit point", how: dies, committed: false, waitMs: 0 },
     { name: "before its commit point, long ago", how: dies, committed: false, waitMs: 2 * lockTtlMs },
     { name: "after its commit point", how: diesAfter, committed: true, waitMs: 0 },
     { name: "after its commit point, long ago", how: diesAfter, committed: true, waitMs: 2 * lockTtlMs },
-  ])("$name: aliases change after it, and the edges follow", async ({ how, committed, waitMs }) => {
+  ])("$name: if aliases change afterwards, the edges follow", async ({ how, committed, waitMs }) => {
     const { cluster, one, two } = await start(variant, { n1: "bob", n2: "joe", n3: "alice" });
     await using _ = cluster;
     await one.db.transact((tx) => addEdge(tx, "n1", "n2"), serializable);

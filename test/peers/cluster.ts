@@ -23,7 +23,10 @@ import { afterAll, expect } from "vitest";
 import { bigtableLocation, temporaryFolder } from "../support/databases.js";
 import { type Emulator, startEmulator } from "../support/emulator/index.js";
 
-/** Every store and commit path: one-row mutations with an oracle is what a store beyond one machine has. */
+/**
+ * Every store and commit path. One-row mutations with a timestamp oracle represent a store on more
+ * than one machine.
+ */
 export const variants = [
   { store: "memory", commit: "auto" },
   { store: "memory", commit: "two-phase" },
@@ -35,21 +38,24 @@ export const variants = [
 
 export type Variant = (typeof variants)[number];
 
-/** Those in which locks stand between the steps of a commit. */
+/** The variants whose commits leave locks between their steps. */
 export const twoPhase: readonly Variant[] = variants.filter((variant) => variant.commit === "two-phase");
 export const onePhase: readonly Variant[] = variants.filter((variant) => variant.commit === "auto");
 
-/** Of many cases, those that a variant runs: where requests take time every eighth or twentieth, unless `PERCOLATOR_PEERS=all` asks for the rest. */
+/**
+ * Returns the cases that a variant runs. If requests to its store take time, these are every eighth
+ * or every twentieth case. `PERCOLATOR_PEERS=all` selects all cases.
+ */
 export function casesOn<T>({ store }: Variant, cases: readonly T[]): readonly T[] {
   const each = store === "lmdb" ? 8 : store === "bigtable" ? 20 : 1;
   if (process.env.PERCOLATOR_PEERS === "all") return cases;
   return cases.filter((_, index) => index % each === 0);
 }
 
-/** How long a lock's owner counts as alive here. */
+/** How long a lock's owner counts as alive in these tests. */
 export const lockTtlMs = 5_000;
 
-/** How long a process goes by what it has read of the registry, on a store of one-row mutations. */
+/** How long a process caches the registry, on a store of one-row mutations. */
 const registryMs = 1_000;
 
 /** A process that has the database open. */
@@ -64,9 +70,9 @@ export class Cluster implements AsyncDisposable {
   readonly clock = new TestClock({ passesByItself: true });
   readonly #variant: Variant;
   readonly #members: Member[] = [];
-  /** The stores that are to be closed in the end. */
+  /** The stores to close at the end. */
   readonly #stores: RowStore[] = [];
-  /** The store as a process that joins gets it. */
+  /** Opens the store for a process that joins. */
   #open: () => Promise<RowStore> = async () => this.#stores[0]!;
   #remove: () => Promise<void> = async () => {};
   #oracle: Oracle | undefined;
@@ -96,7 +102,10 @@ export class Cluster implements AsyncDisposable {
     else this.#stores.push(memoryStore({ environment, atomicBatches: store === "memory" }));
   }
 
-  /** Whether a lock can be met between the steps of a commit. */
+  /**
+   * The commit path. With `two-phase`, other transactions can meet a lock between the steps of a
+   * commit.
+   */
   get commit(): "one-phase" | "two-phase" {
     return this.#variant.commit === "auto" ? "one-phase" : "two-phase";
   }
@@ -115,14 +124,17 @@ export class Cluster implements AsyncDisposable {
       environment,
       hooks,
     });
-    // Where the registry is kept in memory for a while, the others hear of new observers when that is over.
+    // If processes cache the registry, they see new observers only after the cache expires.
     if (this.#oracle !== undefined) await this.clock.advance(registryMs);
     const member = { db, hooks, environment };
     this.#members.push(member);
     return member;
   }
 
-  /** Every living process has finished what it had under way, and the store is sound and holds no lock. */
+  /**
+   * Waits until every living process has finished its work. Expects that the store is sound and
+   * holds no lock.
+   */
   async expectClean(db: Database): Promise<void> {
     await this.clock.settle();
     const locks: string[] = [];
@@ -141,7 +153,10 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-/** A store's requests wait for a disk or a network: that is real time, in which the processes' own stands. */
+/**
+ * The environment of a store whose requests take real time, for a disk or a network. Meanwhile the
+ * clock of the processes does not advance.
+ */
 function requestsInRealTime(environment: TestProcess): Environment {
   return {
     now: () => environment.now(),
@@ -163,7 +178,7 @@ afterAll(async () => {
   emulator = undefined;
 });
 
-/** A database of its own on this file's emulator, to which each process has its own connection. */
+/** Opens a new database on this file's emulator. Each process has its own connection to it. */
 async function onEmulator(environment: TestProcess, stores: RowStore[]): Promise<() => Promise<RowStore>> {
   emulator ??= startEmulator();
   const { host: emulatorHost } = await emulator;
@@ -176,7 +191,7 @@ async function onEmulator(environment: TestProcess, stores: RowStore[]): Promise
   };
 }
 
-/** Timestamps for a store that has no counter of its own. */
+/** Timestamps for a store without its own counter. */
 function countingOracle(environment: TestProcess): Oracle {
   let last = 0;
   return {
@@ -200,17 +215,17 @@ function ofProcess(oracle: Oracle, environment: TestProcess): Oracle {
   };
 }
 
-/** The process stops for good before this step. */
+/** Stops the process for good before this step. */
 export function dies({ environment }: Member): Interference {
   return diesBefore(environment);
 }
 
-/** The process stops for good when this step was applied. */
+/** Stops the process for good after this step was applied. */
 export function diesAfter({ environment }: Member): Interference {
   return diesAfterStep(environment);
 }
 
-/** What a promise came to, without throwing. */
+/** Returns the outcome of a promise, without throwing. */
 export async function outcomeOf(promise: Promise<unknown>): Promise<string> {
   try {
     await promise;

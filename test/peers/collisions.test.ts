@@ -2,7 +2,10 @@ import { type EventMap, int, observer, signal, table } from "percolatordb";
 import { describe, expect, test } from "vitest";
 import { Cluster, type Member, outcomeOf, variants } from "./cluster.js";
 
-/** Many transactions on few cells: what collides is counted, named and run again, and the totals are exact. */
+/**
+ * Many transactions on few cells. Each collision is counted, reported with its cell and retried,
+ * and the totals are exact.
+ */
 
 const numbers = table("numbers", { total: int(), processed: int(), changed: signal() });
 
@@ -19,7 +22,7 @@ function listen({ db }: Member): Heard {
 }
 
 describe.each(variants)("$store, commit $commit", (variant) => {
-  test("each collision is one event with cell and label, each commit one, and the metrics agree", async () => {
+  test("each collision is one event with cell and label, each commit one event, and the metrics agree", async () => {
     await using cluster = await Cluster.start(variant);
     const members = [await cluster.join({ tables: [numbers] }), await cluster.join()];
     const heard = members.map(listen);
@@ -65,7 +68,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(members[0]!.db);
   });
 
-  test("a rollback is no conflict, and a conflict no rollback", async () => {
+  test("a rollback is not counted as a conflict, nor a conflict as a rollback", async () => {
     await using cluster = await Cluster.start(variant);
     const member = await cluster.join({ tables: [numbers] });
     const { db } = member;
@@ -86,7 +89,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     expect(metrics.cellsCommitted - before.cellsCommitted).toBe(1);
   });
 
-  test("lots of collisions, with a signal each and workers beside: nothing is lost or counted twice", async () => {
+  test("with many collisions, a signal in each transaction and concurrent workers, nothing is lost or counted twice", async () => {
     await using cluster = await Cluster.start(variant);
     const adding = observer(
       "add",
@@ -132,7 +135,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     expect((await snapshot.getMany(numbers.processed, rows)).map((each) => each ?? 0)).toEqual(expected);
     expect(await snapshot.get(numbers.total, "all")).toBe(200);
     await snapshot.close();
-    // One version of each cell is left in the end.
+    // At the end one version of each cell is left.
     await cluster.clock.advance(3 * retentionMs);
     await db.collect();
     for (const row of [...rows, "all"]) {

@@ -13,11 +13,14 @@ import {
 } from "./failures.js";
 
 /**
- * A process dies before or after each step of its commit: whoever comes next finds all of the transaction or nothing of it,
- * by what stands at its primary, and clears away what was left.
+ * A process dies before or after each step of its commit. The next process finds all of the
+ * transaction or nothing of it, depending on the state of its primary, and removes what was left.
  */
 
-/** What comes next: gives the balances that then hold, of those that the transaction left. */
+/**
+ * The operations that meet the dead transaction. Each returns the balances that should hold
+ * afterwards, given those that the transaction left.
+ */
 const finders: Record<string, (other: Member, left: readonly number[]) => Promise<readonly number[]>> = {
   async "a reader"(other, left) {
     expect(await readBoth(other)).toEqual(left);
@@ -82,7 +85,7 @@ describe.each(twoPhase)("$store, commit $commit: a process dies", (variant) => {
       const left = committed ? [11, 12] : [1, 2];
       const balances = await finders[finder]!(other, left);
       expect(await readBoth(other)).toEqual(balances);
-      // Whatever was read past is cleared away when its time is over.
+      // Locks that a read passed over are removed when their time to live is over.
       await cluster.clock.advance(2 * lockTtlMs);
       await readBoth(other);
       await expectSettled(cluster, other, balances);

@@ -29,7 +29,7 @@ export const points: readonly Point[] = [
   point("the secondary's commit", "commit-secondary"),
 ];
 
-/** Whether a transaction that got so far is committed. */
+/** Whether a transaction that got to this point is committed. */
 export function isCommitted({ step }: Point, when: "before" | "after"): boolean {
   return step === "commit-secondary" || (step === "commit-primary" && when === "after");
 }
@@ -39,7 +39,10 @@ export function interfere(member: Member, { step, after }: Point, interference: 
   member.hooks.once(step, interference);
 }
 
-/** Two processes: one that writes and hosts no observer, and one that hosts `copies`. Balances: alice 1, bob 2. */
+/**
+ * Starts two processes: one that writes and hosts no observer, and one that hosts `copies`. The
+ * balances are: alice 1, bob 2.
+ */
 export async function startWith(
   variant: Variant,
 ): Promise<{ cluster: Cluster; owner: Member; other: Member }> {
@@ -55,7 +58,10 @@ export async function startWith(
   return { cluster, owner, other };
 }
 
-/** Sets alice to 11 and bob to 12 in one transaction, which may have read something else. */
+/**
+ * Sets alice to 11 and bob to 12 in one transaction. If it is serializable it also reads another
+ * cell.
+ */
 export async function writeBoth({ db }: Member, isolation: Isolation = "snapshot"): Promise<void> {
   const tx = await db.begin({ isolation, label: "both" });
   await tx.get(accounts.balance, "carol");
@@ -69,12 +75,12 @@ export async function readBoth({ db }: Member): Promise<readonly (number | undef
   return await snapshot.getMany(accounts.balance, ["alice", "bob"]);
 }
 
-/** How often `copies` has committed in a process. */
+/** Returns how often `copies` has committed in a process. */
 export function copied({ db }: Member): number {
   return db.metrics.observers.copies?.runs.committed ?? 0;
 }
 
-/** Drains, and demands the balances, a copy of each, no hint, no lock and a sound store. */
+/** Drains. Then expects these balances, a copy of each, no hint, no lock and a sound store. */
 export async function expectSettled(
   cluster: Cluster,
   member: Member,

@@ -5,14 +5,15 @@ import { casesOn, dies, diesAfter, lockTtlMs, onePhase, outcomeOf, twoPhase } fr
 import { copied, expectSettled, interfere, points, readBoth, startWith, writeBoth } from "./failures.js";
 
 /**
- * Each request of a commit loses its answer, is lost itself, is applied twice, or arrives after all is over: the caller is told
- * what is so, and never "conflict" for what is committed.
+ * For each request of a commit: its answer is lost, or the request itself is lost, is applied
+ * twice, or arrives after everything is over. The caller gets the true outcome, and never
+ * "conflict" for a committed transaction.
  */
 
-/** Steps that ask something and change nothing: without an answer they fail. */
+/** Steps that ask something and change nothing. If they get no answer, they fail. */
 const asking = new Set(["commit-timestamp", "validate"]);
 
-/** Answers that the request is lost, and delivers it when it is told to. */
+/** Answers that the request was lost, and delivers it later on demand. */
 class Late {
   deliver: () => Promise<unknown> = async () => undefined;
 
@@ -62,7 +63,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
       variant,
       points.filter(({ step }) => !asking.has(step)),
     ),
-  )("the request for $name arrives when all is over", async (point) => {
+  )("the request for $name arrives after the transaction is over", async (point) => {
     const { cluster, owner, other } = await startWith(variant);
     await using _ = cluster;
     const late = new Late();
@@ -71,7 +72,8 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
     expect(outcome).toBe(point.step === "commit-primary" ? "STORE" : "committed");
     const balances = outcome === "committed" ? [11, 12] : [1, 2];
     await expectSettled(cluster, other, balances);
-    // A hint too many is found clean; everything else is refused by its guard.
+    // An extra hint is harmless: a worker finds no change for it. A guard refuses every other late
+    // request.
     expect(await late.deliver()).toBe(point.step === "hints" ? "applied" : "rejected");
     const before = copied(other);
     await expectSettled(cluster, other, balances);
@@ -79,7 +81,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
   });
 
   test.each(["prewrite", "hints"] as const)(
-    "a %s that is never answered fails the transaction, whole",
+    "if a %s is never answered, the whole transaction fails",
     async (step) => {
       const { cluster, owner, other } = await startWith(variant);
       await using _ = cluster;
@@ -90,7 +92,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
     },
   );
 
-  test("a prewrite that arrives after its transaction was given up is refused by what stands", async () => {
+  test("a prewrite that arrives after its transaction was abandoned is refused by its guards", async () => {
     const { cluster, owner, other } = await startWith(variant);
     await using _ = cluster;
     const requests: (() => Promise<unknown>)[] = [];
@@ -104,7 +106,8 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
     const [primary] = requests;
     expect(await primary?.()).toBe("rejected");
     for (const request of requests.slice(1)) await request();
-    // The secondary's may have been applied: whoever meets it finds the primary rolled back.
+    // The secondary's prewrite may have been applied. A transaction that meets its lock finds the
+    // primary rolled back.
     await cluster.clock.advance(2 * lockTtlMs);
     await expectSettled(cluster, other, [1, 2]);
   });
@@ -114,32 +117,38 @@ describe.each(onePhase)("$store, commit $commit: one phase", (variant) => {
   test.each([
     { name: "before", interference: dies, balances: [1, 2] },
     { name: "after", interference: diesAfter, balances: [11, 12] },
-  ])("a process dies $name its commit: all or nothing, at once", async ({ interference, balances }) => {
-    const { cluster, owner, other } = await startWith(variant);
-    await using _ = cluster;
-    owner.hooks.once("one-phase-commit", interference(owner));
-    void writeBoth(owner);
-    while (!owner.environment.isDead) await cluster.clock.settle();
-    const startedAt = cluster.clock.passedMs;
-    expect(await readBoth(other)).toEqual(balances);
-    await other.db.transact((tx) => tx.set(accounts.balance, "bob", 60));
-    expect(cluster.clock.passedMs).toBe(startedAt);
-    await expectSettled(cluster, other, [balances[0]!, 60]);
-  });
+  ])(
+    "a process dies $name its commit: all of it is there or nothing, at once",
+    async ({ interference, balances }) => {
+      const { cluster, owner, other } = await startWith(variant);
+      await using _ = cluster;
+      owner.hooks.once("one-phase-commit", interference(owner));
+      void writeBoth(owner);
+      while (!owner.environment.isDead) await cluster.clock.settle();
+      const startedAt = cluster.clock.passedMs;
+      expect(await readBoth(other)).toEqual(balances);
+      await other.db.transact((tx) => tx.set(accounts.balance, "bob", 60));
+      expect(cluster.clock.passedMs).toBe(startedAt);
+      await expectSettled(cluster, other, [balances[0]!, 60]);
+    },
+  );
 
   test.each([
     { name: "answer", interference: answerLost, balances: [11, 12] },
     { name: "request", interference: requestLost, balances: [1, 2] },
-  ])("the $name is lost: the caller is told that nobody knows", async ({ interference, balances }) => {
-    const { cluster, owner, other } = await startWith(variant);
-    await using _ = cluster;
-    owner.hooks.once("one-phase-commit", interference);
-    expect(await outcomeOf(writeBoth(owner))).toBe("COMMIT_OUTCOME_UNKNOWN");
-    expect(await readBoth(other)).toEqual(balances);
-    await expectSettled(cluster, other, balances);
-  });
+  ])(
+    "the $name is lost: the caller is told that the outcome is unknown",
+    async ({ interference, balances }) => {
+      const { cluster, owner, other } = await startWith(variant);
+      await using _ = cluster;
+      owner.hooks.once("one-phase-commit", interference);
+      expect(await outcomeOf(writeBoth(owner))).toBe("COMMIT_OUTCOME_UNKNOWN");
+      expect(await readBoth(other)).toEqual(balances);
+      await expectSettled(cluster, other, balances);
+    },
+  );
 
-  test("an unknown outcome is not run again by itself", async () => {
+  test("a transaction with an unknown outcome is not retried automatically", async () => {
     const { cluster, owner, other } = await startWith(variant);
     await using _ = cluster;
     owner.hooks.once("one-phase-commit", answerLost);
@@ -167,7 +176,7 @@ describe.each(onePhase)("$store, commit $commit: one phase", (variant) => {
     expect((await other.db.history(accounts.balance, "bob")).map(({ value }) => value)).toEqual([12, 2]);
   });
 
-  test("a slow commit stands in nobody's way, and conflicts with who was faster", async () => {
+  test("a slow commit blocks no other transaction, and conflicts with a faster one", async () => {
     const { cluster, owner, other } = await startWith(variant);
     await using _ = cluster;
     const pause = new Pause();

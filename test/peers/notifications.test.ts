@@ -4,8 +4,9 @@ import { describe, expect, test } from "vitest";
 import { Cluster, casesOn, collected, type Member, outcomeOf, twoPhase, variants } from "./cluster.js";
 
 /**
- * Hints counted through every way in which a run and a commit can overlap: a hint stands at its transaction's commit, and is
- * taken away by a run that started at or above it, and by no other. On a signal, and on a column.
+ * Lets a run and a commit overlap in every possible way, and counts the hints, for a signal and for
+ * a column. A hint is stored at its transaction's commit timestamp. Only a run that started at or
+ * above that timestamp removes the hint.
  */
 
 const stats = table("stats", {
@@ -19,7 +20,7 @@ async function add(tx: Transaction, row: string, column: typeof stats.total, amo
   tx.set(column, row, ((await tx.get(column, row)) ?? 0) + amount);
 }
 
-/** Moves what a row's total has grown by since the last run into the sum of all. */
+/** Adds the growth of a row's total since the last run to the sum of all. */
 async function sumUp(tx: Transaction, row: string): Promise<void> {
   if (row === "all") return;
   const [total, processed] = [
@@ -34,7 +35,7 @@ async function sumUp(tx: Transaction, row: string): Promise<void> {
 type Kind = "signal" | "column";
 const kinds = [{ kind: "signal" }, { kind: "column" }] as const;
 
-/** An observer whose nth run, from 0, waits at the nth gate before it reads anything of its own. */
+/** An observer whose nth run, counted from 0, waits at the nth gate before its own first read. */
 function summing(kind: Kind, ...gates: (Pause | undefined)[]): Observer {
   let runs = 0;
   const run = async (tx: Transaction, { row }: { row: string }) => {
@@ -52,7 +53,7 @@ function increment({ db }: Member, kind: Kind): Promise<void> {
   });
 }
 
-/** The hints of row "1" that stand. */
+/** Returns the number of hints of row "1". */
 async function hints({ db }: Member): Promise<number> {
   return (await collected(db.pending())).filter(({ row }) => row === "1").length;
 }
@@ -64,7 +65,7 @@ async function sum({ db }: Member): Promise<number | undefined> {
 
 describe.each(variants)("$store, commit $commit", (variant) => {
   describe.each(kinds)("on a $kind", ({ kind }) => {
-    test("a run that started before a commit leaves its hint, and the next run takes it away", async () => {
+    test("a run that started before a commit leaves the commit's hint, and the next run removes it", async () => {
       await using cluster = await Cluster.start(variant);
       const [first, second] = [new Pause(), new Pause()];
       const worker = await cluster.join({ observers: [summing(kind, first, second)] });
@@ -86,7 +87,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       await cluster.expectClean(loader.db);
     });
 
-    test("a hint stands at its commit: a run that began after that transaction did, and before it committed, leaves it", async () => {
+    test("a hint stands at its commit timestamp: a run that began after its transaction started, and before it committed, leaves it", async () => {
       await using cluster = await Cluster.start(variant);
       const [first, second] = [new Pause(), new Pause()];
       const worker = await cluster.join({ observers: [summing(kind, first, second)] });
@@ -114,7 +115,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       await cluster.expectClean(loader.db);
     });
 
-    test("the same where the run has nothing to do, and writes nothing", async () => {
+    test("the same holds if the run has nothing to do and writes nothing", async () => {
       await using cluster = await Cluster.start(variant);
       const [first, second] = [new Pause(), new Pause()];
       const worker = await cluster.join({ observers: [summing(kind, undefined, first, second)] });
@@ -151,7 +152,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       await cluster.expectClean(loader.db);
     });
 
-    test("a transaction that is rolled back notifies nobody", async () => {
+    test("a transaction that is rolled back leaves no hint", async () => {
       await using cluster = await Cluster.start(variant);
       const worker = await cluster.join({ observers: [summing(kind)] });
       const tx = await worker.db.begin();
@@ -164,7 +165,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     });
   });
 
-  test("a signal that two overlapping transactions set makes neither fail, and neither is lost", async () => {
+  test("two overlapping transactions can set the same signal: neither fails, and neither signal is lost", async () => {
     await using cluster = await Cluster.start(variant);
     const collecting = observer("collect", stats.changed, async (tx, { row }) => {
       let found = 0;
@@ -203,7 +204,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(worker.db);
   });
 
-  test("a signal alone, set by many at once, is handled after the last", async () => {
+  test("a signal that many transactions set at once is handled after the last", async () => {
     await using cluster = await Cluster.start(variant);
     let handledAt = 0;
     const watching = observer("watch", stats.changed, (tx) => {
@@ -234,7 +235,7 @@ describe.each(twoPhase)("$store, commit $commit: a run during a commit", (varian
   const cases = kinds.flatMap((kind) => moments.map((moment) => ({ ...kind, ...moment })));
 
   test.each(casesOn(variant, cases))(
-    "on a $kind: $when $step, the commit's own hint outlives a run that started earlier",
+    "on a $kind: $when $step, the commit's own hint survives a run that started earlier",
     async ({ kind, step, when }) => {
       await using cluster = await Cluster.start(variant);
       const worker = await cluster.join({ observers: [summing(kind)] });
@@ -244,7 +245,7 @@ describe.each(twoPhase)("$store, commit $commit: a run during a commit", (varian
       loader.hooks.once(step, pause[when]);
       const committing = increment(loader, kind);
       await pause.reached;
-      // Handles the first, and looks at the second's hint where that stands already.
+      // Handles the first commit's hint, and looks at the second's if it is already there.
       await worker.db.drain();
       const isOver = step === "commit-primary" && when === "after";
       expect(await sum(worker)).toBe(isOver ? 2 : 1);

@@ -3,8 +3,9 @@ import { describe, expect, test } from "vitest";
 import { Cluster, collected, dies, type Member, outcomeOf, variants } from "./cluster.js";
 
 /**
- * Processes that do not agree on the observers: what contradicts the database is refused before anything is changed, and what
- * is only older, or not hosted, loses no change.
+ * Processes that do not agree on the observers. A definition that contradicts the database is
+ * refused before anything changes. A process with an older version, or without the observer, loses
+ * no change.
  */
 
 const pages = table("pages", {
@@ -20,7 +21,7 @@ const size = observer("size", pages.url, (tx, { row, value }) => {
   tx.set(pages.size, row, value?.length ?? 0);
 });
 
-/** The same observer in a later version. */
+/** A later version of the same observer. */
 const newerSize = observer(
   "size",
   pages.url,
@@ -50,18 +51,21 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       name: "a column of another table",
       observer: observer("size", table("sites", { url: text() }).url, () => {}),
     },
-  ])("an observer that is registered cannot be opened for $name, and nothing changes", async (mismatch) => {
-    await using cluster = await Cluster.start(variant);
-    const first = await cluster.join({ observers: [size] });
-    const before = [await first.db.observers(), [...(await first.db.tables()).keys()]];
-    const joining = cluster.join({ observers: [mismatch.observer] });
-    await expect(joining).rejects.toBeInstanceOf(ObserverError);
-    await expect(joining).rejects.toThrow(/"size" is registered for the column pages\.url/);
-    expect([await first.db.observers(), [...(await first.db.tables()).keys()]]).toEqual(before);
-    await write(first, "a", "abc");
-    await first.db.drain();
-    expect(await sizes(first, "a")).toEqual([3]);
-  });
+  ])(
+    "opening with another definition of a registered observer ($name) is refused, and nothing changes",
+    async (mismatch) => {
+      await using cluster = await Cluster.start(variant);
+      const first = await cluster.join({ observers: [size] });
+      const before = [await first.db.observers(), [...(await first.db.tables()).keys()]];
+      const joining = cluster.join({ observers: [mismatch.observer] });
+      await expect(joining).rejects.toBeInstanceOf(ObserverError);
+      await expect(joining).rejects.toThrow(/"size" is registered for the column pages\.url/);
+      expect([await first.db.observers(), [...(await first.db.tables()).keys()]]).toEqual(before);
+      await write(first, "a", "abc");
+      await first.db.drain();
+      expect(await sizes(first, "a")).toEqual([3]);
+    },
+  );
 
   test("two observers of one name, and a column of another type, are refused", async () => {
     await using cluster = await Cluster.start(variant);
@@ -74,16 +78,16 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     expect([...(await first.db.observers()).keys()]).toEqual(["size"]);
   });
 
-  test("an older version than the registered one is refused, and the newer goes on", async () => {
+  test("an older version than the registered one is refused, and the newer one continues", async () => {
     await using cluster = await Cluster.start(variant);
     const newer = await cluster.join({ observers: [newerSize] });
-    await expect(cluster.join({ observers: [size] })).rejects.toThrow(/version 1 is older/);
+    await expect(cluster.join({ observers: [size] })).rejects.toThrow(/has the older version 1/);
     await write(newer, "a", "abc");
     await newer.db.drain();
     expect(await sizes(newer, "a")).toEqual([1_003]);
   });
 
-  test("a worker of an older version leaves changes to the newer one, and says so once", async () => {
+  test("a worker with an older version leaves changes to the newer one, and reports it once", async () => {
     await using cluster = await Cluster.start(variant);
     const older = await cluster.join({ observers: [size] });
     const worker = older.db.work();
@@ -100,7 +104,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     expect(await due(older)).toEqual([["size", "b"]]);
     await newer.db.drain();
     expect(await sizes(newer, "a", "b")).toEqual([3, 1_004]);
-    // What stood before is due again once it is marked.
+    // The backfill makes the older change due again, for the newer version.
     await newer.db.backfill(newerSize);
     await newer.db.drain();
     expect(await sizes(newer, "a", "b")).toEqual([1_003, 1_004]);
@@ -108,7 +112,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(newer.db);
   });
 
-  test("a writer that hosts no observer, or others, leaves the hints that the registry asks for", async () => {
+  test("a writer that hosts no observer, or other ones, leaves the hints that the registry asks for", async () => {
     await using cluster = await Cluster.start(variant);
     const host = await cluster.join({ observers: [size] });
     const links = observer("links", pages.links, (tx, { row, qualifier, value }) => {
@@ -134,7 +138,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(plain.db);
   });
 
-  test("a chain of observers of different kinds in different processes carries a change through", async () => {
+  test("a change passes through a chain of observers of different kinds in different processes", async () => {
     await using cluster = await Cluster.start(variant);
     const move = observer("move", pages.url, async (tx, { row, value }) => {
       if (value === undefined) return;
@@ -166,7 +170,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(loader.db);
   });
 
-  test("an observer that is unregistered runs no more, here or elsewhere, and leaves no hint", async () => {
+  test("an unregistered observer no longer runs in any process, and leaves no hint", async () => {
     await using cluster = await Cluster.start(variant);
     const host = await cluster.join({ observers: [size] });
     const other = await cluster.join();
@@ -182,7 +186,8 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     expect(await due(other)).toEqual([]);
     expect((await other.db.observers()).size).toBe(0);
     await worker.stop();
-    // Registered anew it begins anew: what stood before is another's.
+    // An observer that was registered again starts with new changes. Earlier changes belonged to
+    // the previous registration.
     const again = await cluster.join({ observers: [size] });
     await write(other, "b", "abc");
     await again.db.drain();
@@ -190,7 +195,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(again.db);
   });
 
-  test("a worker can be asked only for what its process hosts", async () => {
+  test("a worker can be started only for observers that its process hosts", async () => {
     await using cluster = await Cluster.start(variant);
     const { db } = await cluster.join({ observers: [size] });
     expect(() => db.work({ observers: ["nobody"] })).toThrow(ObserverError);
@@ -198,7 +203,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await expect(db.backfill("nobody")).rejects.toBeInstanceOf(ObserverError);
   });
 
-  test("a signal that nobody watches leaves nothing behind", async () => {
+  test("a signal without an observer leaves nothing in the store", async () => {
     await using cluster = await Cluster.start(variant);
     const { db } = await cluster.join({ observers: [size] });
     await db.transact((tx) => tx.notify(pages.poke, "a"));
@@ -207,7 +212,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(db);
   });
 
-  test("who records a table dies before it is recorded: the next one records it", async () => {
+  test("a process dies while it records a table in the catalog: the next process records it", async () => {
     await using cluster = await Cluster.start(variant);
     const first = await cluster.join({ tables: [pages] });
     const killed = await cluster.join();

@@ -4,11 +4,14 @@ import { accounts } from "./bank.js";
 import { collected, dies, lockTtlMs, outcomeOf, twoPhase } from "./cluster.js";
 import { expectSettled, readBoth, startWith, writeBoth } from "./failures.js";
 
-/** Locks whose owner is gone, met by who only writes; locks without their primary; rollbacks that leave their mark. */
+/**
+ * Blind writes that meet the locks of a dead owner, locks without their primary, and rollbacks that
+ * leave a ROLLBACK status.
+ */
 
 describe.each(twoPhase)("$store, commit $commit", (variant) => {
   test.each([{ rows: ["alice"] }, { rows: ["bob"] }, { rows: ["alice", "bob"] }, { rows: ["bob", "zoe"] }])(
-    "who writes $rows blindly gets through, and rolls back what it met",
+    "a blind write of $rows gets through, and rolls back the locks that it meets",
     async ({ rows }) => {
       const { cluster, owner, other } = await startWith(variant);
       await using _ = cluster;
@@ -25,7 +28,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
     },
   );
 
-  test("a blind writer gives up with a conflict that names the owner, when it may not wait", async () => {
+  test("a blind write that may not wait fails with a conflict that names the owner", async () => {
     const { cluster, owner, other } = await startWith(variant);
     await using _ = cluster;
     owner.hooks.once("commit-timestamp", dies(owner));
@@ -42,7 +45,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
     await expectSettled(cluster, other, [1, 2]);
   });
 
-  test("two blind writers who meet the same locks both get through", async () => {
+  test("two blind writes that meet the same locks both get through", async () => {
     const { cluster, owner, other } = await startWith(variant);
     await using _ = cluster;
     const third = await cluster.join();
@@ -81,14 +84,14 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
     expect(await readBoth(other)).toEqual([1, 2]);
     expect(cluster.clock.passedMs - startedAt).toBeGreaterThan(lockTtlMs);
     expect(other.hooks.count("fence-primary")).toBe(1);
-    // The primary's prewrite was only slow: it finds the mark.
+    // The primary's prewrite was only slow. It finds the ROLLBACK status.
     pause.resume();
     expect(await committing).toBe("CONFLICT");
     expect(await collected(other.db.locks())).toEqual([]);
     await expectSettled(cluster, other, [1, 2]);
   });
 
-  test("a transaction that rolls itself back marks its primary, and only that", async () => {
+  test("a transaction that rolls itself back leaves a mark on its primary only", async () => {
     const { cluster, owner, other } = await startWith(variant);
     await using _ = cluster;
     const tx = await owner.db.begin();
@@ -108,7 +111,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
   });
 
   test.each(["rollback-primary", "rollback-secondary", "roll-forward"] as const)(
-    "who clears locks away dies at %s: the next one goes on",
+    "a process that removes locks dies at %s: the next one finishes",
     async (step) => {
       const { cluster, owner, other } = await startWith(variant);
       await using _ = cluster;
@@ -128,7 +131,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
     },
   );
 
-  test("an operator resolves what nobody reads", async () => {
+  test("an operator can resolve locks on cells that no transaction reads", async () => {
     const { cluster, owner, other } = await startWith(variant);
     await using _ = cluster;
     owner.hooks.once("prewrite", passes);

@@ -4,8 +4,9 @@ import { accounts } from "./bank.js";
 import { Cluster, collected, diesAfter, lockTtlMs, type Member, twoPhase } from "./cluster.js";
 
 /**
- * Many cells read at once, over locks in both states: those of a transaction that committed are rolled forward, those of one
- * that died are rolled back, however the cells are read; and no lock is left of what was read.
+ * Every kind of read meets many locks at once. It rolls the locks of a committed transaction
+ * forward. It rolls back those of an owner that died before its commit point. No lock is left on
+ * the cells that were read.
  */
 
 const rows = Array.from({ length: 20 }, (_, index) => `row${index + 10}`);
@@ -49,7 +50,10 @@ const readers: Record<string, (member: Member) => Promise<(number | undefined)[]
   },
 };
 
-/** A process that wrote some rows, has their locks, and died: all of them before its commit point, or after it. */
+/**
+ * Starts a process that writes some rows in one transaction and dies while it holds locks. If
+ * `committed`, it dies just after its commit point, otherwise before it. Returns the dead process.
+ */
 async function leaveLocks(cluster: Cluster, written: readonly string[], committed: boolean): Promise<Member> {
   const owner = await cluster.join();
   owner.hooks.once(committed ? "commit-primary" : "commit-timestamp", diesAfter(owner));
@@ -70,7 +74,7 @@ async function start(variant: (typeof twoPhase)[number]): Promise<{ cluster: Clu
 }
 
 describe.each(twoPhase)("$store, commit $commit", (variant) => {
-  test.each(Object.keys(readers))("over locks in both states: %s", async (name) => {
+  test.each(Object.keys(readers))("meets locks in both states: %s", async (name) => {
     const { cluster, reader } = await start(variant);
     await using _ = cluster;
     await leaveLocks(cluster, undone, false);
@@ -86,7 +90,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
   });
 
   test.each(Object.keys(readers).slice(0, -1))(
-    "before the dead owner's time is over, nobody waits and the answers are the same: %s",
+    "while the dead owner's lock lives, no read waits and the answers are the same: %s",
     async (name) => {
       const { cluster, reader } = await start(variant);
       await using _ = cluster;
@@ -99,7 +103,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
     },
   );
 
-  test("many readers at once meet the same locks, and agree", async () => {
+  test("many readers that meet the same locks at once agree", async () => {
     const { cluster, reader } = await start(variant);
     await using _ = cluster;
     const others = [reader, await cluster.join(), await cluster.join()];
@@ -131,7 +135,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
     for (const row of done) expect((await reader.db.history(accounts.balance, row)).length).toBe(2);
   });
 
-  test("cells that are not there are not made up, in the order that was asked for", async () => {
+  test("absent cells stay absent, and results come in the order of the request", async () => {
     const { cluster, reader } = await start(variant);
     await using _ = cluster;
     await leaveLocks(cluster, ["row10", "nowhere"], false);

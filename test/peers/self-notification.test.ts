@@ -2,11 +2,11 @@ import { int, observer, signal, table, text } from "percolatordb";
 import { describe, expect, test } from "vitest";
 import { Cluster, collected, variants } from "./cluster.js";
 
-/** Observers that write what they watch: until it settles, or for ever. */
+/** Observers that write the column they watch, either until it settles or endlessly. */
 
 const counts = table("counts", { count: int(), exported: int(), check: signal(), note: text() });
 
-/** Exports what stands to be exported, and makes itself due while the count has moved on. */
+/** Exports the pending value. Makes itself due again as long as the count has changed since. */
 function exporting(exports: number[]) {
   return observer("export", counts.exported, async (tx, { row, value }) => {
     if (value === undefined) return;
@@ -18,7 +18,7 @@ function exporting(exports: number[]) {
 }
 
 describe.each(variants)("$store, commit $commit", (variant) => {
-  test("an observer that writes what it watches runs until it settles, and no more", async () => {
+  test("an observer that writes the column it watches runs until the value settles, and not more often", async () => {
     await using cluster = await Cluster.start(variant);
     const exports: number[] = [];
     const { db } = await cluster.join({ observers: [exporting(exports)] });
@@ -42,7 +42,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(db);
   });
 
-  test("an observer that notifies its own signal runs until it stops doing so", async () => {
+  test("an observer that notifies its own signal runs until it stops notifying", async () => {
     await using cluster = await Cluster.start(variant);
     const counting = observer("count", counts.check, async (tx, { row }) => {
       const count = ((await tx.get(counts.count, row)) ?? 0) + 1;
@@ -59,11 +59,11 @@ describe.each(variants)("$store, commit $commit", (variant) => {
   });
 });
 
-// Thousands of runs, one after the other: where requests take time, that is long.
+// Thousands of runs in sequence. This takes long on stores whose requests take time.
 describe.each(variants.filter(({ store }) => store !== "lmdb" && store !== "bigtable"))(
-  "$store, commit $commit: for ever",
+  "$store, commit $commit: endlessly",
   (variant) => {
-    test("an observer that never settles is parked, and everything else goes on", async () => {
+    test("an observer that never settles is parked, and everything else continues", async () => {
       await using cluster = await Cluster.start(variant);
       const endless = observer("endless", counts.count, async (tx, { row, value }) => {
         tx.set(counts.note, row, "seen");
@@ -83,11 +83,11 @@ describe.each(variants.filter(({ store }) => store !== "lmdb" && store !== "bigt
       expect(await snapshot.get(counts.note, "other")).toBe("seen");
       const reached = (await snapshot.get(counts.count, "endless"))!;
       expect(reached).toBeGreaterThan(100);
-      // Parked is parked: it does not go on by itself.
+      // A parked cell does not run again by itself.
       await db.drain();
       await using later = await db.snapshot();
       expect(await later.get(counts.count, "endless")).toBe(reached);
-      // Somebody else's change makes it due again.
+      // A change by another transaction makes it due again.
       await db.transact((tx) => tx.set(counts.count, "endless", 0));
       await db.drain();
       await using again = await db.snapshot();
@@ -95,7 +95,7 @@ describe.each(variants.filter(({ store }) => store !== "lmdb" && store !== "bigt
       await cluster.expectClean(db);
     });
 
-    test("an observer that notifies itself for ever is parked too", async () => {
+    test("an observer that notifies itself endlessly is parked too", async () => {
       await using cluster = await Cluster.start(variant);
       let runs = 0;
       const endless = observer("endless", counts.check, (tx, { row }) => {

@@ -14,15 +14,16 @@ import {
 } from "./failures.js";
 
 /**
- * A process is slow at a step of its commit, for longer than a lock lasts. One that lives is pushed by readers and commits
- * above them; one that shows no sign of life is rolled back, and can not commit when it goes on.
+ * A process takes longer for a step of its commit than a lock lives. If it is alive, readers push
+ * its commit timestamp above their snapshots. If it shows no sign of life, its transaction is
+ * rolled back and cannot commit later.
  */
 
 const cases = points.flatMap((point) =>
   (["before", "after"] as const).map((when) => ({ point, name: point.name, when })),
 );
 
-/** Without its primary's lock nobody can see that a transaction lives. */
+/** Whether others can see that the transaction is alive. They cannot without its primary's lock. */
 function isVisible({ name }: Point, when: "before" | "after"): boolean {
   return name !== "the primary's prewrite" || when === "after";
 }
@@ -47,7 +48,7 @@ describe.each(twoPhase)("$store, commit $commit: a process that lives is slow", 
       const read = () => reader.getMany(accounts.balance, ["alice", "bob"]);
       const startedAt = cluster.clock.passedMs;
       expect(await read()).toEqual(left);
-      // Nobody who reads waits for an owner that can be seen to live.
+      // No reader waits for an owner that is visibly alive.
       if (isVisible(point, when)) expect(cluster.clock.passedMs - startedAt).toBeLessThan(1_000);
       await cluster.clock.advance(4 * lockTtlMs);
       expect(await readBoth(other)).toEqual(left);
@@ -62,7 +63,7 @@ describe.each(twoPhase)("$store, commit $commit: a process that lives is slow", 
   );
 
   test.each(casesOn(variant, cases))(
-    "$when $name: a blind writer conflicts, and succeeds when it is over",
+    "$when $name: a blind write conflicts, and succeeds after the commit is over",
     async ({ point, when }) => {
       const { cluster, owner, other } = await startWith(variant);
       await using _ = cluster;
@@ -72,7 +73,7 @@ describe.each(twoPhase)("$store, commit $commit: a process that lives is slow", 
       await cluster.clock.settle();
       const writeBob = () => other.db.transact((tx) => tx.set(accounts.balance, "bob", 60), { retries: 2 });
       const isOver = isCommitted(point, when);
-      // Before the secondary's own prewrite there is nothing in the way.
+      // Before the secondary's own prewrite no lock is in the way.
       const isFree = point.name === "the secondary's prewrite" && when === "before";
       const first = await outcomeOf(writeBob());
       expect(first).toBe(isOver || isFree ? "committed" : "CONFLICT");
@@ -84,26 +85,29 @@ describe.each(twoPhase)("$store, commit $commit: a process that lives is slow", 
   );
 });
 
-describe.each(twoPhase)("$store, commit $commit: a process is suspended past its lock's time", (variant) => {
-  test.each(casesOn(variant, cases))(
-    "$when $name: it is rolled back, and can not commit afterwards",
-    async ({ point, when }) => {
-      const { cluster, owner, other } = await startWith(variant);
-      await using _ = cluster;
-      const pause = await stopAt(owner, point, when);
-      const committing = outcomeOf(writeBoth(owner, point.isolation));
-      await pause.reached;
-      await cluster.clock.settle();
-      owner.environment.suspend();
-      await cluster.clock.advance(2 * lockTtlMs);
-      const left = isCommitted(point, when) ? [11, 12] : [1, 2];
-      expect(await readBoth(other)).toEqual(left);
-      await other.db.transact((tx) => tx.set(accounts.balance, "carol", 30));
-      pause.resume();
-      owner.environment.resume();
-      expect(await committing).toBe(isCommitted(point, when) ? "committed" : "CONFLICT");
-      expect(await readBoth(owner)).toEqual(left);
-      await expectSettled(cluster, other, left);
-    },
-  );
-});
+describe.each(twoPhase)(
+  "$store, commit $commit: a process is suspended for longer than its lock lives",
+  (variant) => {
+    test.each(casesOn(variant, cases))(
+      "$when $name: it is rolled back, and cannot commit afterwards",
+      async ({ point, when }) => {
+        const { cluster, owner, other } = await startWith(variant);
+        await using _ = cluster;
+        const pause = await stopAt(owner, point, when);
+        const committing = outcomeOf(writeBoth(owner, point.isolation));
+        await pause.reached;
+        await cluster.clock.settle();
+        owner.environment.suspend();
+        await cluster.clock.advance(2 * lockTtlMs);
+        const left = isCommitted(point, when) ? [11, 12] : [1, 2];
+        expect(await readBoth(other)).toEqual(left);
+        await other.db.transact((tx) => tx.set(accounts.balance, "carol", 30));
+        pause.resume();
+        owner.environment.resume();
+        expect(await committing).toBe(isCommitted(point, when) ? "committed" : "CONFLICT");
+        expect(await readBoth(owner)).toEqual(left);
+        await expectSettled(cluster, other, left);
+      },
+    );
+  },
+);

@@ -14,8 +14,9 @@ import {
 } from "./cluster.js";
 
 /**
- * Reads and commits whose start falls below the safepoint: they fail by name and never show what is no longer whole. Who says
- * that it still reads holds collection back.
+ * Reads and commits whose start timestamp falls below the safepoint. They fail with a named error
+ * and never show incomplete data. While a process reports an open snapshot, the safepoint stays
+ * below it, but only for the retention.
  */
 
 const retentionMs = 60_000;
@@ -36,7 +37,7 @@ async function write({ db }: Member, balances: Record<string, number>): Promise<
 
 const notes = table("notes", { note: text(), seen: text() });
 
-/** Transfers, so that each account has versions that only older snapshots need. */
+/** Commits transfers, so that each account has versions that only older snapshots need. */
 async function transfers(member: Member): Promise<void> {
   await write(member, { jill: 61, joe: 19 });
   await write(member, { bob: 11, joe: 18 });
@@ -45,10 +46,11 @@ async function transfers(member: Member): Promise<void> {
 }
 
 describe.each(variants)("$store, commit $commit", (variant) => {
-  test("a snapshot that is open holds collection back for the retention, and no longer", async () => {
+  test("an open snapshot holds garbage collection back for the retention, and no longer", async () => {
     const { cluster, reader, other } = await start(variant);
     await using _ = cluster;
-    // A store that counts by itself gives the snapshot the timestamp of the last commit, which is older than the retention.
+    // A store with its own counter gives the snapshot the timestamp of the last commit, which is
+    // older than the retention.
     await cluster.clock.advance(3 * retentionMs);
     await using snapshot = await reader.db.snapshot();
     expect(await snapshot.get(accounts.balance, "bob")).toBe(10);
@@ -74,7 +76,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(other.db);
   });
 
-  test("one whose process was suspended reads no more: it is told that its snapshot is stale", async () => {
+  test("a snapshot whose process was suspended reads no more and fails as stale", async () => {
     const { cluster, reader, other } = await start(variant);
     await using _ = cluster;
     await using snapshot = await reader.db.snapshot();
@@ -101,7 +103,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(other.db);
   });
 
-  test("what an observer's `previous` keeps is not what a stale snapshot shows", async () => {
+  test("a stale snapshot does not show versions that are kept for an observer's `previous`", async () => {
     await using cluster = await Cluster.start(variant);
     const keeping = observer("keeping", notes.note, (tx, { row, value }) =>
       tx.set(notes.seen, row, value ?? ""),
@@ -126,7 +128,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await expect(collected(snapshot.scan(notes.note))).rejects.toBeInstanceOf(StaleSnapshotError);
   });
 
-  test("a scan that collection overtakes ends with the error, and shows nothing wrong before it", async () => {
+  test("a scan that garbage collection overtakes ends with the error, and shows nothing wrong before it", async () => {
     const { cluster, reader, other } = await start(variant);
     await using _ = cluster;
     const rows = Array.from(
@@ -152,7 +154,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     expect(seen).toBeLessThan(rows.length);
   });
 
-  test("a scan beside a collection that spares it shows its snapshot whole", async () => {
+  test("a scan during a collection that spares its snapshot shows the whole snapshot", async () => {
     const { cluster, reader, other } = await start(variant);
     await using _ = cluster;
     const rows = Array.from({ length: 2_500 }, (_, index) => `row${index + 10_000}`);
@@ -170,7 +172,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     expect(seen).toBe(rows.length);
   });
 
-  test("a snapshot of the past is refused when it is below the safepoint, and whole above it", async () => {
+  test("a snapshot of the past is refused below the safepoint, and complete above it", async () => {
     const { cluster, reader, other } = await start(variant);
     await using _ = cluster;
     const { timestamp: old } = await other.db.snapshot().then(async (snapshot) => {
@@ -185,7 +187,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     expect(await oldest.getMany(accounts.balance, ["bob", "joe", "jill"])).toEqual([9, 22, 59]);
   });
 
-  test("what was deleted, and what was rolled back, is gone without a trace after collection", async () => {
+  test("deletes and rollbacks leave no trace after garbage collection", async () => {
     const { cluster, reader, other } = await start(variant);
     await using _ = cluster;
     await cluster.clock.advance(3 * retentionMs);
@@ -203,7 +205,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(other.db);
   });
 
-  test("what an observer needs as its previous value outlives collection", async () => {
+  test("a version that an observer needs as its previous value survives garbage collection", async () => {
     await using cluster = await Cluster.start(variant);
     const texts = table("texts", { body: text(), length: int() });
     const seen: (readonly [string | undefined, string | undefined])[] = [];
@@ -228,7 +230,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
 });
 
 describe.each(twoPhase)("$store, commit $commit", (variant) => {
-  test("collection rolls back what a dead transaction left in many rows, and drops all of it", async () => {
+  test("garbage collection rolls back what a dead transaction left in many rows, and removes all of it", async () => {
     const { cluster, reader, other } = await start(variant);
     await using _ = cluster;
     reader.hooks.once("commit-timestamp", dies(reader));
@@ -239,7 +241,7 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
     });
     while (!reader.environment.isDead) await cluster.clock.settle();
     expect((await collected(other.db.locks())).length).toBe(10);
-    // Rolled back by who reads it: a mark stays on the primary.
+    // A read rolls the transaction back. A ROLLBACK status stays on the primary.
     await cluster.clock.advance(2 * lockTtlMs);
     await using snapshot = await other.db.snapshot();
     expect(await collected(snapshot.scan(notes.note))).toEqual([]);

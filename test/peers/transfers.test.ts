@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { accounts } from "./bank.js";
 import { Cluster, collected, outcomeOf, variants } from "./cluster.js";
 
-/** Transfers that overlap, and snapshots beside them and beside deletes. */
+/** Overlapping transfers, with concurrent snapshots and deletes. */
 
 async function add(tx: Transaction, row: string, amount: number): Promise<void> {
   tx.set(accounts.balance, row, ((await tx.get(accounts.balance, row)) ?? 0) + amount);
@@ -22,7 +22,7 @@ async function balances(db: Database): Promise<Record<string, number>> {
 }
 
 describe.each(variants)("$store, commit $commit", (variant) => {
-  test("of two transfers that overlap in one account the first to commit wins, whole", async () => {
+  test("of two transfers that overlap in one account the first to commit wins, as a whole", async () => {
     await using cluster = await Cluster.start(variant);
     const [one, two] = [await cluster.join(), await cluster.join()];
     await openAccounts(one.db, { bob: 10, joe: 20, jill: 60 });
@@ -38,7 +38,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(two.db);
   });
 
-  test("both lose nothing when each is run again: the sum stays, and every snapshot shows it", async () => {
+  test("if both are retried nothing is lost: the sum stays the same, and every snapshot shows it", async () => {
     await using cluster = await Cluster.start(variant);
     const members = [await cluster.join(), await cluster.join(), await cluster.join()];
     const rows = Array.from({ length: 8 }, (_, index) => `account${index}`);
@@ -52,7 +52,8 @@ describe.each(variants)("$store, commit $commit", (variant) => {
         const found = await balances(members[looks++ % members.length]!.db);
         const sum = Object.values(found).reduce((total, value) => total + value, 0);
         expect([Object.keys(found).length, sum]).toEqual([8, 800]);
-        // While somebody is always busy time stands still, and nobody's backoff ends: now and then it lets time pass.
+        // Time stands still while any process is busy, so no backoff would end. Now and then this
+        // loop lets time pass.
         if (looks % 10 === 0) await new Promise<void>((resolve) => watch.setTimer(resolve, 1));
         else await new Promise((resolve) => setImmediate(resolve));
       }
@@ -75,7 +76,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     await cluster.expectClean(members[2]!.db);
   });
 
-  test("a snapshot keeps seeing what was deleted after it, and never what was set again", async () => {
+  test("a snapshot still sees a row that was deleted after it, and never one that was set again", async () => {
     await using cluster = await Cluster.start(variant);
     const [one, two] = [await cluster.join(), await cluster.join()];
     await openAccounts(one.db, { bob: 10, jane: 0, jill: 60, joe: 20 });
@@ -118,7 +119,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
   });
 
   test.each(["set", "delete"] as const)(
-    "a delete conflicts with a later %s of one that overlaps",
+    "a delete conflicts with a later %s in an overlapping transaction",
     async (what) => {
       await using cluster = await Cluster.start(variant);
       const [one, two] = [await cluster.join(), await cluster.join()];
@@ -133,7 +134,7 @@ describe.each(variants)("$store, commit $commit", (variant) => {
     },
   );
 
-  test("a scan keeps to its snapshot while rows are deleted, set and added under it", async () => {
+  test("a scan keeps to its snapshot while other transactions delete, set and add rows", async () => {
     await using cluster = await Cluster.start(variant);
     const [one, two] = [await cluster.join(), await cluster.join()];
     await openAccounts(one.db, Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`row${i + 10}`, i])));

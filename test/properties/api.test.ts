@@ -5,7 +5,7 @@ import { ModelSession, Session } from "./model/session.js";
 import { commandsOptions, runs } from "./support/runs.js";
 import { storeKinds } from "./support/stores.js";
 
-/** Runs commands on an empty database, and what follows every run. */
+/** Runs commands on an empty database, and then the commands that end every run. */
 async function runAgainstModel(kind: (typeof storeKinds)[number], given: Iterable<Command>): Promise<void> {
   const real = await Session.start(kind);
   const model = new ModelSession();
@@ -18,7 +18,7 @@ async function runAgainstModel(kind: (typeof storeKinds)[number], given: Iterabl
 }
 
 describe.each(storeKinds)("the whole interface on $store, commit $commit", (kind) => {
-  test("is as simple maps of versions are, whatever is called", async () => {
+  test("behaves like simple maps of versions, whatever is called", async () => {
     await fc.assert(
       fc.asyncProperty(fc.commands(commands, commandsOptions(100)), (given) => runAgainstModel(kind, given)),
       runs(kind.store === "lmdb" ? 8 : 30),

@@ -16,7 +16,7 @@ import { all, only, Scratch } from "../../examples/webindex/sources/testing/file
 import { readArchive } from "../../examples/webindex/sources/warc/index.js";
 import { runs } from "./support/runs.js";
 
-/** Archives of which some bytes are others than were written, and archives that nobody wrote. */
+/** Archives with some changed bytes, and archives of random contents. */
 
 const sizes = [30, 900, 4_000, 40_000];
 const bodies = Array.from({ length: 8 }, (_, index) => {
@@ -34,7 +34,7 @@ const forms = {
 type FormName = keyof typeof forms;
 const formNames = Object.keys(forms) as FormName[];
 
-/** Where the records end in a form that tells. */
+/** Where the records end, for forms that have offsets. */
 const ends: Partial<Record<FormName, readonly number[]>> = {
   plain: endsOf(records),
   "a member each": endsOf(records.map((record) => gzipSync(record))),
@@ -83,7 +83,7 @@ const damages: fc.Arbitrary<Damage> = fc.oneof(
   fc.record({ how: fc.constant("twice" as const), at, length }),
 );
 
-/** The archive with the damage, and the first byte that is not as it was. */
+/** Returns the damaged archive, and the offset of the first changed byte. */
 function damaged(archive: Buffer, damage: Damage): { readonly bytes: Buffer; readonly from: number } {
   const from = damage.at % archive.length;
   const [before, after] = [archive.subarray(0, from), archive.subarray(from)];
@@ -109,7 +109,7 @@ async function read(bytes: Uint8Array, name = "a.warc"): Promise<SourceItem[]> {
   return await all(readArchive(await scratch.write(name, bytes)));
 }
 
-/** What must hold of whatever was read: places that there are, and nothing larger than may be. */
+/** Expects what must hold for every result: existing offsets, and nothing larger than allowed. */
 function expectForm(items: readonly SourceItem[], size: number): void {
   let position = 0;
   for (const item of items) {
@@ -122,21 +122,22 @@ function expectForm(items: readonly SourceItem[], size: number): void {
     if (item.kind === "problem") expect(item.message.length).toBeLessThan(500);
     if (item.kind === "page") expect(item.body.length).toBeLessThanOrEqual(maxBodyBytes);
   }
-  // A damaged place is reported once, or a few times: never once for each byte.
+  // Each damaged place is reported once or a few times, but never once for each byte.
   expect(items.length).toBeLessThan(4 * records.length + 20);
 }
 
 const numberOf = (url: string) => Number(url.split("/").at(-1));
 
-describe.each(formNames)("an archive (%s) that is damaged somewhere", (form) => {
-  test("gives what it has as it was, and reports the rest", async () => {
+describe.each(formNames)("an archive (%s) with damage somewhere", (form) => {
+  test("gives its pages unchanged, and reports the rest", async () => {
     const archive = forms[form];
     const property = fc.asyncProperty(damages, async (damage) => {
       const { bytes, from } = damaged(archive, damage);
       const items = await read(bytes);
       expectForm(items, bytes.length);
       const pages = only(items, "page");
-      // Digests and check sums vouch for bodies: one that is given under a page's name is that page's.
+      // Digests and checksums protect bodies: a body returned under a page's URL is that page's
+      // body.
       for (const { url, body } of pages) {
         const expected = bodies[numberOf(url)];
         if (expected !== undefined) expect(Buffer.from(body).toString()).toBe(expected);
@@ -149,7 +150,7 @@ describe.each(formNames)("an archive (%s) that is damaged somewhere", (form) => 
       const reported = items.length > pages.length;
       const isCutBetween = damage.how === "cut" && (ends[form]?.includes(from) ?? false);
       const isWithoutWhole = damage.how === "without";
-      // Of a plain record nothing vouches for the header: another type, or another URL, may be what was meant.
+      // Nothing protects the header of a plain record. A changed type or URL cannot be detected.
       const isUntold = form === "plain" && isInHeader(from);
       if (changed && isMissing && !isCutBetween && !isWithoutWhole && !isUntold) expect(reported).toBe(true);
     });
@@ -157,7 +158,7 @@ describe.each(formNames)("an archive (%s) that is damaged somewhere", (form) => 
   });
 });
 
-describe("an archive that nobody wrote", () => {
+describe("an archive of random contents", () => {
   const line = fc.oneof(
     fc.constantFrom(
       "WARC/1.1",
@@ -196,7 +197,7 @@ describe("an archive that nobody wrote", () => {
     texts,
   );
 
-  test("is read to its end as problems, or as what it says, and never thrown at", async () => {
+  test("is read to its end, as problems or pages, without an exception", async () => {
     const wrapped = fc.tuple(
       anything,
       fc.constantFrom("as it is", "in a member", "behind a record", "before one"),
@@ -216,7 +217,7 @@ describe("an archive that nobody wrote", () => {
     await fc.assert(property, runs(250));
   });
 
-  test("with headers of its own making around a sound body is a page, or is reported", async () => {
+  test("with invented headers around a sound body is a page or a reported problem", async () => {
     const headers = fc.dictionary(
       fc.constantFrom("Transfer-Encoding", "Content-Encoding", "Content-Type", "Content-Length"),
       fc.oneof(
@@ -256,7 +257,7 @@ describe("an archive that nobody wrote", () => {
 });
 
 describe("memory and time", () => {
-  test("a gzip member that inflates a thousandfold is passed in pieces, whatever it claims to hold", async () => {
+  test("a gzip member that inflates a thousandfold is read in pieces, whatever size it claims", async () => {
     const property = fc.asyncProperty(
       fc.integer({ min: 1, max: 20 }),
       fc.boolean(),
@@ -274,7 +275,7 @@ describe("memory and time", () => {
     await fc.assert(property, runs(2));
   });
 
-  test("a header without an end, and lines that look like records, take no more than a passing look", async () => {
+  test("an endless header, and lines that look like records, are skipped quickly", async () => {
     for (const text of ["WARC/1.1\r\n", "a: b\r\n", "\n\nWARC/1.1\n", "\r\n", "\x1f\x8b\x08\0"]) {
       const given = Buffer.concat([records[0]!, Buffer.from(text.repeat(60_000), "latin1"), records[1]!]);
       const items = await read(given);

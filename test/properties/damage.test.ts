@@ -10,7 +10,7 @@ import { SteppedEnvironment } from "./support/environment.js";
 import { runs } from "./support/runs.js";
 import { imageOf, type StoredVersion, storeOf } from "./support/store-image.js";
 
-/** Databases of which some stored bytes are others than were written. */
+/** Databases with some changed bytes in the store. */
 
 const tables = [docs, pairs, derived];
 const tableNames = ["docs", "pairs", "derived", "~system", "~hints", "~parked"];
@@ -21,7 +21,10 @@ let image: readonly StoredVersion[];
 
 const settings = { tables, observers: modelObservers(() => {}), collectEveryMs: 0, lockTtlMs: 500 };
 
-/** Short and long values, older versions, deletions, statuses, hints, what was parked, a session, and locks left behind. */
+/**
+ * Short and long values, older versions, deletions, statuses, hints, parked changes, a session, and
+ * leftover locks.
+ */
 async function builtImage(): Promise<readonly StoredVersion[]> {
   const environment = new SteppedEnvironment(true);
   const store = memoryStore({ environment });
@@ -58,7 +61,7 @@ async function builtImage(): Promise<readonly StoredVersion[]> {
   return [...found, publishedSnapshot(environment)];
 }
 
-/** What a process leaves that holds a snapshot: no other record is of this form. */
+/** The record that a process with an open snapshot leaves. No other record has this format. */
 function publishedSnapshot(environment: SteppedEnvironment): StoredVersion {
   const text = JSON.stringify({
     oldest: Math.floor(environment.now() * 1_000) - 1,
@@ -73,7 +76,7 @@ beforeAll(async () => {
   image = await builtImage();
 });
 
-/** What becomes of some stored bytes. */
+/** Ways to damage stored bytes. */
 type Damage =
   | { readonly how: "cut"; readonly at: number }
   | { readonly how: "other byte"; readonly at: number; readonly byte: number }
@@ -117,7 +120,10 @@ function withDamage(at: number, damage: Damage): readonly StoredVersion[] {
   });
 }
 
-/** What a call came to: its answer, or the code of its error. Anything but an error of the package fails the test. */
+/**
+ * Returns the result of a call, or the code of its error. An error that is not of the package fails
+ * the test.
+ */
 async function outcome<T>(use: () => Promise<T>): Promise<{ readonly answer?: T; readonly code?: string }> {
   const seconds = 20;
   let timer: NodeJS.Timeout | undefined;
@@ -137,7 +143,7 @@ async function outcome<T>(use: () => Promise<T>): Promise<{ readonly answer?: T;
 
 const anHourMs = 3_600_000;
 
-/** Everything that a program may ask of a database, one after the other. */
+/** Makes every call that a program may make on a database, one after another. */
 function calls(
   db: Database,
   soon: () => AbortSignal,
@@ -179,7 +185,7 @@ function calls(
   ];
 }
 
-/** Opens what was damaged, and asks it everything. Answers the codes that were met. */
+/** Opens a damaged database and makes every call. Returns the codes of the errors. */
 async function askEverything(
   given: readonly StoredVersion[],
   patienceMs: number,
@@ -208,7 +214,7 @@ async function askEverything(
   return codes;
 }
 
-describe("stored bytes that are damaged", () => {
+describe("damaged stored bytes", () => {
   test("the image holds every kind of record", () => {
     const kinds = new Set(image.map(({ table, part }) => `${table} ${part}`));
     for (const kind of [
@@ -232,18 +238,18 @@ describe("stored bytes that are damaged", () => {
     }
   });
 
-  test("undamaged, everything is answered", async () => {
+  test("without damage every call is answered", async () => {
     expect([...(await askEverything(image, 2_000_000))]).toEqual([]);
   });
 
-  test("every call is answered or refused by name, and none hangs", async () => {
+  test("every call is answered or gets a named error, and none hangs", async () => {
     const property = fc.asyncProperty(fc.nat(), damages, async (which, damage) => {
       await askEverything(withDamage(which % image.length, damage), 5_000);
     });
     await fc.assert(property, runs(30));
   });
 
-  test("a session that cannot be read is nobody's: work goes on, and it is cleared away", async () => {
+  test("an unreadable session counts as dead: its work is done by others, and it is removed", async () => {
     const isSession = ({ row }: StoredVersion) => Buffer.from(row).toString().startsWith("session/");
     const at = image.findIndex(isSession);
     for (const damage of [{ how: "cut", at: 0 } as const, { how: "cut", at: 20 } as const]) {
@@ -252,7 +258,7 @@ describe("stored bytes that are damaged", () => {
       await using db = await open(store, { ...settings, environment });
       await db.drain();
       expect(await gather(db.pending())).toEqual([]);
-      // Whoever works long enough to be certain that it shows no sign of life clears it away.
+      // A worker that runs long enough to see that the session sends no heartbeat removes it.
       await using _ = db.work();
       await vi.waitFor(
         async () => {
@@ -264,7 +270,7 @@ describe("stored bytes that are damaged", () => {
     }
   });
 
-  test("a header that is damaged never makes a value another one", async () => {
+  test("a damaged header never changes a value into another one", async () => {
     const titles = image.flatMap((version, index) =>
       version.table === "docs" && version.part === "write" && version.value.length > 9 ? [index] : [],
     );
@@ -284,7 +290,7 @@ describe("stored bytes that are damaged", () => {
   });
 });
 
-/** What reads of the documents say. */
+/** Returns the results of reading the documents. */
 async function answers(given: readonly StoredVersion[]) {
   const environment = new SteppedEnvironment(true);
   await using db = await open(await storeOf(given, environment), { ...settings, environment });

@@ -20,7 +20,10 @@ import { definition, formatValue, type KeyCodec } from "../../src/schema/index.j
 import { codeOf, gather } from "./model/perform.js";
 import { runs } from "./support/runs.js";
 
-/** Units of one to four bytes in UTF-8, those that keys escape, and those that sort otherwise in UTF-16. */
+/**
+ * Characters of one to four bytes in UTF-8. Among them are characters that keys escape, and
+ * characters that sort differently in UTF-16.
+ */
 const letters = fc.constantFrom(
   "\0",
   "\x01",
@@ -77,7 +80,7 @@ interface Shape {
   readonly limit: number | undefined;
 }
 
-/** A shape of keys, keys of it that often begin alike, and a scan. */
+/** A key type, keys of it that often have common prefixes, and a scan. */
 const shapes: fc.Arbitrary<Shape> = fc
   .array(fc.constantFrom(...names), { minLength: 1, maxLength: 3 })
   .chain((chosen) => {
@@ -121,7 +124,7 @@ async function fresh<T>(use: (db: Database) => Promise<T>): Promise<T> {
 }
 
 describe("scans of composite keys", () => {
-  test("are a filter of the sorted keys, with whatever prefix, start, end, direction and limit", async () => {
+  test("equal a filter of the sorted keys, for any prefix, start, end, direction and limit", async () => {
     const property = fc.asyncProperty(shapes, (shape) =>
       fresh(async (db) => {
         const rows = table("rows", { at: int() }, { key: keyOf(shape.names) });
@@ -152,8 +155,8 @@ describe("scans of composite keys", () => {
   });
 });
 
-describe("the texts of commands", () => {
-  test("give back every key and every prefix that they show", () => {
+describe("the text form of keys in commands", () => {
+  test("parses back to every key and every prefix", () => {
     fc.assert(
       fc.property(shapes, ({ names: of, keys, prefix }) => {
         const key = keyOf(of);
@@ -170,7 +173,7 @@ describe("the texts of commands", () => {
     );
   });
 
-  test.each(names)("give back every value of %s that they show", (name) => {
+  test.each(names)("parses back to every value of %s", (name) => {
     const values = table("values", { at: kinds[name].part as never });
     const column = (values as unknown as Table<{ at: (typeof kinds)["text"]["part"] }>).at;
     fc.assert(
@@ -182,7 +185,7 @@ describe("the texts of commands", () => {
     );
   });
 
-  test("are refused, or are a key's, whatever a person types", () => {
+  test("is refused or gives a key, whatever a person types", () => {
     const typed = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.json(),
@@ -206,7 +209,7 @@ describe("the texts of commands", () => {
 describe("keys that are too long", () => {
   const limited = table("limited", { at: int(), more: family(text()) });
 
-  test("are refused by name, row and qualifier together, before anything is changed", async () => {
+  test("get a named error, row and qualifier together, before anything is changed", async () => {
     const lengths = fc.record({
       row: fc.integer({ min: 0, max: 1_600 }),
       nuls: fc.integer({ min: 0, max: 900 }),

@@ -1,11 +1,11 @@
 import { parseArgs } from "node:util";
 import { type FaultKind, faultKinds, type SimulatedStore, simulatedStores } from "percolatordb/testing";
 
-/** What the command line says. */
+/** The parsed command line. */
 export interface Arguments {
   readonly runs: number;
   readonly seed: string;
-  /** The one run to play. */
+  /** The single run to play. */
   readonly run: number | undefined;
   readonly minutes: number;
   readonly processes: number;
@@ -27,7 +27,7 @@ const options = {
   shortening: { type: "string", default: "400" },
 } as const;
 
-/** Throws for what is not understood. */
+/** Parses the command line. Throws for unknown arguments. */
 export function readArguments(args: readonly string[]): Arguments {
   const { values } = parseArgs({ args: [...args], options });
   const minutes = values.minutes === undefined ? Number.POSITIVE_INFINITY : number("minutes", values.minutes);

@@ -1,7 +1,8 @@
 /**
- * Simulates many short runs, each with other faults:
- * `npm run simulate -- [--runs 20000] [--seed TEXT] [--minutes M] [--run N] [--length L] [--store KIND]... [--fault KIND]...
- * [--processes 2] [--shortening 400]`. A failure is shown with the shortest run found that fails so, and the command that plays it again.
+ * Simulates many short runs, each with different faults: `npm run simulate -- [--runs 20000] [--seed
+ * TEXT] [--minutes M] [--run N] [--length L] [--store KIND]... [--fault KIND]... [--processes 2]
+ * [--shortening 400]`. For a failure it prints the shortest run found with the same failure, and
+ * the command that plays it again.
  */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -25,7 +26,7 @@ if (part === undefined) {
   await playPart(given, Number(part), (message) => process.send?.(message, () => letGo(message)));
 }
 
-/** A process that waits for the end of its parent does not end by itself. */
+/** Disconnects after the last message. The connection to its parent would keep a process alive. */
 function letGo({ isOver }: PartMessage): void {
   if (isOver) process.disconnect();
 }
@@ -51,7 +52,7 @@ async function playAll(all: Arguments): Promise<void> {
   process.exitCode = 1;
 }
 
-/** Plays a part in a process of its own. Answers what was wrong in it, in words. */
+/** Plays a part in a separate process. Returns its failures as text. */
 function playChild(index: number, parts: SimulationCounts[]): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = fork(fileURLToPath(import.meta.url), process.argv.slice(2), {

@@ -7,7 +7,7 @@ import {
 import type { Arguments } from "./arguments.js";
 import { workload } from "./workload/index.js";
 
-/** What a part of a simulation tells while it runs, and when it has ended. */
+/** The messages from a part of a simulation, while it runs and at its end. */
 export interface PartMessage {
   readonly counts: SimulationCounts;
   readonly isOver: boolean;
@@ -16,7 +16,7 @@ export interface PartMessage {
 
 const tellEveryMs = 1_000;
 
-/** Plays one part of the runs: each process plays every so many. */
+/** Plays one part of the runs: every nth run, for n processes. */
 export async function playPart(
   given: Arguments,
   part: number,

@@ -1,6 +1,6 @@
 import type { SimulationCounts } from "percolatordb/testing";
 
-/** What happened, in a few lines. */
+/** Formats the counts in a few lines. */
 export function showCounts(counts: SimulationCounts): string {
   const { stores, faults, ...numbers } = counts;
   return [line("Happened", numbers), line("Stores", stores), line("Faults", faults)].join("\n");

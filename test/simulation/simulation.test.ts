@@ -4,7 +4,7 @@ import { workload } from "./workload/index.js";
 
 const runs = Number(process.env.SIMULATION_RUNS ?? 120);
 
-test(`${runs} runs break nothing, and every kind of fault happens in them`, {
+test(`${runs} runs violate nothing, and contain every kind of fault`, {
   timeout: 3_600_000,
 }, async () => {
   const { counts, failure } = await simulate({ runs, workload });
@@ -16,7 +16,7 @@ test(`${runs} runs break nothing, and every kind of fault happens in them`, {
   for (const [what, count] of Object.entries(happened)) expect(count, what).toBeGreaterThan(0);
 });
 
-test("equal seeds lead to equal events, others to others", async () => {
+test("equal seeds lead to equal events, different seeds to different ones", async () => {
   const play = (seed: string) => simulate({ runs: 10, seed, workload });
   const [one, again, other] = [await play("one"), await play("one"), await play("other")];
   expect(again.hash).toBe(one.hash);
@@ -24,7 +24,7 @@ test("equal seeds lead to equal events, others to others", async () => {
   expect(other.hash).not.toBe(one.hash);
 });
 
-test("a run by itself is what it is among others", async () => {
+test("a run played alone is the same as among others", async () => {
   const first = await simulate({ runs: 1, firstRun: 7, workload });
   await simulate({ runs: 3, workload });
   const again = await simulate({ runs: 1, firstRun: 7, workload });

@@ -50,8 +50,9 @@ export async function withDatabase(
 }
 
 /**
- * As `withDatabase`, with two databases. If the store lies outside the process, `other` has its own
- * connection, session and caches, as in a second process. Otherwise `other` is the same database.
+ * Like `withDatabase`, but with two databases. If the store is outside of this process, `other` has
+ * its own connection, session and caches, as in a second process. Otherwise `other` is the same
+ * database.
  */
 export async function withTwo(
   variant: Variant,

@@ -1,16 +1,7 @@
 import type { Oracle } from "../../src/oracle/index.js";
-import type {
-  MutationAnswer,
-  RangePage,
-  RangeRead,
-  RawPage,
-  RawRead,
-  RowMutation,
-  RowPage,
-  RowRead,
-  RowStore,
-} from "../../src/store/index.js";
+import type { RangeRead, RowMutation, RowRead, RowStore } from "../../src/store/index.js";
 import { type MemoryStoreOptions, memoryStore } from "../../src/store/memory/index.js";
+import { DistantStore, type Request } from "../../src/testing/world/index.js";
 import type { TransactionContext } from "../../src/transaction/context.js";
 import type { CommitHooks } from "../../src/transaction/steps.js";
 import { bareContext } from "./context.js";
@@ -19,22 +10,15 @@ import { bareContext } from "./context.js";
  * A store of one-row mutations that answers one turn of the event loop later, and records its
  * requests.
  */
-export class DistantTestStore implements RowStore {
-  readonly description = "distant";
-  readonly atomic = undefined;
+export class DistantTestStore extends DistantStore {
   readonly reads: RowRead[] = [];
   readonly scans: RangeRead[] = [];
   readonly mutations: RowMutation[] = [];
   /** Count of applied mutations. */
   applied = 0;
-  readonly #store: RowStore;
 
   constructor(options: MemoryStoreOptions = {}) {
-    this.#store = memoryStore({ ...options, atomicBatches: false });
-  }
-
-  get capabilities() {
-    return this.#store.capabilities;
+    super({ store: memoryStore({ ...options, atomicBatches: false }), network: { send } });
   }
 
   /** Returns the columns of each read of a row of a table, with their names joined. */
@@ -46,46 +30,28 @@ export class DistantTestStore implements RowStore {
       );
   }
 
-  async prepare(tables: readonly string[]): Promise<void> {
-    await this.#store.prepare(tables);
-  }
-
-  async readRow(read: RowRead): Promise<RowPage> {
+  override readRow(read: RowRead) {
     this.reads.push(read);
-    await turn();
-    return this.#store.readRow(read);
+    return super.readRow(read);
   }
 
-  async readRange(read: RangeRead): Promise<RangePage> {
+  override readRange(read: RangeRead) {
     this.scans.push(read);
-    await turn();
-    return this.#store.readRange(read);
+    return super.readRange(read);
   }
 
-  async readRaw(read: RawRead): Promise<RawPage> {
-    await turn();
-    return this.#store.readRaw(read);
-  }
-
-  async mutate(mutation: RowMutation): Promise<MutationAnswer> {
+  override async mutate(mutation: RowMutation) {
     this.mutations.push(mutation);
-    await turn();
-    const answer = await this.#store.mutate(mutation);
+    const answer = await super.mutate(mutation);
     if (answer === "applied") this.applied++;
     return answer;
   }
+}
 
-  splitPoints(table: string, most: number): Promise<readonly Uint8Array[]> {
-    return this.#store.splitPoints(table, most);
-  }
-
-  statistics() {
-    return this.#store.statistics();
-  }
-
-  close(): Promise<void> {
-    return this.#store.close();
-  }
+/** Performs a request one turn of the event loop later. */
+async function send<T>(request: Request<T>): Promise<T> {
+  await turn();
+  return request.apply();
 }
 
 function turn(): Promise<void> {
@@ -104,7 +70,7 @@ export function countingOracle(): Oracle {
   };
 }
 
-/** Returns a context over such a store, without observers and without a catalog. */
+/** Returns a context over a distant store, without observers and without a catalog. */
 export function distantContext(store: RowStore, hooks?: CommitHooks): TransactionContext {
   const settings = { commit: "two-phase", lockTtlMs: 60_000 } as const;
   return { ...bareContext(store, settings, hooks), oracle: countingOracle() };

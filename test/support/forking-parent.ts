@@ -1,6 +1,6 @@
 /**
- * Forks each script that it is told to, and prints the process id. Nothing but the script's own
- * watch on its parent ends it.
+ * Forks each script that it is given and prints the process id. It does not end these processes.
+ * Only a script's own watch on its parent does.
  */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,5 @@
-// Loaded before a forked process: nothing but its own care for its parent ends it.
+// Loaded before a forked process. It keeps the process alive, so that only the process's own watch
+// on its parent can end it.
 setInterval(() => undefined, 1_000);
 process.on("uncaughtException", () => undefined);
 process.on("unhandledRejection", () => undefined);

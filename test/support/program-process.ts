@@ -107,7 +107,7 @@ export class ProgramProcess {
     if (isLate) throw new Error(`Process ${this.pid} did not end. ${this.errors}`);
   }
 
-  /** Ends the process in good order. Throws if it ends in another way. */
+  /** Shuts the process down cleanly. Throws if it ends in another way. */
   async terminate(): Promise<void> {
     this.signal("SIGTERM");
     await this.ended();

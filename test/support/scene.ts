@@ -37,7 +37,7 @@ export class Scene {
     this.watcher = this.watch();
   }
 
-  /** Starts another watcher, from now on. */
+  /** Starts another watcher, which sees only later changes. */
   watch(): ProtocolWatcher {
     const onViolation = (violation: Violation) => this.violations.push(violation);
     const watcher = new ProtocolWatcher({ store: this.store, onViolation, registryCacheMs: 0 });

@@ -66,7 +66,7 @@ test("wrong values, keys and columns do not compile", () => {
   });
 });
 
-test("a scan says what is wrong with its options, not with its target", () => {
+test("the error of a scan is about its options, not about its target", () => {
   void db.transact(async (tx) => {
     // @ts-expect-error an unknown option
     tx.scan(documents.contents, { limt: 5 });
@@ -87,7 +87,7 @@ test("a scan says what is wrong with its options, not with its target", () => {
   });
 });
 
-test("a key of one string may be narrowed by a plain string", () => {
+test("a key of one string can be narrowed by a plain string", () => {
   const users = table("users", { name: text() }, { key: tuple(text()) });
   void db.transact(async (tx) => {
     tx.scan(users, { prefix: "a" });
@@ -95,7 +95,7 @@ test("a key of one string may be narrowed by a plain string", () => {
   });
 });
 
-test("what a schema fills in may be left out", () => {
+test("columns with a default from their schema may be left out", () => {
   const settings = table("settings", {
     all: json(z.object({ size: z.number().default(10), name: z.string() })),
   });
@@ -107,7 +107,7 @@ test("what a schema fills in may be left out", () => {
   });
 });
 
-test("observers get what they watch", () => {
+test("observers get values of their column's type", () => {
   observer("a", documents.contents, (_tx, { row, value, previous, qualifier }) => {
     expectTypeOf(row).toEqualTypeOf<string>();
     expectTypeOf(value).toEqualTypeOf<string | undefined>();

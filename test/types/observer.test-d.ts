@@ -35,7 +35,7 @@ test("a run knows the types of its change", () => {
   });
 });
 
-test("what cannot be does not compile", () => {
+test("impossible declarations do not compile", () => {
   observer("signal", documents.rescore, (tx, { row, column }) => {
     // @ts-expect-error a signal is never written
     tx.set(column, row, 1);

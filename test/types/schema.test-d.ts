@@ -82,7 +82,7 @@ describe("columns", () => {
   it("that are not columns cannot be set", () => {
     // @ts-expect-error a signal is only notified
     set(documents.rescore, "r", "text");
-    // @ts-expect-error a signal has no value, undefined neither
+    // @ts-expect-error a signal has no value, not even undefined
     set(documents.rescore, "r", undefined);
     // @ts-expect-error a family needs .at(qualifier)
     set(documents.anchors, "r", "text");
@@ -95,7 +95,7 @@ describe("columns", () => {
     notify(documents.rescore, "r");
   });
 
-  it("serve code that does not know their types", () => {
+  it("can be used by code that does not know their types", () => {
     expectTypeOf(documents.contents).toExtend<Column<unknown, unknown>>();
     expectTypeOf(visits.pages).toExtend<Family<unknown, unknown>>();
     expectTypeOf(documents.rescore).toExtend<Signal<unknown>>();
@@ -112,7 +112,7 @@ interface Tree {
 }
 
 describe("json", () => {
-  it("takes what its schema takes, and gives what it gives", () => {
+  it("takes its schema's input type, and gives its output type", () => {
     const settings = table("settings", {
       all: json(z.object({ size: z.number().default(10), name: z.string() })),
       by: family(json(z.object({ size: z.number().default(10) }))),
@@ -125,17 +125,17 @@ describe("json", () => {
     set(settings.all, "r", { size: 1 });
   });
 
-  it("compiles for what JSON can carry", () => {
+  it("compiles for types that JSON can represent", () => {
     expectTypeOf(json<unknown>()).toEqualTypeOf<Codec<unknown>>();
     expectTypeOf(json<Tree>()).toEqualTypeOf<Codec<Tree>>();
     expectTypeOf(json<{ a?: string; b: number | null; c: readonly [1, "x"] }[]>()).toExtend<Codec<unknown>>();
     expectTypeOf(json<Record<string, string[]>>()).toEqualTypeOf<Codec<Record<string, string[]>>>();
   });
 
-  it("does not compile for what it cannot carry", () => {
+  it("does not compile for types that it cannot represent", () => {
     // @ts-expect-error a date would come back as a string
     json<Date>();
-    // @ts-expect-error nor within
+    // @ts-expect-error a nested date would too
     json<{ at: Date }>();
     // @ts-expect-error a bigint cannot be written
     json<{ id: bigint }[]>();
@@ -147,7 +147,7 @@ describe("json", () => {
     json<{ run(): void }>();
   });
 
-  it("has the type that its schema gives", () => {
+  it("has the type of its schema's output", () => {
     expectTypeOf(json(z.object({ n: z.number() }))).toEqualTypeOf<Codec<{ n: number }>>();
     expectTypeOf(json(z.object({ n: z.number().default(1) }))).toEqualTypeOf<
       Codec<{ n: number }, { n?: number | undefined }>
@@ -161,8 +161,8 @@ describe("json", () => {
     set(documents.meta, "r", { year: 1 });
   });
 
-  it("takes no schema that cannot take what it gives", () => {
-    // @ts-expect-error gives numbers, takes strings
+  it("refuses a schema that does not accept its own output", () => {
+    // @ts-expect-error the schema takes strings but returns numbers
     json(z.string().transform(Number));
   });
 
@@ -205,7 +205,7 @@ describe("keys", () => {
     set(documents.contents, 1, "text");
   });
 
-  it("have parts that sort", () => {
+  it("have sortable parts", () => {
     // @ts-expect-error json has no order
     tuple(text(), json<string>());
     // @ts-expect-error a custom codec has no order
@@ -233,7 +233,7 @@ describe("keys", () => {
 });
 
 describe("rows", () => {
-  it("hold columns and families, but no signals", () => {
+  it("contain columns and families, but no signals", () => {
     type Row = RowOf<typeof visits>;
     expectTypeOf<Row>().toEqualTypeOf<{
       readonly seconds?: number;

@@ -4,7 +4,7 @@ import { int, observer, table, text } from "percolatordb";
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 const waiting = "waits for ";
 
-/** Contents whose run goes on until there is such a file. */
+/** Contents whose run waits until this file exists. */
 export const waitsFor = (file: string) => `${waiting}${file}`;
 
 export const documents = table("documents", {
@@ -14,7 +14,7 @@ export const documents = table("documents", {
   doneBy: int(),
 });
 
-/** Slow enough that several are under way at any moment. Some documents are bad for the process. */
+/** Slow enough that several runs overlap at any moment. Some documents end the process. */
 export const lengths = observer(
   "lengths",
   documents.contents,

@@ -4,10 +4,10 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** What the command line tells with `--json`, a document each. */
+/** The output of the command line with `--json`, one document on each line. */
 export type Told = Readonly<Record<string, unknown>> & { readonly event?: string };
 
-/** The command line as a process of its own. */
+/** The command line in its own process. */
 export class Command {
   readonly process: ChildProcess;
   readonly told: Told[] = [];
@@ -38,7 +38,7 @@ export class Command {
     return this.told.filter(({ event }) => event === name);
   }
 
-  /** Resolves when `isTrue` of what it has told; rejects where it ends before. */
+  /** Resolves when `isTrue` holds for its output. Rejects if it ends first. */
   until(isTrue: (command: this) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const look = () => {
@@ -58,7 +58,7 @@ export class Command {
   }
 }
 
-/** Whether a process is there. */
+/** Whether a process exists. */
 export function isThere(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -8,17 +8,17 @@ const lengths = observer("lengths", documents.contents, (tx, { row, value }) =>
   tx.set(documents.length, row, value?.length ?? 0),
 );
 
-/** A coordinator whose lease is never over by itself, however long the machine does other things. */
+/** A coordinator whose lease never expires by itself, whatever delays the machine has. */
 const auto = { start: true, leaseMs: 3_600_000 } as const;
 
-/** Resolves when the coordinator knows so many sessions. */
+/** Resolves when the coordinator has this many sessions. */
 const knows = (db: Database, sessions: number) =>
   vi.waitFor(async () => expect((await db.status()).coordinator?.sessions?.size).toBe(sessions), {
     timeout: 60_000,
     interval: 20,
   });
 
-describe("a store that does not count by itself", () => {
+describe("a store without its own counter", () => {
   test("the first process starts a coordinator, the others find it by the lease", async () => {
     const store = new SharedStore();
     await using first = await store.open({ coordinator: auto, observers: [lengths] });
@@ -36,7 +36,7 @@ describe("a store that does not count by itself", () => {
     expect(worker.observers).toEqual(["lengths"]);
   });
 
-  test("the address may be given", async () => {
+  test("the address can be given", async () => {
     const store = new SharedStore();
     await using first = await store.open({ coordinator: auto });
     const { leader } = (await first.status()).coordinator!;
@@ -46,19 +46,19 @@ describe("a store that does not count by itself", () => {
     expect(await third.transact((tx) => tx.get(documents.contents, "a"))).toBe("abc");
   });
 
-  test("where nobody ever led, opening says what to do, at once", async () => {
+  test("if there was never a leader, opening says at once what to do", async () => {
     await expect(new SharedStore().open()).rejects.toMatchObject({
       code: "ORACLE_UNAVAILABLE",
       message: expect.stringContaining('Start one with "percolator coordinator LOCATION"'),
     });
   });
 
-  test("with an oracle of its own, or none wanted, nobody is looked for", async () => {
+  test("with its own oracle, or with none wanted, no coordinator is searched", async () => {
     await using db = await new SharedStore().open({ oracle: countingOracle() });
     expect((await db.status()).coordinator).toBeUndefined();
     await expect(new SharedStore().open({ coordinator: false })).rejects.toMatchObject({
       code: "INVALID_ARGUMENT",
-      message: expect.stringContaining("no counter of its own"),
+      message: expect.stringContaining("does not assign timestamps itself"),
     });
   });
 
@@ -75,7 +75,7 @@ describe("a store that does not count by itself", () => {
     expect((await first.status()).coordinator?.answers).toBe(true);
   });
 
-  test("when the process that led is closed, another one that may takes over", async () => {
+  test("when the process that is the leader is closed, another one takes over if allowed", async () => {
     const store = new SharedStore();
     const first = await store.open({ coordinator: auto });
     await first.close();
@@ -85,8 +85,8 @@ describe("a store that does not count by itself", () => {
   });
 });
 
-describe("a store that counts by itself", () => {
-  test("does without a coordinator, or uses it for sessions and claims", async () => {
+describe("a store with its own counter", () => {
+  test("works without a coordinator, or uses it for sessions and claims", async () => {
     const folder = await temporaryFolder();
     try {
       await using alone = await open(folder.path);
@@ -112,7 +112,7 @@ test.each([
   ["nonsense", "HOST:PORT"],
   [[], "HOST:PORT"],
   [5 as never, "not 5"],
-  [{ addresses: ["127.0.0.1:1"], start: true }, "leave one of both out"],
+  [{ addresses: ["127.0.0.1:1"], start: true }, "Leave out one of them"],
 ])("refuses %j", async (coordinator, message) => {
   await expect(open("memory:", { coordinator })).rejects.toMatchObject({
     code: "INVALID_ARGUMENT",

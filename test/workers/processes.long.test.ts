@@ -48,11 +48,11 @@ async function rowsOf(db: Database) {
 
 const started = (count: number) => (command: Command) => command.events("started").length >= count;
 
-test("several processes share the work; one that is killed is replaced, and its work done within seconds", async () => {
+test("several processes share the work; one that is killed is replaced, and its work is done within seconds", async () => {
   const { command, path } = await start("--processes", "3", "--concurrency", "4", "--coordinator", "auto");
   await command.until(started(3));
   await using db = await open(path);
-  // One that the machine gives no time to comes into its share later.
+  // The machine may give a process little time at first. So this continues until all have worked.
   const seen = new Set<number>();
   let batches = 0;
   while (seen.size < 3) {
@@ -69,7 +69,8 @@ test("several processes share the work; one that is killed is replaced, and its 
   process.kill(pids[0]!, "SIGKILL");
   const killedAt = performance.now();
   await db.idle();
-  // The machine may be slow; without being taken over it would be never.
+  // Without a takeover, `idle` would never resolve. The limit is long, because the machine may be
+  // slow.
   expect(performance.now() - killedAt).toBeLessThan(patienceMs);
   await command.until(started(4));
   const second = await rowsOf(db);
@@ -87,7 +88,7 @@ test("several processes share the work; one that is killed is replaced, and its 
   expect(await db.check()).toEqual([]);
 });
 
-test("an observer that ends its process is found out and parked, and everything else is done", async () => {
+test("an observer that ends its process is detected and parked, and everything else is done", async () => {
   const { command, path } = await start("--processes", "2");
   await command.until(started(2));
   await using db = await open(path);
@@ -99,14 +100,14 @@ test("an observer that ends its process is found out and parked, and everything 
   const parked = [];
   for await (const change of db.parked()) parked.push(change.row);
   expect(parked).toEqual(["row7"]);
-  // Without the process that started them they end too.
+  // The workers also end if the process that started them is gone.
   const pids = await pidsOf(db, 2);
   command.signal("SIGKILL");
   await command.ended;
   await vi.waitFor(() => expect(pids.filter(isThere)).toEqual([]), { timeout: patienceMs });
 });
 
-/** The processes that work on it, when there are so many of them. */
+/** Waits until `count` processes work on the database, and returns their ids. */
 function pidsOf(db: Database, count: number): Promise<readonly number[]> {
   const look = async () => {
     const sessions = [...(await db.status()).sessions.values()];
@@ -122,7 +123,7 @@ async function firstPending(db: Database) {
   return undefined;
 }
 
-test("what runs when a signal comes is finished; a second signal ends all at once", async () => {
+test("running observers finish after a signal; a second signal ends everything at once", async () => {
   const { command, path } = await start("--processes", "1");
   await command.until(started(1));
   await using db = await open(path);

@@ -5,7 +5,7 @@ import { memoryStore } from "percolatordb/memory";
 export class SharedStore {
   readonly #store = memoryStore({ atomicBatches: false });
 
-  /** The store as one database has it. */
+  /** The store for one of the databases. */
   member(): RowStore {
     return new Proxy(this.#store, {
       get: (store, property) => {
@@ -21,7 +21,7 @@ export class SharedStore {
   }
 }
 
-/** Timestamps that never come from a coordinator. */
+/** An oracle that counts by itself, without a coordinator. */
 export function countingOracle(): Oracle {
   const { atomic } = memoryStore();
   return { next: (options) => atomic!.next(options), latest: () => atomic!.counter() };

@@ -23,7 +23,7 @@ const shown: Readonly<Record<View, (props: { route: Route }) => preact.JSX.Eleme
   workers: WorkersView,
 };
 
-/** How long the page waits before it asks again, if the server did not answer. */
+/** How long the page waits before it tries again, if the server did not answer. */
 const againMs = 3_000;
 
 export function App() {
@@ -36,7 +36,7 @@ export function App() {
   }, [view]);
   const wasView = useRef(view);
   useEffect(() => {
-    // A user who changes the view by key or link starts at its head.
+    // After a change of the view by key or link, the focus moves to the view's head.
     if (wasView.current === view) return;
     wasView.current = view;
     main.current?.querySelector<HTMLElement>("h1")?.focus({ preventScroll: true });

@@ -10,8 +10,8 @@ import { cellHistory, inspectedRow, rowDetail, rowsPage } from "./rows.js";
 import { conflictInsights, transactionAt, transactionDetail, transactions } from "./transactions.js";
 
 /**
- * Answers like the dashboard's server, from invented data that are the same each time, for states
- * that a real pipeline is seldom in.
+ * A server that answers as the dashboard's server does, for states that a real pipeline is seldom
+ * in. The data are invented, and the same each time.
  */
 
 export type Scenario =
@@ -19,7 +19,7 @@ export type Scenario =
   | "busy"
   /** An empty database. */
   | "empty"
-  /** Only the store is known, and no transactions. */
+  /** A dashboard that no process reports to: it knows only the store, and no transactions. */
   | "store"
   /** Every request fails, except `api/about`. */
   | "failing";
@@ -32,9 +32,9 @@ export interface FixtureOptions {
 }
 
 export interface FixtureServer {
-  /** Address of the pages, under a base of their own. */
+  /** Address of the pages. They are served under a base path. */
   readonly url: string;
-  /** Ends all streams and refuses new ones, until called with false. */
+  /** With true, ends all streams and refuses every request. With false, answers again. */
   cut(isCut: boolean): void;
   close(): Promise<void>;
 }

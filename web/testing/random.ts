@@ -1,4 +1,4 @@
-/** The same sequence of numbers from 0 to 1 each time. */
+/** Returns a generator of numbers from 0 to 1. Equal seeds give equal sequences. */
 export function numbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

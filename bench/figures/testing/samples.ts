@@ -1,4 +1,4 @@
-/** What each measurement writes, in short, by figure and measurement. */
+/** A short example of each measurement's output, by figure and measurement. */
 
 const spread = (median: number) => ({ median, low: median * 0.9, high: median * 1.1, count: 5 });
 
@@ -150,10 +150,15 @@ export const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>
       [],
       [
         figure("10 found and handled, among 10,000", 5, "ms"),
-        figure("every cell looked at, among 10,000", 20, "ms"),
+        figure("every cell scanned, among 10,000", 20, "ms"),
         figure("10 found and handled, among 1,000,000", 6, "ms"),
-        figure("every cell looked at, among 1,000,000", 2_000, "ms"),
-        { name: "among the most, by the time among the fewest", value: 1.2, unit: "times", ceiling: 2 },
+        figure("every cell scanned, among 1,000,000", 2_000, "ms"),
+        {
+          name: "time among the most cells, divided by that among the fewest",
+          value: 1.2,
+          unit: "times",
+          ceiling: 2,
+        },
       ],
     ),
   },

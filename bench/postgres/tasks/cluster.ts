@@ -7,27 +7,28 @@ interface Ranked {
   readonly hash: string | null;
   readonly cluster: string | null;
   readonly rank: number | null;
-  /** How many link to it now; not used if it is gone. */
+  /** How many pages link to it now. Not used if the page is gone. */
   readonly links: number;
 }
 
-/** What pages' own changes cause: the way on which they come to be found. */
+/** Handles changes of pages themselves. A changed page becomes findable by this task. */
 export function cluster(session: Session, urls: readonly string[]): Promise<void> {
   return placePages(session, urls, "all");
 }
 
-/** What links from elsewhere cause. */
+/** Handles changes of the links to pages. */
 export function relink(session: Session, urls: readonly string[]): Promise<void> {
   return placePages(session, urls, "links");
 }
 
 /**
- * Ranks pages by the links to them, keeps their places among the pages of equal contents, and
- * indexes the pages of their clusters that can be found, and those that could be before.
+ * Ranks pages by the links to them and updates their places in their clusters of pages with equal
+ * contents. Then updates the index for the current and the previous canonical pages of these
+ * clusters.
  */
 async function placePages(session: Session, urls: readonly string[], changed: What): Promise<void> {
   await lockPages(session, urls);
-  // A statement of its own: it sees what the one that held the lock has committed.
+  // A separate statement, so that it sees the commits of the transaction that held the lock.
   const rows = await session.all<Ranked>(
     "cluster",
     `select url, hash, cluster, rank,
@@ -42,8 +43,8 @@ async function placePages(session: Session, urls: readonly string[], changed: Wh
   for (const row of rows) (row.hash !== row.cluster || rankOf(row) !== row.rank ? moved : same).push(row);
   if (moved.length > 0) await move(session, moved, index);
   await anchorsChanged(session, same, index);
-  // A transaction that made another page canonical, in this cluster or the former, may have left
-  // this page as it was found.
+  // These pages are indexed too. If another transaction made another page canonical, in the same
+  // cluster or the previous one, it may have left such a page in the index.
   for (const { url, hash, cluster } of rows) {
     if (hash !== cluster || changed === "all") index.set(url, "all");
   }
@@ -53,8 +54,8 @@ async function placePages(session: Session, urls: readonly string[], changed: Wh
 const rankOf = ({ hash, links }: Ranked) => (hash === null ? null : links);
 
 /**
- * In the order of the URLs, as every transaction locks them; with the canonical pages of their
- * clusters, which are indexed too.
+ * Locks these pages, and the canonical pages of their clusters, which are indexed too. Every
+ * transaction locks pages in URL order.
  */
 async function lockPages(session: Session, urls: readonly string[]): Promise<void> {
   await session.all(
@@ -69,8 +70,8 @@ async function lockPages(session: Session, urls: readonly string[]): Promise<voi
 }
 
 /**
- * Transactions that change the members of a cluster decide about its canonical page, one after the
- * other.
+ * Locks the clusters of these pages, so that transactions that change the members of a cluster
+ * choose its canonical page one after another.
  */
 async function lockClusters(session: Session, rows: readonly Ranked[]): Promise<void> {
   const hashes = named(rows.flatMap(({ cluster, hash }) => [cluster, hash]));
@@ -120,8 +121,8 @@ async function move(session: Session, rows: readonly Ranked[], index: Map<string
 }
 
 /**
- * Makes the first member of each cluster its canonical page. It must be indexed, and the one before
- * too.
+ * Makes the first member of each cluster its canonical page. Adds that page and the previous
+ * canonical page to `index`.
  */
 async function elect(session: Session, hashes: readonly string[], index: Map<string, What>): Promise<void> {
   const rows = await session.all<{ hash: string; canonical: string | null; first: string | null }>(

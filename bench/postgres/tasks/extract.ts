@@ -11,7 +11,7 @@ interface DocumentRow {
   readonly links: Links | null;
 }
 
-/** Reads pages: hash, title, words, links, and what of a long page is left out. */
+/** Reads pages: hash, title, words, links, and which parts of a long page are left out. */
 export async function extract(session: Session, urls: readonly string[]): Promise<void> {
   const rows = await session.all<DocumentRow>(
     "extract",

@@ -14,13 +14,15 @@ interface Indexed {
   readonly canonical: string | null;
 }
 
-/** What may have changed: all of a page, or, of one that was canonical before, the links to it. */
+/**
+ * What may have changed: the whole page, or only the links to a page that was already canonical.
+ */
 export type What = "all" | "links";
 
 /**
- * Works out by which terms pages can be found, and lists those whose terms changed with what the
- * postings still have. A search would lay the list over the postings: by this commit they can be
- * found.
+ * Computes the terms by which pages can be found, and lists pages whose terms changed, with the
+ * terms that the postings still have. A search would overlay the list on the postings, so this
+ * commit makes the pages findable.
  */
 export async function indexPages(
   session: Session,
@@ -39,7 +41,7 @@ export async function indexPages(
      from documents d left join clusters c on c.hash = d.hash where d.url = any($1::text[]) order by d.url`,
     [urls],
   );
-  // What has become another page is found as it was, until its cluster is found.
+  // A page with new contents is found by its previous terms until its new cluster is known.
   const rows = all.filter(({ hash, cluster }) => hash === cluster);
   const found = rows.filter(({ url, canonical }) => canonical === url);
   const anchorsOf = await readAnchors(
@@ -80,8 +82,9 @@ interface Listed {
 }
 
 /**
- * What stands on the list keeps what the postings still have; it is written all the same, so that
- * it meets a merge that takes it off.
+ * Lists pages to be merged. If a page is already listed, the terms recorded there stay, because the
+ * postings still have them. The row is written in any case, so that this transaction conflicts with
+ * a merge that removes the row.
  */
 async function list(session: Session, pages: readonly Listed[]): Promise<void> {
   if (pages.length === 0) return;

@@ -1,6 +1,6 @@
 /**
- * Each observer of `examples/webindex/observers` as a task: the same steps, for many rows at a
- * time, in SQL that works on sets.
+ * Each observer of `examples/webindex/observers` as a task: the same steps in set-based SQL, for
+ * many rows at a time.
  */
 import type { Session } from "../session.js";
 import { cluster, relink } from "./cluster.js";

@@ -3,8 +3,7 @@ import type { Links } from "../../../examples/webindex/tables.js";
 import type { Session } from "../session.js";
 
 /**
- * Takes pages' links to the pages that they lead to; what changed since the last time, and nothing
- * else.
+ * Adds pages' links to the pages that they lead to. Writes only what changed since the last time.
  */
 export async function invert(session: Session, urls: readonly string[]): Promise<void> {
   const rows = await session.all<{ url: string; links: Links | null; inverted: Links | null }>(

@@ -7,7 +7,7 @@ import type { Session } from "../session.js";
 
 const maxPages = 256;
 
-/** Brings the postings of shards up to date, of each with all the pages that wait. */
+/** Updates the postings of shards, each with up to `maxPages` of its waiting pages. */
 export async function merge(session: Session, shards: readonly string[]): Promise<void> {
   await session.all(
     "make shards",
@@ -32,8 +32,8 @@ async function mergeShard(session: Session, shard: string): Promise<void> {
     [shard],
   );
   if (taken.length === 0) return;
-  // A statement of its own: a transaction that listed a page while this one waited for it has
-  // committed its terms by now.
+  // A separate statement. This transaction may have waited for another one that listed a page. Only
+  // a new statement sees the terms that the other one has committed.
   const terms = await session.all<{ url: string; terms: string | null }>(
     "terms",
     "select url, terms from documents where url = any($1::text[])",
@@ -55,7 +55,7 @@ interface Change {
 
 type BlockChanges = Map<string, Counts | undefined>;
 
-/** By bucket and term: new counts by id of page. */
+/** By bucket and term: new counts by page id. */
 function changesByBucket(changes: readonly Change[]): Map<string, Map<string, BlockChanges>> {
   const byBucket = new Map<string, Map<string, BlockChanges>>();
   const change = (term: string, id: string, counts: Counts | undefined) => {

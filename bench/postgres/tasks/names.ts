@@ -1,7 +1,7 @@
 /**
- * The tasks, in the order in which they are preferred: first what a page's own change causes, and
- * what many pages cause together is done once. The batch sizes are the fastest ones. There is no
- * `elect`: a cluster that is locked has its first member looked up at once.
+ * The tasks in order of priority. A page's own change comes first. Effects that many pages have in
+ * common come later, and are computed once. The batch sizes are the fastest that were tried. There
+ * is no task `elect`, because `cluster` finds the first member of a locked cluster at once.
  */
 export const tasks = {
   extract: { priority: 0, batch: 16 },
@@ -14,18 +14,18 @@ export const tasks = {
 
 export type TaskName = keyof typeof tasks;
 
-/** The processes of a run inherit it. */
+/** An environment variable, which the processes of a run inherit. */
 const limitVariable = "PERCOLATORDB_PEER_BATCH";
 
 /**
- * No job takes more from now on, here and in processes that are started: with 1, each change is a
- * job of its own.
+ * Limits every batch from now on, in this process and in those that it starts. With 1, each change
+ * is a separate job.
  */
 export function limitBatches(most: number): void {
   process.env[limitVariable] = String(most);
 }
 
-/** Processes that are started from now on add no jobs for what is done in rounds. */
+/** If set, processes started from now on add no jobs for tasks that run in rounds. */
 const roundsVariable = "PERCOLATORDB_PEER_ROUNDS";
 
 export function setRounds(on: boolean): void {
@@ -36,7 +36,7 @@ export function hasRounds(): boolean {
   return process.env[roundsVariable] === "1";
 }
 
-/** How many changes a job of the task takes at the most. */
+/** Returns the most changes in one job of the task. */
 export function batchOf(task: TaskName): number {
   return Math.min(tasks[task].batch, Number(process.env[limitVariable] ?? Number.POSITIVE_INFINITY));
 }

@@ -1,6 +1,6 @@
 /**
- * A process of the test: makes transfers in a folder and audits, says each that was committed, and
- * is killed at any moment.
+ * A process of the test. It makes transfers in a folder and audits, prints each committed transfer,
+ * and is killed at any moment.
  */
 import { open } from "percolatordb";
 import { audit } from "../audit.js";

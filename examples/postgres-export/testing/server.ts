@@ -8,20 +8,20 @@ const run = promisify(execFile);
 const installations = "/usr/lib/postgresql";
 
 export interface PostgresServer {
-  /** The folder of its socket: the `host` of a client. */
+  /** The folder of its socket. Clients use it as `host`. */
   readonly host: string;
   readonly user: string;
-  /** Ends it at once, as a crash does, and starts it again on what it left. */
+  /** Ends it at once, as in a crash, and restarts it with the same data. */
   crash(): Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
- * A PostgreSQL server of its own in a temporary folder, reached by a socket in it. Throws if none
- * is installed.
+ * Starts a PostgreSQL server in a temporary folder, with a socket there. Throws if PostgreSQL is
+ * not installed.
  */
 export async function startPostgres(
-  /** Besides, as `name=value`. */
+  /** Additional settings as `name=value`. */
   { settings: more = [] }: { readonly settings?: readonly string[] | undefined } = {},
 ): Promise<PostgresServer> {
   const programs = await findPrograms();
@@ -33,7 +33,7 @@ export async function startPostgres(
   const options = { ...account, cwd: folder };
   await run(join(programs, "initdb"), ["-D", data, "-U", "postgres", "-A", "trust", "-N"], options);
   const start = async () => {
-    // Its output goes nowhere: a pipe that it inherits would never end.
+    // Discards the server's output. If the server inherited a pipe, the pipe would never end.
     const given = more.map((setting) => ` -c ${setting}`).join("");
     const settings = `-k ${folder} -c listen_addresses=${given}`;
     await waitFor(join(programs, "pg_ctl"), ["start", "-w", "-s", "-D", data, "-o", settings], options);
@@ -63,7 +63,10 @@ async function findPrograms(): Promise<string> {
   return join(installations, versions[0], "bin");
 }
 
-/** PostgreSQL does not run as root: then the account that its package made is used. */
+/**
+ * PostgreSQL refuses to run as root. If this process is root, returns the account that PostgreSQL's
+ * package has created.
+ */
 async function serverAccount(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const number = async (flag: string) => Number((await run("id", [flag, "postgres"])).stdout);

@@ -1,30 +1,30 @@
 import type { Gone, Page, Unchanged } from "../sources/index.js";
 
-/** Pages of one transaction: at most so many, or when they have so many bytes. */
+/** The limits of one transaction: this many pages, or this many bytes. */
 export const batchPages = 32;
 const batchBytes = 512 * 1024;
-/** Transactions under way at a time. */
+/** The most concurrent transactions. */
 const batchesInFlight = 4;
 
 export type Loadable = Page | Unchanged | Gone;
 
 /**
- * Gathers what a source brings into batches, some of which are written at a time, each by a
- * transaction.
+ * Groups the items of a source into batches. Each batch is written by one transaction, and some
+ * transactions run concurrently.
  */
 export class Batches {
   readonly #write: (items: readonly Loadable[]) => Promise<void>;
   readonly #onSent: (() => Promise<void> | undefined) | undefined;
   readonly #inFlight = new Set<Promise<void>>();
   /**
-   * URLs of the batches under way: a page that comes twice is not loaded twice at the same time.
+   * URLs in the running batches. If a page comes twice, it is not loaded twice at the same time.
    */
   readonly #busy = new Set<string>();
   #batch: Loadable[] = [];
   #bytes = 0;
   #failure: { readonly error: unknown } | undefined;
 
-  /** `onSent` is waited for after each batch that was begun. */
+  /** After starting each batch, waits for `onSent`. */
   constructor(
     write: (items: readonly Loadable[]) => Promise<void>,
     onSent?: () => Promise<void> | undefined,
@@ -33,7 +33,10 @@ export class Batches {
     this.#onSent = onSent;
   }
 
-  /** Waits while too much is under way, or while a page is under way that it needs. */
+  /**
+   * Waits while the transaction limit is reached, or while a page that the item needs is being
+   * written.
+   */
   async add(item: Loadable): Promise<void> {
     if (this.#busy.has(item.url) || (item.kind === "unchanged" && this.#busy.has(item.refersTo))) {
       await this.send();
@@ -44,7 +47,10 @@ export class Batches {
     if (this.#batch.length >= batchPages || this.#bytes >= batchBytes) await this.send();
   }
 
-  /** Begins the transaction of what was gathered. Throws what an earlier one has failed with. */
+  /**
+   * Starts the transaction of the current batch. If an earlier transaction failed, throws its
+   * error.
+   */
   async send(): Promise<void> {
     this.throwFailure();
     if (this.#batch.length === 0) return;
@@ -65,7 +71,7 @@ export class Batches {
     await this.#onSent?.();
   }
 
-  /** Resolves when nothing is under way, however it ended. */
+  /** Resolves when no transaction is running, whether or not they succeeded. */
   async settle(): Promise<void> {
     await Promise.all(this.#inFlight);
   }

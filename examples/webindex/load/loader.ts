@@ -13,15 +13,14 @@ export interface LoaderOptions {
   /** Called for each item that was read. */
   readonly onItem?: ((item: SourceItem, counts: LoadReport) => void) | undefined;
   /**
-   * Waited for after each transaction, with the counts so far: so that what is loaded is also
-   * worked on.
+   * Called with the counts so far after each transaction. The load waits for it, so that the
+   * observers keep up with the load.
    */
   readonly pace?: ((counts: LoadReport) => Promise<void>) | undefined;
 }
 
 /**
- * Brings the pages of a source into the database. Writes only pages that are new, different or
- * gone.
+ * Loads the pages of a source into the database. Writes only pages that are new, changed or gone.
  */
 export async function loadSource(
   db: Database,
@@ -119,10 +118,7 @@ class Load {
     }
   }
 
-  /**
-   * A source that lists every page there is, and was read whole, says by silence that a page is
-   * gone.
-   */
+  /** If a source lists every page and was read completely, a page that it does not list is gone. */
   async #deleteUnlisted(scope: string, listed: Listed): Promise<void> {
     await using view = await this.#db.snapshot();
     let gone: string[] = [];
@@ -172,8 +168,8 @@ function otherRecordMessage(item: Loadable): string {
 }
 
 /**
- * Compares with what is stored, and writes only what is different. Files do not say when they were
- * recorded.
+ * Compares a page with its stored version, and writes only differences. Only pages of an archive
+ * have a capture date.
  */
 async function loadItem(tx: Transaction, item: Loadable, isArchive: boolean): Promise<Outcome> {
   const stored = await read(tx, item.url);
@@ -191,8 +187,8 @@ async function loadItem(tx: Transaction, item: Loadable, isArchive: boolean): Pr
 }
 
 /**
- * The page is as it is stored, or as another one is: whichever has the digest, or is the record
- * that is named.
+ * Handles a revisit: the page equals its stored version, or another page. The equal page must have
+ * the digest that the revisit names, or come from the record that the revisit names.
  */
 async function loadUnchanged(tx: Transaction, item: Unchanged, stored: Stored | undefined): Promise<Outcome> {
   const own = stored && compareRevisit(item, stored);
@@ -209,7 +205,8 @@ async function loadUnchanged(tx: Transaction, item: Unchanged, stored: Stored | 
   }
   const found = compareRevisit(item, other);
   if (found === "other") return "stale";
-  // What was taken of the other one then may still be stored here.
+  // The other page's contents are from another record. If this page already has a copy from the
+  // record that the revisit names, the copy stays.
   if (found === "other record") return own === "unknown" && stored?.captures !== undefined ? keep() : found;
   return save(tx, item.url, stored, { ...other, captures: addCapture(other.captures, item.at) });
 }
@@ -223,7 +220,7 @@ async function read(tx: Transaction, url: string): Promise<Stored | undefined> {
   return contents === undefined ? undefined : { contents, digests, captures };
 }
 
-/** Writes what is different of a page, `undefined` for one that is gone. */
+/** Writes what changed of a page. `undefined` deletes the page. */
 function save(
   tx: Transaction,
   url: string,
@@ -245,7 +242,7 @@ function save(
   return before === undefined ? "added" : "changed";
 }
 
-/** What a source listed: pages, and folders of which nothing is known but that they are there. */
+/** What a source listed: pages, and folders that exist but could not be read. */
 class Listed {
   readonly #urls = new Set<string>();
   readonly #folders: string[] = [];
@@ -254,7 +251,10 @@ class Listed {
     this.#urls.add(url);
   }
 
-  /** What could not be read, and so is not known to be gone; with `/` at the end a folder. */
+  /**
+   * Adds a page that could not be read, and so is not known to be gone. A URL that ends in `/` is a
+   * folder.
+   */
   addUnread(url: string): void {
     if (url.endsWith("/")) this.#folders.push(url);
     this.#urls.add(url);

@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 
 /**
- * The most anonymous memory (heap, buffers, stacks; not mapped files) that this process was seen to
- * have, in bytes. The kernel keeps no such mark, so that it is looked at ten times a second.
- * `undefined` if the system does not tell.
+ * Measures the most anonymous memory (heap, buffers and stacks, but no mapped files) that this
+ * process has used, in bytes. The kernel records no maximum of anonymous memory, so this class
+ * samples it ten times a second. `undefined` if the system does not report it.
  */
 export class MemoryWatch {
   #highest: number | undefined;

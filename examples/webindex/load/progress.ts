@@ -3,23 +3,23 @@ import type { Progress } from "../sources/index.js";
 
 /** How far a load has come. */
 export interface Stage {
-  /** What is being done, to which file. */
+  /** The activity, and the file that it works on. */
   readonly doing: string;
   /** Pages so far. */
   readonly pages: number;
-  /** From 0 to 1; `undefined` if that cannot be known. */
+  /** The finished share of the load, from 0 to 1. `undefined` if unknown. */
   readonly part: number | undefined;
-  /** Changes that observers are still to work on, if that was counted. */
+  /** Changes that observers must still handle, if they were counted. */
   readonly waiting: number | undefined;
 }
 
 const redrawMs = 200;
-/** What the rate is taken over. */
+/** The time over which the rate is averaged. */
 const windowMs = 10_000;
 
 /**
- * A line on the terminal that says how far the work is, how fast, and how long it will take.
- * Nothing if there is no terminal.
+ * A line on the terminal that shows the progress, the rate and the remaining time. Prints nothing
+ * if there is no terminal.
  */
 export class ProgressLine {
   readonly #out: NodeJS.WriteStream;
@@ -35,7 +35,7 @@ export class ProgressLine {
     this.#timer.unref();
   }
 
-  /** In words, for others than the terminal. */
+  /** The progress as text, for output other than the terminal. */
   get text(): string | undefined {
     return this.#stage === undefined ? undefined : describe(this.#stage, this.#rate(), this.#left());
   }
@@ -50,7 +50,7 @@ export class ProgressLine {
     while (this.#marks.length > 2 && at - this.#marks[0]!.at > windowMs) this.#marks.shift();
   }
 
-  /** Takes the line away, so that something can be printed. */
+  /** Erases the line so that other output can be printed. */
   clear(): void {
     this.#stage = undefined;
     this.#marks = [];
@@ -62,7 +62,7 @@ export class ProgressLine {
     this.clear();
   }
 
-  /** Pages a second, lately. */
+  /** The current rate in pages per second. */
   #rate(): number | undefined {
     const first = this.#marks[0];
     const last = this.#marks.at(-1);
@@ -70,7 +70,7 @@ export class ProgressLine {
     return ((last.pages - first.pages) * 1_000) / (last.at - first.at);
   }
 
-  /** Seconds that it will still take. */
+  /** The estimated remaining seconds. */
   #left(): number | undefined {
     const first = this.#marks[0];
     const last = this.#marks.at(-1);
@@ -91,7 +91,7 @@ export class ProgressLine {
   }
 }
 
-/** The stage of a load that has come to an item of its source. */
+/** Returns the stage of a load that has reached an item of its source. */
 export function loadStage(path: string, item: Progress, pages: number): Stage {
   const part = item.total === 0 ? undefined : Math.min(1, item.position / item.total);
   return { doing: `loading ${basename(path)}`, pages, part, waiting: undefined };

@@ -6,7 +6,7 @@ import { ReadCount } from "./reads.js";
 
 const url = "https://example.org/";
 
-it("counts a page once that is read on the third attempt: after a conflict, and a failure", async () => {
+it("counts a page once if the third attempt succeeds, after a conflict and a failure", async () => {
   let attempts = 0;
   const troubled = observer(
     extract.name,

@@ -7,7 +7,7 @@ export class ReadCount {
 
   constructor(db: Pick<Database, "on">) {
     db.on("run", ({ observer, outcome }) => {
-      // A run that conflicted or failed is run again.
+      // A run that conflicted or failed will be retried.
       if (observer === extract.name && (outcome === "committed" || outcome === "clean")) this.#count++;
     });
   }

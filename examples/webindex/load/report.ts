@@ -1,36 +1,36 @@
 import type { Problem, ProblemKind, Skipped } from "../sources/index.js";
 
-/** What happened of one kind. */
+/** The events of one kind. */
 export interface Kind<K extends string = string> {
   readonly kind: K;
   readonly count: number;
-  /** The first of them, with where they stand. */
+  /** The first few events, with their place in the source. */
   readonly examples: readonly string[];
 }
 
-/** What loading one source did. */
+/** The result of loading one source. */
 export interface LoadReport {
   readonly path: string;
-  /** Pages that were read, revisits included. */
+  /** Pages that were read, including revisits. */
   readonly pages: number;
   readonly added: number;
   readonly changed: number;
-  /** Pages whose contents are those that are stored, revisits included. */
+  /** Pages whose contents equal the stored ones, including revisits. */
   readonly unchanged: number;
   /**
-   * Those of them that are unchanged by the server's word alone: revisits without a digest that
-   * could be compared.
+   * Pages that count as unchanged only because the server says so: revisits without a comparable
+   * digest.
    */
   readonly unchecked: number;
   /**
-   * Pages that have changed since they were loaded, by the digest of a revisit, and whose contents
-   * are not in the source. Problems, too.
+   * Pages that have changed since they were loaded, as the digest of a revisit shows. The source
+   * does not contain their new contents, so they also count as problems.
    */
   readonly stale: number;
   readonly deleted: number;
-  /** Read, and of no use: images, redirects. */
+  /** Items that were read but are not indexed: images, redirects. */
   readonly skipped: number;
-  /** By reason. */
+  /** Skipped items by reason. */
   readonly skips: readonly Kind[];
   /** What could not be read or loaded. */
   readonly problems: readonly Kind<ProblemKind>[];
@@ -39,10 +39,10 @@ export interface LoadReport {
 
 const maxProblemExamples = 10;
 const maxSkipExamples = 3;
-/** Reasons may have something of the source in them: further ones are counted together. */
+/** Reasons can contain text from the source. Reasons beyond this number are counted together. */
 const maxKinds = 20;
 
-/** A report in the making. */
+/** The counts during a load. */
 export class LoadCounts implements LoadReport {
   readonly path: string;
   readonly skips: Kind[] = [];
@@ -61,7 +61,7 @@ export class LoadCounts implements LoadReport {
     this.path = path;
   }
 
-  /** Something that the user should look at. */
+  /** Counts something that the user should look at. */
   problem(what: ProblemKind, at: Pick<Problem, "file" | "offset">, message: string, url?: string): void {
     this.problemCount++;
     const said = `${placeOf(at)}: ${message}`;
@@ -75,7 +75,7 @@ export class LoadCounts implements LoadReport {
   }
 }
 
-/** Counts one more of a kind; of the first ones, what they are. */
+/** Counts one event of a kind. Keeps the first few as examples. */
 export function countKind<K extends string>(
   kinds: Kind<K>[],
   kind: K,
@@ -88,7 +88,7 @@ export function countKind<K extends string>(
   kinds[at < 0 ? kinds.length : at] = { kind, count: before.count + 1, examples };
 }
 
-/** A place in a source, for a reader. */
+/** Describes a place in a source, for messages. */
 export function placeOf({ file, offset }: Pick<Problem, "file" | "offset">): string {
   return offset === 0 ? file : `${file}, byte ${offset}`;
 }

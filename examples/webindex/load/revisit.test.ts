@@ -14,7 +14,7 @@ const old = "<title>A</title>walrus";
 const later = "<title>A</title>otter";
 const hex = (algorithm: string, text: string | Buffer) => createHash(algorithm).update(text).digest("hex");
 
-/** A revisit as crawlers write them for a body that they recognise by its digest. */
+/** A revisit record, as crawlers write it for a body that they recognise by its digest. */
 function revisit(url: string, digest: string | undefined, more: Partial<RecordParts> = {}): Buffer {
   return warcRecord({
     type: "revisit",
@@ -31,7 +31,7 @@ function revisit(url: string, digest: string | undefined, more: Partial<RecordPa
   });
 }
 
-/** As crawlers write a 304. */
+/** A revisit record as crawlers write it for a 304 response. */
 function notModified(url: string, fields: { readonly [name: string]: string | undefined } = {}): Buffer {
   return warcRecord({
     type: "revisit",
@@ -41,7 +41,7 @@ function notModified(url: string, fields: { readonly [name: string]: string | un
   });
 }
 
-describe("revisits, loaded over what another crawl left", () => {
+describe("revisits, loaded after another crawl", () => {
   let index: WebIndex;
   let scratch: Scratch;
   let crawls = 0;
@@ -61,7 +61,7 @@ describe("revisits, loaded over what another crawl left", () => {
     return await index.load(await openSource(path));
   }
 
-  /** What the twin says of the pages of a crawl that was loaded. */
+  /** Loads a crawl and returns the twin's verdict on its pages. */
   async function verdictOf(...records: Buffer[]) {
     const path = await scratch.write(`${++crawls}.warc.gz`, gzipEach(records));
     await using view = await index.db.snapshot();
@@ -80,7 +80,7 @@ describe("revisits, loaded over what another crawl left", () => {
     );
   }
 
-  test("a crawl was skipped: the page is stale, is reported with its place, and stays", async () => {
+  test("if a crawl was skipped, the page is stale, is reported with its place, and stays", async () => {
     await load(page(a, old), page(b, old));
     const report = await load(revisit(b, sha1(old)), revisit(a, sha1(later)));
     expect(report).toMatchObject({ pages: 2, unchanged: 1, stale: 1, problemCount: 1, changed: 0 });
@@ -94,7 +94,7 @@ describe("revisits, loaded over what another crawl left", () => {
   });
 
   test.each(["md5", "sha1", "sha256", "sha512"])(
-    "a digest by %s, whatever the first crawl recorded",
+    "a digest by %s matches, whatever the first crawl recorded",
     async (algorithm) => {
       await load(page(a, old));
       const same = await load(revisit(a, `${algorithm}:${hex(algorithm, old)}`));
@@ -104,7 +104,7 @@ describe("revisits, loaded over what another crawl left", () => {
     },
   );
 
-  test("a body that came encoded: the digest is of what was transferred, or of what it says", async () => {
+  test("for a body that was transferred encoded, the digest of the transfer or of the decoded body matches", async () => {
     const gzip = gzipSync(old);
     const block = http(gzip, { "Content-Encoding": "gzip" });
     await load(page(a, old, { block, fields: { "WARC-Payload-Digest": sha1(gzip) } }));
@@ -112,7 +112,7 @@ describe("revisits, loaded over what another crawl left", () => {
       expect(await load(revisit(a, same))).toMatchObject({ unchanged: 1, unchecked: 0, stale: 0 });
     }
     expect(await load(revisit(a, sha1(later)))).toMatchObject({ stale: 1 });
-    // The same page compressed otherwise: both names of it are good.
+    // The same page with another compression. Both digests are valid.
     const better = gzipSync(old, { level: 1, memLevel: 1 });
     const other = page(a, old, {
       block: http(better, { "Content-Encoding": "gzip" }),
@@ -123,12 +123,12 @@ describe("revisits, loaded over what another crawl left", () => {
       unchanged: 2,
       stale: 0,
     });
-    // A page with new contents is not known by the former names.
+    // Digests of earlier contents do not match a page with new contents.
     await load(page(a, later));
     expect(await load(revisit(a, sha1(gzip)))).toMatchObject({ stale: 1 });
   });
 
-  test("a body that came in chunks", async () => {
+  test("the digest of a body that was transferred in chunks matches", async () => {
     const chunked = `${old.length.toString(16)}\r\n${old}\r\n0\r\n\r\n`;
     const block = http(chunked, { "Transfer-Encoding": "chunked" });
     for (const of of [chunked, old]) {
@@ -137,14 +137,14 @@ describe("revisits, loaded over what another crawl left", () => {
     }
   });
 
-  test("a digest by an algorithm that is not known is compared by its name, or counted as not checked", async () => {
+  test("a digest by an unknown algorithm is compared as text, or counted as not checked", async () => {
     await load(page(a, old, { fields: { "WARC-Payload-Digest": "blake9:abc" } }), page(b, old));
     expect(await load(revisit(a, "BLAKE9:abc"))).toMatchObject({ unchanged: 1, unchecked: 0 });
     expect(await load(revisit(a, "blake9:xyz"))).toMatchObject({ stale: 1 });
     expect(await load(revisit(a, "snefru:abc"))).toMatchObject({ unchanged: 1, unchecked: 1 });
   });
 
-  test("the server's word, without a digest or with that of nothing, is counted as such", async () => {
+  test("a revisit without a digest, or with the digest of an empty payload, is counted as unchecked", async () => {
     await load(page(a, old));
     const report = await load(notModified(a), notModified(a, { "WARC-Payload-Digest": sha1("") }));
     expect(report).toMatchObject({ unchanged: 2, unchecked: 2, stale: 0, problemCount: 0 });
@@ -154,7 +154,7 @@ describe("revisits, loaded over what another crawl left", () => {
     expect(await load(revisit(a, sha1("")))).toMatchObject({ unchanged: 1, unchecked: 0 });
   });
 
-  test("no digest, and the record that it names was not loaded: a problem of its own, and the page stays", async () => {
+  test("a revisit without a digest, of a record that was not loaded, is a separate kind of problem, and the page stays", async () => {
     const since = (date: string, more: { readonly [name: string]: string | undefined } = {}) =>
       notModified(a, { "WARC-Refers-To-Date": date, "WARC-Date": "2024-05-01T00:00:00Z", ...more });
     await load(page(a, old));
@@ -168,19 +168,20 @@ describe("revisits, loaded over what another crawl left", () => {
     expect((await verdictOf(since("2024-02-01T00:00:00Z"))).differences).toEqual([
       expect.stringMatching(/another record than the source names, which is of 2024-02-01/),
     ]);
-    // The one that was loaded, however its date is written; then the revisit itself.
+    // The first revisit refers to the loaded record, with another spelling of its date. The next
+    // one refers to the first revisit.
     const kept = since("2024-01-02T03:04:05.678Z");
     expect(await load(kept)).toMatchObject({ unchanged: 1, unchecked: 1, problemCount: 0 });
     expect(await verdictOf(kept)).toMatchObject({ different: 0 });
     const next = { "WARC-Date": "2024-06-01T00:00:00Z" };
     expect(await load(since("2024-05-01T00:00:00Z", next))).toMatchObject({ unchecked: 1, problemCount: 0 });
-    // A digest says more than a date.
+    // A digest takes precedence over a date.
     const digest = { "WARC-Payload-Digest": sha1(old) };
     expect(await load(since("2020-01-01T00:00:00Z", digest))).toMatchObject({ unchanged: 1, unchecked: 0 });
     // Other contents are another record.
     await load(page(a, later, { fields: { "WARC-Date": "2024-07-01T00:00:00Z" } }));
     expect(await load(kept)).toMatchObject({ problemCount: 1 });
-    // Another page's record.
+    // A record of another page.
     const of = (date: string) =>
       since(date, {
         "WARC-Target-URI": b,
@@ -192,13 +193,13 @@ describe("revisits, loaded over what another crawl left", () => {
     expect(await verdictOf(of("2024-07-01T00:00:00Z"))).toMatchObject({ different: 0 });
   });
 
-  test("a revisit of another page's body: that one is taken if it has the digest", async () => {
+  test("a revisit that refers to another page's body copies it if it has the digest", async () => {
     const refersTo = (url: string, digest: string | undefined) =>
       revisit(url, digest, { fields: { "WARC-Refers-To-Target-URI": b } });
     await load(page(b, old));
     expect(await load(refersTo(a, sha1(old)))).toMatchObject({ added: 1, stale: 0 });
     expect(await bodyOf(a)).toBe(old);
-    // The other one has changed since: what is stored here is still what is meant.
+    // The other page has changed since then. The revisit still means the contents of this page.
     await load(page(b, later));
     expect(await load(refersTo(a, sha1(old)))).toMatchObject({ unchanged: 1, stale: 0 });
     expect(await load(refersTo(a, sha1(later)))).toMatchObject({ changed: 1 });
@@ -210,7 +211,7 @@ describe("revisits, loaded over what another crawl left", () => {
     expect(await load(refersTo("https://example.org/new", undefined))).toMatchObject({ added: 1 });
   });
 
-  test("images, styles and scripts are no problems, by their type or by their name; a page that is missing is", async () => {
+  test("images, styles and scripts are not problems, by type or by name; a missing page is", async () => {
     const typed = (type: string) =>
       revisit("https://example.org/x", sha1("x"), { block: http("", { "Content-Type": type }) });
     const identified = { "WARC-Identified-Payload-Type": "font/woff2" };
@@ -225,7 +226,7 @@ describe("revisits, loaded over what another crawl left", () => {
     );
     expect(report).toMatchObject({ skipped: 8, problemCount: 2 });
     expect(report.problems).toMatchObject([{ kind: "unseen", count: 2 }]);
-    // A page may be named like an image, as those of a wiki are.
+    // A page's URL may end like an image's, as on a wiki.
     const wiki = "https://example.org/wiki/File:A.png";
     await load(page(wiki, old));
     expect(await load(notModified(wiki), revisit(wiki, sha1(later)))).toMatchObject({
@@ -235,7 +236,7 @@ describe("revisits, loaded over what another crawl left", () => {
     });
   });
 
-  test("problems are counted by kind, and no kind hides another behind its examples", async () => {
+  test("problems are counted by kind, and the examples of one kind do not displace those of another", async () => {
     const missing = Array.from({ length: 150 }, (_, at) => notModified(`https://example.org/${at}`));
     const wrong = page(b, old, { fields: { "WARC-Payload-Digest": sha1(later) } });
     await load(page(a, old));
@@ -248,7 +249,7 @@ describe("revisits, loaded over what another crawl left", () => {
     ]);
   });
 
-  test("what is of no use is counted by reason, with examples", async () => {
+  test("skipped items are counted by reason, with examples", async () => {
     const records = [301, 302, 302, 302, 302, 404, 503].map((status, at) =>
       warcRecord({ url: `https://example.org/${at}`, block: http("", { Location: "/z" }, status) }),
     );
@@ -272,7 +273,7 @@ describe("revisits, loaded over what another crawl left", () => {
     expect(odd.skips.reduce((sum, { count }) => sum + count, 0)).toBe(60);
   });
 
-  test.each([301, 308, 404, 410])("a page that now answers %i is withdrawn", async (status) => {
+  test.each([301, 308, 404, 410])("a page that now answers %i is deleted", async (status) => {
     await load(page(a, old), page(b, old));
     const answer = warcRecord({ url: a, block: http("", { Location: b }, status) });
     const again = warcRecord({ type: "revisit", url: b, block: http("", { Location: "/c" }, status) });
@@ -287,7 +288,7 @@ describe("revisits, loaded over what another crawl left", () => {
     expect(await bodyOf(a)).toBe(old);
   });
 
-  test("a redirect to the same URL withdraws nothing", async () => {
+  test("a redirect to the same URL deletes nothing", async () => {
     await load(page(a, old));
     for (const location of [a, "/a", "#top", "https://user:word@example.org/a"]) {
       const answer = warcRecord({ url: a, block: http("", { Location: location }, 301) });
@@ -295,7 +296,7 @@ describe("revisits, loaded over what another crawl left", () => {
     }
   });
 
-  test("user names and passwords are in no URL that is stored", async () => {
+  test("stored URLs contain no user names and passwords", async () => {
     await load(page("https://user:secret@example.org/a", `<a href="https://me:word@example.org/b">b</a>`));
     await index.settle();
     await using view = await index.db.snapshot();

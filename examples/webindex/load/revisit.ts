@@ -2,7 +2,7 @@ import { unpackContents } from "../contents.js";
 import type { Unchanged } from "../sources/index.js";
 import { algorithmOf, hasDigest, normalDigest, parseDigest } from "../sources/warc/digest.js";
 
-/** What is stored of a page: what was loaded of it. */
+/** What is stored about a page. */
 export interface Stored {
   readonly contents: Uint8Array;
   /** As in `documents.digests`. */
@@ -11,14 +11,14 @@ export interface Stored {
   readonly captures: string | undefined;
 }
 
-/** The most digests that are kept of a page; the latest. */
+/** The most digests to keep of a page. The latest are kept. */
 const maxDigests = 8;
-/** The most captures that are kept of a page. */
+/** The most captures to keep of a page. */
 const maxCaptures = 8;
 
 /**
- * Whether a page that is stored is the one with the digest that a revisit names. `unknown`: the
- * revisit names none, or one that nothing is known of by its algorithm.
+ * Compares a stored page with the digest that a revisit names. Returns `unknown` if the revisit
+ * names no digest, or if no digest by the same algorithm is stored.
  */
 export function compareDigest(label: string | undefined, stored: Stored): "same" | "other" | "unknown" {
   const wanted = normalDigest(label);
@@ -27,15 +27,17 @@ export function compareDigest(label: string | undefined, stored: Stored): "same"
   if (digest !== undefined && hasDigest(digest, unpackContents(stored.contents).body)) return "same";
   const known = stored.digests?.split(" ") ?? [];
   if (known.includes(wanted)) return "same";
-  // A page without digests of its own was transferred as its body, which has another one.
+  // A page without stored digests was transferred unencoded. So if its contents were the same, its
+  // body would have the digest.
   if (digest !== undefined && known.length === 0) return "other";
   return known.some((each) => each.startsWith(algorithmOf(wanted))) ? "other" : "unknown";
 }
 
 /**
- * Whether the page that is stored may be the one that a revisit means: by its digest, or else by
- * the record that it names. `other record`: no digest could be compared, and the record was not
- * loaded. `unknown`: neither could be compared.
+ * Compares a stored page with a revisit by their digests. If no digest is comparable, returns
+ * `other record` if the revisit refers to a record that the stored contents do not come from.
+ * Otherwise returns `unknown`, because without a digest nothing proves that the contents are the
+ * same.
  */
 export function compareRevisit(
   { digest, refersToAt }: Pick<Unchanged, "digest" | "refersToAt">,
@@ -47,7 +49,7 @@ export function compareRevisit(
 }
 
 /**
- * A moment as in `documents.captures`: archives give some dates with fractions of a second, and
+ * Formats a time for `documents.captures`. Some archives give dates with fractions of a second, and
  * some without.
  */
 export function captureOf(at: number): string {
@@ -55,8 +57,9 @@ export function captureOf(at: number): string {
 }
 
 /**
- * The captures of a page with one more of the same contents. The first is kept, which most revisits
- * name, and the latest. Of a page with none, as one of a folder, nothing can be said: it stays so.
+ * Adds a capture of unchanged contents to the captures of a page. Keeps the first capture, because
+ * most revisits refer to it, and the latest ones. Adds nothing to a page without captures, such as
+ * one from a folder, because the date of its contents is unknown.
  */
 export function addCapture(before: string | undefined, at: number): string | undefined {
   if (before === undefined || at === 0) return before;
@@ -66,7 +69,7 @@ export function addCapture(before: string | undefined, at: number): string | und
   return [...captures.slice(0, 1), ...captures.slice(1).slice(2 - maxCaptures), one].join(" ");
 }
 
-/** The digests of a page that is loaded, with those that its stored contents have already. */
+/** Joins the digests of a page being loaded with those that its stored contents already have. */
 export function joinDigests(
   loaded: readonly string[] | undefined,
   same: string | undefined,

@@ -3,7 +3,7 @@ import { clusters, documents, memberKey } from "../tables.js";
 import { indexPage } from "./index-page.js";
 import { Seen } from "./seen.js";
 
-/** What a page's own change causes: the way on which it comes to be found. */
+/** Handles a change of the page itself. A changed page becomes findable by this observer. */
 export const cluster = observer(
   "cluster",
   documents.rescore,
@@ -12,8 +12,8 @@ export const cluster = observer(
 );
 
 /**
- * What links from elsewhere cause. No page waits for it to be found: it is done in rounds
- * (`work.ts`), many links to one page in one run.
+ * Handles a change of the links to a page. Pages become findable without this observer, so it runs
+ * only in rounds (`work.ts`). One run then handles many new links to one page.
  */
 export const relink = observer(
   "relink",
@@ -23,13 +23,13 @@ export const relink = observer(
 );
 
 /**
- * Ranks a page by the links to it, keeps its place among the pages of equal contents, and sees to
- * what can be found of them.
+ * Ranks a page by the links to it, updates its place in its cluster of pages with equal contents,
+ * and updates the index for all pages that this affects.
  *
- * Runs of one page that overlap must not both commit, or the one that saw less could come last: so
- * each of them writes the rank, changed or not; except for the effects of links if there is no such
- * page. Runs that move members of one cluster must not overlap either: each writes the canonical
- * page, or has it elected afterwards.
+ * Of two overlapping runs of one page only one may commit. Otherwise the run that saw less could
+ * commit last. So each run writes the rank even if it is unchanged. The exception is a run for
+ * links to a page that does not exist. Runs that move members of one cluster must not overlap
+ * either. So each such run writes the canonical page, or notifies `elect`, which writes it later.
  */
 async function placePage(tx: Transaction, url: string, changed: "itself" | "its links"): Promise<void> {
   const [hash, oldCluster, oldRank] = await Promise.all([
@@ -38,8 +38,8 @@ async function placePage(tx: Transaction, url: string, changed: "itself" | "its 
     tx.get(documents.rank, url),
   ]);
   if (hash === undefined && oldCluster === undefined) {
-    // A run that still saw the page must not come last. Runs for its links need not care about
-    // that: this run comes later.
+    // An overlapping run that still saw the page must not commit last. This write makes it
+    // conflict. A run for the page's links need not write, because a run for the page itself does.
     if (changed === "itself") tx.delete(documents.rank, url);
     return;
   }
@@ -66,22 +66,22 @@ async function placePage(tx: Transaction, url: string, changed: "itself" | "its 
     if (before !== undefined && before !== now) index.set(before, "all");
     if (now !== undefined) index.set(now, before === now ? "links" : "all");
   }
-  // A transaction that made another page canonical, in this cluster or the former, may have left
-  // this page as it was found.
+  // This page is indexed too. If another transaction made another page canonical, in this cluster
+  // or the previous one, it may have left this page in the index.
   if (hash !== oldCluster || changed === "itself") index.set(url, "all");
   for (const [page, what] of index) await indexPage(tx, page, seen, what);
 }
 
 /**
- * The page of a cluster that can be found, and the one before; none if they must not be indexed
- * now.
+ * The canonical page of a cluster before and after a run. Both are `undefined` for a large cluster,
+ * because `elect` chooses and indexes its canonical page later.
  */
 export interface Canonical {
   readonly before: string | undefined;
   readonly now: string | undefined;
 }
 
-/** Sees to the canonical page of a cluster of which a member has moved, or has other links. */
+/** Updates the canonical page of a cluster after a member has moved or its links have changed. */
 async function seeTo(tx: Transaction, hash: string, moved: boolean, seen: Seen): Promise<Canonical> {
   const members = await seen.smallCluster(hash);
   if (members === undefined) {
@@ -94,7 +94,10 @@ async function seeTo(tx: Transaction, hash: string, moved: boolean, seen: Seen):
   return { before, now };
 }
 
-/** Every run that moves members calls it, whether or not the canonical page changes. */
+/**
+ * Writes the canonical page of a cluster. A run that moves members calls this even if the canonical
+ * page stays the same, so that it conflicts with overlapping runs.
+ */
 export function setCanonical(tx: Transaction, hash: string, url: string | undefined): void {
   if (url === undefined) tx.delete(clusters.canonical, hash);
   else tx.set(clusters.canonical, hash, url);

@@ -5,8 +5,8 @@ import { indexPage } from "./index-page.js";
 import { Seen } from "./seen.js";
 
 /**
- * Elects the canonical page of a large cluster again, after any number of its members have moved,
- * and indexes it.
+ * Elects the canonical page of a large cluster again after some of its members have moved, and
+ * indexes it.
  */
 export const elect = observer(
   "elect",

@@ -3,8 +3,8 @@ import { describePage } from "../derive.js";
 import { documents } from "../tables.js";
 
 /**
- * Reads a page: hash, title, words, links. Writes only what is different, so that only that is
- * worked on further.
+ * Reads a page: its hash, title, words and links. Writes only what changed, so that later observers
+ * handle only that.
  */
 export const extract = observer(
   "extract",
@@ -22,7 +22,7 @@ export const extract = observer(
     replace(tx, documents.title, url, before[1], page?.title);
     replace(tx, documents.truncated, url, before[4], page?.truncated);
     const reworded = replace(tx, documents.words, url, before[2], page?.words);
-    // What finds its cluster also indexes it.
+    // The observer that finds the page's cluster also indexes it.
     if (rehashed) tx.notify(documents.rescore, url);
     else if (reworded) tx.notify(documents.reindex, url);
     const same = JSON.stringify(before[3]) === JSON.stringify(page?.links);
@@ -31,7 +31,7 @@ export const extract = observer(
   { priority: 4 },
 );
 
-/** Whether the value is another; then it is written. */
+/** Writes a value if it has changed. Returns whether it has. */
 function replace<V>(
   tx: Transaction,
   column: Column<V>,

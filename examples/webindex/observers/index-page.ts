@@ -5,7 +5,7 @@ import { type Anchors, clusters, documents, shards } from "../tables.js";
 import { type Counts, lengthsOf, withAnchors } from "../terms.js";
 import { Seen } from "./seen.js";
 
-/** Of a page whose terms changed and whose cluster did not. */
+/** Indexes a page whose terms changed while its cluster stayed the same. */
 export const index = observer(
   "index",
   documents.reindex,
@@ -14,15 +14,17 @@ export const index = observer(
 );
 
 /**
- * Works out by which terms a page can be found: its own and its anchors' if it is canonical, none
- * otherwise. If they changed, the page is put on the list of its shard, with what the postings
- * still have of it. By the commit it can be found by them.
+ * Computes the terms by which a page can be found. For a canonical page they are its own terms and
+ * those of its anchors. Other pages have none. If the terms changed, puts the page on its shard's
+ * list, with the terms that the postings still have for it. From this commit on, searches find the
+ * page by its new terms.
  *
- * Every run writes the anchors, changed or not, so that runs of one page that overlap do not both
- * commit; and every change of the terms writes the page's place on the list, so that it meets a
- * merge that takes it off.
+ * Every run writes the anchors even if they are unchanged, so that of two overlapping runs of one
+ * page only one commits. Every change of the terms writes the page's entry in the list, so that the
+ * run conflicts with a merge that removes the entry.
  *
- * @param changed If it is only the links to a page that was canonical before, its terms are left when the anchors are the same.
+ * @param changed `links` if only the links changed, for a page that was already canonical. Then its
+ * terms stay unless the anchors changed.
  */
 export async function indexPage(
   tx: Transaction,
@@ -35,8 +37,8 @@ export async function indexPage(
     tx.get(documents.cluster, url),
     tx.get(documents.anchors, url),
   ]);
-  // It has become another page: what finds its cluster also indexes it. Until then it is found as
-  // it was.
+  // The page has new contents. The observer that finds its new cluster also indexes it. Until then
+  // searches find its previous terms.
   if (hash !== cluster) return writeAnchors(tx, url, known ?? []);
   const isFound = hash !== undefined && (await tx.get(clusters.canonical, hash)) === url;
   const sample = new AnchorSample();
@@ -72,7 +74,7 @@ async function writeTerms(tx: Transaction, url: string, terms: string | undefine
     tx.set(pending, shard, [url, before ?? "", lengthsIn(terms), lengthsIn(before)]);
   } else {
     const [, merged, now, lengths] = waiting;
-    // One of the former kind stays one until it is merged.
+    // An entry in the former format keeps that format until it is merged.
     tx.set(pending, shard, now === undefined ? waiting : [url, merged, lengthsIn(terms), lengths ?? null]);
   }
   tx.notify(shards.merge, shard);

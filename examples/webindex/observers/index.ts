@@ -1,4 +1,7 @@
-/** The pipeline: contents -> extract -> cluster, invert -> relink; both index; merge. */
+/**
+ * The pipeline: contents -> extract -> cluster, invert -> relink. Both cluster and relink lead to
+ * index, and index to merge.
+ */
 import { cluster, relink } from "./cluster.js";
 import { elect } from "./elect.js";
 import { extract } from "./extract.js";

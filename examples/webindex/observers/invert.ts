@@ -3,8 +3,7 @@ import { pageId } from "../identity.js";
 import { documents, links } from "../tables.js";
 
 /**
- * Takes a page's links to the pages that they lead to; what changed since the last time, and
- * nothing else.
+ * Adds a page's links to the pages that they lead to. Writes only what changed since its last run.
  */
 export const invert = observer(
   "invert",

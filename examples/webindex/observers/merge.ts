@@ -6,14 +6,15 @@ import { documents, postings, type Statistics, shards } from "../tables.js";
 import { type Counts, lengthsOf, parseCounts, parseTerms } from "../terms.js";
 
 /**
- * How much one run takes off the list: so many pages, or as many as have so many changed postings.
- * At least one.
+ * One run merges at most this many pages, and takes no further page after this many changed
+ * postings. It merges at least one page.
  */
 const maxPages = 256;
 const maxPostings = 20_000;
 
 /**
- * Of a page: `undefined` if it has no terms any more, and of a term where it no longer has that.
+ * A page's change. `undefined` means that the page has no terms any more, or no longer has the
+ * given term.
  */
 interface Change {
   readonly id: string;
@@ -22,12 +23,12 @@ interface Change {
   readonly postings: ReadonlyMap<string, Counts | undefined>;
 }
 
-/** New counts by id of page, `undefined` for a page that goes. */
+/** New counts by page id. `undefined` removes the page. */
 type BlockChanges = Map<string, Counts | undefined>;
 
 /**
- * Brings the postings of one shard up to date: of many pages together if many wait, as they have
- * most terms in common.
+ * Updates the postings of one shard. If many pages wait, one run merges many of them, because they
+ * have most terms in common.
  */
 export const merge = observer(
   "merge",
@@ -52,7 +53,7 @@ export const merge = observer(
     await mergePostings(tx, shard, changes);
     await mergeLengths(tx, shard, changes);
   },
-  // Runs are large; some at a time are enough to keep the disk busy.
+  // A run is large, so few concurrent runs keep the disk busy.
   { priority: 0, concurrency: 8 },
 );
 
@@ -125,7 +126,7 @@ function applyTo(block: Block, changes: BlockChanges): void {
   }
 }
 
-/** The statistics of the pages whose lengths are given. */
+/** Returns the statistics of the pages with these lengths. */
 export function sumLengths(block: Block): Statistics {
   const lengths: [number, number, number] = [0, 0, 0];
   for (const counts of block.values())

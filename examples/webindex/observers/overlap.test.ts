@@ -22,10 +22,10 @@ const otherHash = contentHash(Buffer.from("y"));
 const { text: id, shard } = pageId(url);
 
 /**
- * Two processes may run one weak observer for one row at the same time. The run that saw less must
- * not commit after the one that saw more, even if that one found nothing to do.
+ * Two processes may run the observer of a signal for one row at the same time. The run that saw
+ * less must not commit after the run that saw more, even if the second run found nothing to do.
  */
-describe("runs of one row that overlap", () => {
+describe("overlapping runs of one row", () => {
   let db: Database;
 
   beforeEach(async () => {
@@ -49,8 +49,8 @@ describe("runs of one row that overlap", () => {
   }
 
   /**
-   * A run that sees a change which is taken back before it commits, and a run after that: of the
-   * same observer, or of another.
+   * Starts a run that sees a change. Then reverts the change and makes a second run, of the same or
+   * another observer. Expects that the first run cannot commit.
    */
   async function overlap(
     [stale, later]: readonly [row: readonly [Observer, string], row: readonly [Observer, string]],
@@ -65,7 +65,7 @@ describe("runs of one row that overlap", () => {
     await expect(tx.commit()).rejects.toThrow(ConflictError);
   }
 
-  /** What runs for a page, in both orders. */
+  /** The observers that run for a page, as pairs in both orders. */
   const pairs = [
     [cluster, cluster],
     [relink, relink],
@@ -74,7 +74,7 @@ describe("runs of one row that overlap", () => {
   ] as const;
   const named = pairs.map(([stale, later]) => ({ names: `${stale.name}, ${later.name}`, stale, later }));
 
-  it.each(named)("conflict: $names, when a link comes and goes", ({ stale, later }) =>
+  it.each(named)("conflict: $names, if a link is added and removed", ({ stale, later }) =>
     overlap(
       [
         [stale, url],
@@ -85,7 +85,7 @@ describe("runs of one row that overlap", () => {
     ),
   );
 
-  it.each(named)("conflict: $names, when the page becomes another and back", ({ stale, later }) =>
+  it.each(named)("conflict: $names, if the page's contents change and change back", ({ stale, later }) =>
     overlap(
       [
         [stale, url],
@@ -96,7 +96,7 @@ describe("runs of one row that overlap", () => {
     ),
   );
 
-  it.each(named)("conflict: $names of a duplicate, when a link to it comes and goes", async (pair) => {
+  it.each(named)("conflict: $names of a duplicate, if a link to it is added and removed", async (pair) => {
     await db.transact((tx) => tx.set(documents.hash, other, hash));
     await run(cluster, other);
     await overlap(
@@ -109,7 +109,7 @@ describe("runs of one row that overlap", () => {
     );
   });
 
-  it("no conflict, and nothing written, if there is no page: what brings one runs after it", async () => {
+  it("no conflict and no write if the page does not exist: whatever creates it runs afterwards", async () => {
     const tx = await db.begin();
     await call(relink, tx, other);
     await db.transact((tx) => tx.set(documents.hash, other, hash));
@@ -122,7 +122,7 @@ describe("runs of one row that overlap", () => {
   it.each([
     { stale: cluster, later: cluster },
     { stale: relink, later: cluster },
-  ])("conflict: $stale.name, $later.name, when a new page comes and goes", ({ stale, later }) =>
+  ])("conflict: $stale.name, $later.name, if a new page is added and removed", ({ stale, later }) =>
     overlap(
       [
         [stale, other],
@@ -133,7 +133,7 @@ describe("runs of one row that overlap", () => {
     ),
   );
 
-  it("no terms are left of a page that became another and back, while a duplicate became canonical", async () => {
+  it("if a page's contents change and change back while a duplicate becomes canonical, the page has no terms left", async () => {
     await db.transact((tx) => tx.set(documents.hash, other, hash));
     await run(cluster, other);
     await db.transact((tx) => {
@@ -148,7 +148,7 @@ describe("runs of one row that overlap", () => {
     expect(await view.get(documents.terms, url)).toBeUndefined();
   });
 
-  it("conflict: elect, when a member comes and goes", () => {
+  it("conflict: elect, if a member is added and removed", () => {
     const member = clusters.members.at(memberKey(9, other));
     return overlap(
       [
@@ -166,7 +166,7 @@ describe("runs of one row that overlap", () => {
     { stale: index, later: relink },
     { stale: cluster, later: index },
     { stale: relink, later: index },
-  ])("conflict: $stale.name, $later.name, when words come and go", ({ stale, later }) =>
+  ])("conflict: $stale.name, $later.name, if words are added and removed", ({ stale, later }) =>
     overlap(
       [
         [stale, url],
@@ -177,7 +177,7 @@ describe("runs of one row that overlap", () => {
     ),
   );
 
-  it("conflict: merge, with an index that changes the terms again", async () => {
+  it("conflict: merge, with a run of index that changes the terms again", async () => {
     await db.transact((tx) => tx.set(documents.words, url, "y 1"));
     await run(index, url);
     const merging = await db.begin();

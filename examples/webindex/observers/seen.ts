@@ -3,24 +3,24 @@ import { type AnchorSample, anchorLimits } from "../derive.js";
 import { clusters, highestRank, links, memberUrl } from "../tables.js";
 
 /**
- * Larger clusters are left to `elect`: so many of their members may move at once that they would
- * all conflict.
+ * The most members of a small cluster. In a larger cluster many members may move at once, and the
+ * runs that move them would all conflict. So `elect` handles larger clusters.
  */
 const smallCluster = 8;
 
-/** What one run reads of clusters and of links, so that it reads it once. */
+/** Caches what one run reads of clusters and links, so that it reads each only once. */
 export class Seen {
   readonly #tx: Transaction;
-  /** The links to the pages that were counted. */
+  /** By URL: the anchor texts of the links to a page whose rank was counted. */
   readonly #links = new Map<string, readonly string[]>();
-  /** Of small clusters, all. */
+  /** All members of small clusters. */
   readonly #members = new Map<string, readonly string[]>();
 
   constructor(tx: Transaction) {
     this.#tx = tx;
   }
 
-  /** How many pages link to one, up to a limit. */
+  /** Returns how many pages link to a page, up to a limit. */
   async rankOf(url: string): Promise<number> {
     const texts: string[] = [];
     const options = { limit: highestRank };
@@ -29,7 +29,10 @@ export class Seen {
     return texts.length;
   }
 
-  /** The members of a cluster, which this run changes no more; `undefined` if they are too many. */
+  /**
+   * Returns the members of a cluster, or `undefined` if it is large. After this call the run must
+   * not change the members, because they are cached.
+   */
   async smallCluster(hash: string): Promise<readonly string[] | undefined> {
     const members = await this.#first(hash, smallCluster + 1);
     if (members.length > smallCluster) return undefined;
@@ -37,7 +40,7 @@ export class Seen {
     return members;
   }
 
-  /** Adds to a sample what links to the members of a cluster. */
+  /** Adds the links to a cluster's members to a sample. */
   async sampleAnchors(hash: string, sample: AnchorSample): Promise<void> {
     const members = this.#members.get(hash) ?? (await this.#first(hash, anchorLimits.members));
     for (const url of members) {

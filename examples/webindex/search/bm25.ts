@@ -1,19 +1,20 @@
 /**
  * Okapi BM25 (Robertson and Zaragoza, 2009) over several fields: a term's score is the weighted sum
- * of its scores in the fields. The length of a field is the number of different terms that it has.
+ * of its scores in the fields. The length of a field is its number of different terms.
  */
 import type { Statistics } from "../tables.js";
 import type { Counts } from "../terms.js";
 
-/** How soon repetition stops to count, and how much a long field is discounted. */
+/** `k1` limits the effect of repeated terms. `b` sets the discount for long fields. */
 export const bm25 = { k1: 1.2, b: 0.75 } as const;
 
-/**
- * What a term is worth by where it is: in the text, the title, the anchors of links to the page.
- */
+/** The weight of a term by its field: the text, the title, or the anchors of links to the page. */
 export const fieldWeights: Counts = [1, 3, 2];
 
-/** The score of one term in one page, given in how many pages each field has the term. */
+/**
+ * Scores one term in one page. `frequency` is the number of pages that have the term, for each
+ * field.
+ */
 export function scoreTerm(counts: Counts, lengths: Counts, frequency: Counts, all: Statistics): number {
   let score = 0;
   for (const field of [0, 1, 2] as const) {

@@ -17,7 +17,7 @@ const urlOf = (index: number) => `https://example.org/${index}`;
 
 type Random = (below: number) => number;
 
-/** Pages that come, change and go; texts that coincide, and links everywhere. */
+/** Adds, changes and removes pages. Several pages have the same text, and links lead everywhere. */
 function someChanges(random: Random): Crawl {
   const word = () => words[random(words.length)]!;
   const said: Record<string, string | undefined> = {};
@@ -34,7 +34,7 @@ function someChanges(random: Random): Crawl {
   return said;
 }
 
-/** What a search can answer at one moment. */
+/** All answers of a search on one snapshot. */
 async function answers(view: Snapshot): Promise<unknown> {
   const found = [];
   for (const query of queries) found.push(await search(view, query, 100));
@@ -45,7 +45,7 @@ async function mergeAll(tx: Transaction): Promise<void> {
   for (const row of shardNames()) await merge.run(tx, { row } as unknown as Change);
 }
 
-/** The same moment, with everything merged that waits. */
+/** The answers after every waiting page was merged. */
 async function answersMerged(db: Database): Promise<unknown> {
   const tx = await db.begin();
   try {
@@ -68,7 +68,7 @@ describe("a search while pages wait to be merged", () => {
     await db.close();
   });
 
-  /** One observer works on all that it is due on, and no other. */
+  /** Runs everything that is due for one observer, and nothing else. */
   async function work(observer: string): Promise<void> {
     await using worker = db.work({ observers: [observer] });
     await worker.idle();
@@ -82,8 +82,8 @@ describe("a search while pages wait to be merged", () => {
   }
 
   /**
-   * Changes, steps of single observers and merges of single shards in any order; how often an
-   * answer was another than merged.
+   * Makes changes, steps of single observers and merges of single shards in random order. Returns
+   * how often an answer differed from the answer after merging.
    */
   async function countWrong(seed: number): Promise<{ wrong: number; waited: number }> {
     const random = seeded(seed);
@@ -107,35 +107,35 @@ describe("a search while pages wait to be merged", () => {
   }
 
   it.each([1, 2, 3, 4, 5, 6])(
-    "answers as if all were merged, scores and totals included; seed %i",
+    "gives the same answers as if all pages were merged, including scores and totals; seed %i",
     async (seed) => {
       const { wrong, waited } = await countWrong(seed);
       expect(wrong).toBe(0);
       expect(waited).toBeGreaterThan(40);
-      // Whatever the order, it ends as the twin.
+      // The final state equals the twin, whatever the order.
       await using view = await db.snapshot();
       for (const table of await compareWithTwin(view)) expect(table.differences).toEqual([]);
     },
   );
 
-  describe("would be wrong", () => {
-    it("if the postings of a page that waits counted too", async () => {
+  describe("would give wrong answers", () => {
+    it("if the postings of a waiting page counted too", async () => {
       vi.spyOn(Overlay.prototype, "hidden").mockReturnValue(new Set());
       expect((await countWrong(1)).wrong).toBeGreaterThan(0);
     });
 
-    it("if pages that wait were not looked at", async () => {
+    it("if waiting pages were ignored", async () => {
       vi.spyOn(Overlay.prototype, "find").mockResolvedValue([]);
       expect((await countWrong(1)).wrong).toBeGreaterThan(0);
     });
 
-    it("if their number and lengths did not count", async () => {
+    it("if the number and lengths of waiting pages did not count", async () => {
       vi.spyOn(Overlay.prototype, "statistics").mockImplementation((merged) => merged);
       expect((await countWrong(1)).wrong).toBeGreaterThan(0);
     });
   });
 
-  it("knows a page that has no word from one that the postings do not have", async () => {
+  it("distinguishes a page without terms from one that the postings do not have", async () => {
     await loadSource(db, crawlSource({ [urlOf(1)]: "" }));
     for (const name of ["extract", "cluster", "merge"]) await work(name);
     await loadSource(db, crawlSource({ [urlOf(1)]: page("", "ant"), [urlOf(2)]: page("", "bee") }));
@@ -150,7 +150,7 @@ describe("a search while pages wait to be merged", () => {
     expect(await readStatistics(view)).toEqual({ pages: 2, lengths: [2, 0, 0] });
   });
 
-  it("finds a page that waits in the former form as the postings have it, until it is merged", async () => {
+  it("finds a waiting page in the former format by its postings until it is merged", async () => {
     const url = urlOf(1);
     const { text: id, shard } = pageId(url);
     await loadSource(db, crawlSource({ [url]: page("", "ant") }));
@@ -164,7 +164,7 @@ describe("a search while pages wait to be merged", () => {
       return (await search(view, query)).total;
     };
     expect([await total("ant"), await total("bee")]).toEqual([1, 0]);
-    // A change meanwhile leaves it to the merge.
+    // If the page changes meanwhile, it still waits for the merge.
     await loadSource(db, crawlSource({ [url]: page("", "cat") }));
     for (const name of ["extract", "cluster"]) await work(name);
     expect([await total("ant"), await total("cat")]).toEqual([1, 0]);

@@ -2,7 +2,7 @@ import type { Snapshot } from "percolatordb";
 import { documents, type Statistics, shards, type Waiting } from "../tables.js";
 import { type Counts, countsOf } from "../terms.js";
 
-/** A page that can be found by what waits to be merged. */
+/** A page that waits to be merged and can be found. */
 export interface WaitingPage {
   readonly id: string;
   readonly shard: string;
@@ -11,8 +11,9 @@ export interface WaitingPage {
 }
 
 /**
- * What waits to be merged, laid over the postings: a page that waits counts as its terms are now,
- * and not as the postings have it. So a search at any moment answers as if all were merged.
+ * Overlays the pages that wait to be merged on the postings. A waiting page counts with its current
+ * terms, and its entries in the postings are ignored. So every search gives the same answer as if
+ * all pages were merged.
  */
 export class Overlay {
   readonly #view: Snapshot;
@@ -43,12 +44,12 @@ export class Overlay {
     this.#hidden.set(shard, hidden);
   }
 
-  /** Ids of a shard that the postings are not asked about. */
+  /** Returns the ids of the pages of a shard whose postings are ignored. */
   hidden(shard: string): ReadonlySet<string> {
     return this.#hidden.get(shard) ?? none;
   }
 
-  /** The statistics of all pages, given those of the merged ones. */
+  /** Returns the statistics of all pages, given those of the merged ones. */
   statistics(merged: Statistics): Statistics {
     let pages = merged.pages;
     const lengths: [number, number, number] = [...merged.lengths];
@@ -64,7 +65,7 @@ export class Overlay {
     return { pages, lengths };
   }
 
-  /** The pages that wait and have a term, with their counts. */
+  /** Finds the waiting pages that have a term, with their counts. */
   async find(term: string): Promise<{ readonly page: WaitingPage; readonly counts: Counts }[]> {
     this.#terms ??= this.#view.getMany(
       documents.terms,
@@ -80,7 +81,7 @@ export class Overlay {
 
 const none: ReadonlySet<string> = new Set();
 
-/** Not of the former kind, which says too little. */
+/** False for entries in the former format, which lack the lengths. */
 function isWaiting(page: readonly unknown[]): page is Waiting {
   return page.length === 4;
 }

@@ -24,7 +24,7 @@ const queries = [
   "zzzzzz promise",
 ];
 
-/** The first pages of a source. */
+/** Yields only the first pages of a source. */
 function some(source: Source): Source {
   return {
     ...source,
@@ -46,7 +46,7 @@ interface Entry {
   readonly anchors: string;
 }
 
-/** Words, repeated ones too: what minisearch counts as the index does. */
+/** The words with repetitions, so that minisearch counts them as the index does. */
 function words(text: string): string[] {
   return [...termCounts(text)].flatMap(([term, count]) => Array.from({ length: count }, () => term));
 }
@@ -84,7 +84,7 @@ describe("search, compared with minisearch over the same pages", () => {
 
   afterAll(() => index.close());
 
-  it("has something to compare", () => {
+  it("has pages to compare", () => {
     expect(mini.documentCount).toBeGreaterThan(100);
   });
 
@@ -117,7 +117,7 @@ describe("search, compared with minisearch over the same pages", () => {
   });
 });
 
-it("describes no more results when the search was abandoned", async () => {
+it("describes no more results after the search was aborted", async () => {
   await using index = await WebIndex.open("memory:");
   const named = (at: number) => [`https://example.org/${at}`, page(`Page ${at}`, "walrus")] as const;
   await crawl(index, Object.fromEntries(Array.from({ length: 30 }, (_, at) => named(at))));
@@ -133,7 +133,7 @@ it("describes no more results when the search was abandoned", async () => {
   expect(read).toHaveLength(10);
 });
 
-/** Whether no neighbour has nearly the same score, so that the order must be the same. */
+/** Whether a result's place is certain, because no neighbour has nearly the same score. */
 function distinct(results: readonly { readonly score: number }[], at: number, score: number): boolean {
   const near = (other: { readonly score: number } | undefined) =>
     other !== undefined && Math.abs(other.score - score) < 1e-9 * score;

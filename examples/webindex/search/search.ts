@@ -16,43 +16,43 @@ export interface SearchResult {
   readonly title: string;
   readonly score: number;
   readonly snippet: readonly SnippetPart[];
-  /** How many pages link to it, as far as that is counted. */
+  /** How many pages link to it, up to the limit of counting. */
   readonly rank: number;
-  /** How many other pages have the same contents, as far as that is counted. */
+  /** How many other pages have the same contents, up to the limit of counting. */
   readonly duplicates: number;
 }
 
 export interface SearchAnswer {
-  /** The words that were searched for. */
+  /** The terms of the query. */
   readonly terms: readonly string[];
-  /** How many pages have at least one of them. */
+  /** How many pages have at least one of the terms. */
   readonly total: number;
-  /** The best first; of equal ones that with the smaller URL. */
+  /** The best first. Results with the same score are ordered by URL. */
   readonly results: readonly SearchResult[];
 }
 
 export const searchLimits = { terms: 16, results: 100, duplicates: 100 } as const;
-/** So many results are read at a time. */
+/** How many results are read concurrently. */
 const resultsAtOnce = 10;
 
 interface Candidate {
   readonly id: string;
   readonly shard: string;
-  /** Of a page that waits to be merged. */
+  /** Only of a page that waits to be merged. */
   readonly url: string | undefined;
   score: number;
   matched: number;
 }
 
-/** Of one shard, the pages that have a term. */
+/** The pages of one shard that have a term. */
 interface TermBlock {
   readonly shard: string;
   readonly bytes: Uint8Array;
-  /** Pages that are not to be found by it, as they wait to be merged. */
+  /** Pages to ignore in the block, because they wait to be merged. */
   readonly hidden: ReadonlySet<string>;
 }
 
-/** A page that is shown. */
+/** A page among the results. */
 interface Scored {
   readonly url: string;
   readonly score: number;
@@ -68,8 +68,8 @@ interface Posting {
 }
 
 /**
- * Pages by any of the words of a query, by BM25; a page that has several of them counts as many
- * times over. Throws the signal's reason once the search was abandoned.
+ * Finds the pages with any of the terms of a query, ranked by BM25. A page with several of the
+ * terms scores for each. Throws the signal's reason after it was aborted.
  */
 export async function search(
   view: Snapshot,
@@ -114,7 +114,7 @@ async function findCandidates(view: Snapshot, terms: readonly string[]): Promise
   return candidates;
 }
 
-/** What the postings have of a term. */
+/** Reads the postings of a term. */
 async function readBlocks(view: Snapshot, term: string, overlay: Overlay): Promise<TermBlock[]> {
   const blocks: TermBlock[] = [];
   for await (const { qualifier: shard, value } of view.entries(postings.documents, bucketOf(term))) {
@@ -124,14 +124,14 @@ async function readBlocks(view: Snapshot, term: string, overlay: Overlay): Promi
   return blocks;
 }
 
-/** The pages of a block that do not wait to be merged. */
+/** Visits the pages of a block that do not wait to be merged. */
 function visit({ bytes, hidden }: TermBlock, page: (id: string, counts: Counts) => void): void {
   readBlock(bytes, (id, ...counts) => {
     if (!hidden.has(id)) page(id, counts);
   });
 }
 
-/** How many pages can be found, and how long they are. */
+/** Returns how many pages can be found, and their lengths. */
 export async function readStatistics(view: Snapshot): Promise<Statistics> {
   return (await Overlay.read(view)).statistics(await readMerged(view));
 }
@@ -146,7 +146,7 @@ async function readMerged(view: Snapshot): Promise<Statistics> {
   return { pages, lengths };
 }
 
-/** In how many pages each field has the term. */
+/** For each field, counts the pages that have the term. */
 function countFields(
   blocks: readonly TermBlock[],
   waiting: readonly { readonly page: WaitingPage; readonly counts: Counts }[],
@@ -171,7 +171,8 @@ async function readLengths(
 }
 
 /**
- * The best, in order. Those as good as the last of them are looked at too, so that the URL decides.
+ * Returns the best candidates in order. If candidates beyond the limit have the same score as the
+ * last one within it, the URL decides between them.
  */
 async function inOrder(view: Snapshot, candidates: Candidate[], limit: number): Promise<Scored[]> {
   const maxTies = 1_000;
@@ -189,8 +190,8 @@ async function inOrder(view: Snapshot, candidates: Candidate[], limit: number): 
 }
 
 /**
- * Some are read at a time; then each is parsed, and between two there is a turn for other requests,
- * and for the end of this one.
+ * Reads some results concurrently, then parses one at a time. Between two results other requests
+ * can run, and an abort can end this request.
  */
 async function describeResults(
   view: Snapshot,
@@ -230,7 +231,7 @@ function withSnippet({ contents, ...read }: ReadResult, terms: ReadonlySet<strin
   return { ...read, snippet };
 }
 
-/** The text of a page is not stored: it can be read from the page. */
+/** The text of a page is not stored, but read from the page's contents. */
 function textOf(contents: Uint8Array, url: string): string {
   const { contentType, body } = unpackContents(contents);
   return extract(body, contentType, url).text;

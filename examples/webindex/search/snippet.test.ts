@@ -8,22 +8,22 @@ const show = (text: string, ...terms: string[]) =>
     .join("");
 
 describe("a snippet", () => {
-  it("marks whole words, whatever their case", () => {
+  it("marks whole words, upper or lower case", () => {
     expect(show("A Cat, a catalog and the CAT.", "cat")).toBe("A [Cat], a catalog and the [CAT].");
   });
 
-  it("shows where most of the words are", () => {
+  it("shows the part of the text with most of the words", () => {
     const shown = show(`cat ${filler} dog ${filler} the cat and the dog ${filler}`, "cat", "dog");
     expect(shown).toMatch(/^… .*\[cat\] and the \[dog\].* …$/);
     expect(shown.length).toBeLessThan(300);
   });
 
-  it("is the beginning if no word is found", () => {
+  it("is the beginning of the text if no word is found", () => {
     expect(show(`start ${filler}`, "cat")).toMatch(/^start lorem.* …$/);
     expect(show("", "cat")).toBe("");
   });
 
-  it("does not cut a character in two, nor takes long over one endless word", () => {
+  it("does not cut a character in two, and is fast for one very long word", () => {
     const shown = show(`${"\u{1f600}".repeat(100_000)} cat`, "cat");
     expect(Buffer.from(shown).toString()).toBe(shown);
   });

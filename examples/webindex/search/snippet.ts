@@ -1,11 +1,11 @@
-/** A stretch of text, and whether it is a word that was searched for. */
+/** A part of a snippet, and whether it is a word of the query. */
 export interface SnippetPart {
   readonly text: string;
   readonly match: boolean;
 }
 
 const word = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
-/** Bounds of the work for one page: characters looked at, matches weighed. */
+/** Limits of the work for one page: the characters to search, and the matches to consider. */
 const lookAt = 200_000;
 const maxMatches = 2_000;
 const snippetLength = 240;
@@ -17,7 +17,7 @@ interface Match {
   readonly term: string;
 }
 
-/** The stretch of a text in which most of the terms occur, with these marked. */
+/** Returns the part of a text in which most of the terms occur, with the terms marked. */
 export function makeSnippet(text: string, terms: ReadonlySet<string>): SnippetPart[] {
   const matches = findMatches(text.slice(0, lookAt), terms);
   const first = bestWindow(matches);
@@ -48,8 +48,8 @@ function findMatches(text: string, terms: ReadonlySet<string>): Match[] {
 }
 
 /**
- * The match after which most different terms follow within a snippet, then most matches, then the
- * first.
+ * Returns the match that begins the best window: the one with most different terms, then with most
+ * matches, then the first.
  */
 function bestWindow(matches: readonly Match[]): Match | undefined {
   let best: Match | undefined;
@@ -72,14 +72,14 @@ function bestWindow(matches: readonly Match[]): Match | undefined {
   return best;
 }
 
-/** The beginning of a word, a little before `position`. */
+/** Returns the beginning of a word, a little before `position`. */
 function wordStart(text: string, position: number): number {
   if (position <= before) return 0;
   const space = text.indexOf(" ", position - before);
   return space >= 0 && space < position ? space + 1 : position;
 }
 
-/** The end of the last whole word before `position`. */
+/** Returns the end of the last whole word before `position`. */
 function wordEnd(text: string, position: number): number {
   if (position >= text.length) return text.length;
   const space = text.lastIndexOf(" ", position);

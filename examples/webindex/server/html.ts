@@ -1,6 +1,4 @@
-/**
- * Text that is safe in HTML: made by {@link html}, which escapes everything else that it is given.
- */
+/** Text that is safe in HTML. {@link html} makes it, and escapes all other text. */
 export class Html {
   readonly source: string;
 
@@ -11,7 +9,7 @@ export class Html {
 
 export type HtmlValue = string | number | Html | undefined | readonly HtmlValue[];
 
-/** A template of HTML: strings in it are escaped, arrays joined, `undefined` left out. */
+/** A template of HTML: it escapes strings, joins arrays, and leaves out `undefined`. */
 export function html(parts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html {
   return new Html(
     parts.map((part, index) => (index === 0 ? part : render(values[index - 1]) + part)).join(""),

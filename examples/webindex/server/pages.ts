@@ -4,7 +4,7 @@ import { Html, html } from "./html.js";
 import type { Status } from "./status.js";
 import { style } from "./style.js";
 
-/** The page that one starts at. */
+/** The start page. */
 export function startPage({ pages, loading }: Pick<Status, "pages" | "loading">): Html {
   return frame({
     title: "Search",
@@ -13,7 +13,7 @@ export function startPage({ pages, loading }: Pick<Status, "pages" | "loading">)
   });
 }
 
-/** What was found. */
+/** The results of a search. */
 export function resultsPage(
   query: string,
   answer: SearchAnswer,
@@ -33,14 +33,14 @@ export function resultsPage(
   });
 }
 
-/** The text of one page, as it is stored: for pages that a browser cannot open. */
+/** The text of one page as it is stored, for pages that a browser cannot open. */
 export function textPage(url: string, title: string, text: string): Html {
   const content = html`${form("")}<h1 class="text">${title === "" ? url : title}</h1>
 <p class="url">${link(url)}</p><p class="text">${text}</p>`;
   return frame({ title: title === "" ? url : title, content });
 }
 
-/** Something went wrong, or is not there. */
+/** A page for an error, or for an unknown address. */
 export function messagePage(title: string, message: string): Html {
   return frame({
     title,
@@ -95,7 +95,7 @@ function loadingNote(loading: Status["loading"]): Html | undefined {
   return html`<p class="note">Still loading: ${loading}</p>`;
 }
 
-/** Only what a browser opens is a link to the page itself. */
+/** Links to the page itself only if a browser can open it. */
 function address(url: string): string {
   return isWeb(url) ? url : textAddress(url);
 }

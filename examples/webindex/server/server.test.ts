@@ -43,7 +43,7 @@ describe("the search server", () => {
 
   const get = (path: string, init?: RequestInit) => fetch(new URL(path, server.url), init);
 
-  it("has a start page with a form, no scripts and nothing from elsewhere", async () => {
+  it("has a start page with a form, no scripts and no external resources", async () => {
     const response = await get("/");
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -56,7 +56,7 @@ describe("the search server", () => {
     expect(body).not.toMatch(/<script|src=|https?:/);
   });
 
-  it("shows what was found, with the words marked and everything escaped", async () => {
+  it("shows the results, with the words marked and everything escaped", async () => {
     const body = await (await get("/search?q=Walrus")).text();
     expect(body).toContain("2 pages found");
     expect(body).toContain("<mark>walrus</mark>");
@@ -65,7 +65,7 @@ describe("the search server", () => {
     expect(body).toContain(`href="${bold}"`);
   });
 
-  it("escapes the query, and says when nothing was found", async () => {
+  it("escapes the query, and reports that nothing was found", async () => {
     const body = await (await get(`/search?q=${encodeURIComponent('"><scripted')}`)).text();
     expect(body).toContain("Nothing was found");
     expect(body).not.toContain("<scripted");
@@ -73,7 +73,7 @@ describe("the search server", () => {
     expect(await (await get("/search?q=%2B%2B")).text()).toContain("There is no word");
   });
 
-  it("answers the same as JSON", async () => {
+  it("gives the same answers as JSON", async () => {
     const response = await get("/api/search?q=badger+walrus&limit=1");
     expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
     const found = (await response.json()) as { total: number; results: { url: string; rank: number }[] };
@@ -98,11 +98,11 @@ describe("the search server", () => {
     expect((await get("/page")).status).toBe(404);
   });
 
-  it("tells of itself", async () => {
+  it("reports its own state", async () => {
     expect(await (await get("/api/status")).json()).toEqual({ pages: 3, waiting: 0 });
   });
 
-  it("counts what waits only if that is shown, and reads for a page once", async () => {
+  it("counts the backlog only if it is shown, and reads it once for each page", async () => {
     const counted = vi.fn(async () => 3);
     waiting = counted;
     const snapshot = vi.spyOn(index.db, "snapshot");
@@ -113,7 +113,7 @@ describe("the search server", () => {
     expect(await (await get("/api/status")).json()).toEqual({ pages: 3, waiting: 3 });
   });
 
-  it("answers some at a time, and has others come again", async () => {
+  it("answers a limited number of requests at a time, and asks further clients to try again", async () => {
     const release: (() => void)[] = [];
     const bothAsked = new Promise<void>((resolve) => {
       waiting = () =>
@@ -133,7 +133,7 @@ describe("the search server", () => {
     expect((await get("/search?q=walrus")).status).toBe(200);
   });
 
-  it("stops working on requests that were abandoned", async () => {
+  it("stops working on aborted requests", async () => {
     const client = new AbortController();
     let isAsked = () => {};
     const asked = new Promise<void>((resolve) => {
@@ -168,7 +168,7 @@ describe("the search server", () => {
     expect((await get("/dashboard/api/parked/retry", { method: "POST" })).status).toBe(403);
   });
 
-  it("refuses what it does not know", async () => {
+  it("refuses unknown requests", async () => {
     expect((await get("/nowhere")).status).toBe(404);
     expect((await get("/api/nowhere")).status).toBe(404);
     const posted = await get("/search?q=x", { method: "POST" });
@@ -182,7 +182,7 @@ describe("the search server", () => {
 });
 
 describe("the template of HTML", () => {
-  it("escapes what it is given, and nothing that it made itself", () => {
+  it("escapes its values, except HTML that it made itself", () => {
     expect(html`<p class="${'"'}">${"<&'>"}${html`<b>`}${[1, undefined, "a"]}</p>`.source).toBe(
       '<p class="&#34;">&#60;&#38;&#39;&#62;<b>1a</p>',
     );

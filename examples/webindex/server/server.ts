@@ -17,25 +17,28 @@ import { styleHash } from "./style.js";
 
 export interface ServerOptions {
   readonly host: string;
-  /** 0 for any that is free. */
+  /** 0 chooses a free port. */
   readonly port: number;
-  /** Of the dashboard, which is served at {@link dashboardBase}. */
+  /** Options of the dashboard, which is served at {@link dashboardBase}. */
   readonly dashboard?: Pick<DashboardHandlerOptions, "location" | "token" | "writable"> | undefined;
-  /** What is being loaded, in words; `undefined` if nothing is. */
+  /** Describes the current load. `undefined` if none is running. */
   readonly loading: () => Status["loading"];
   /**
-   * Changes that observers must still handle, as far as they are counted; the signal aborts when
-   * the request is abandoned.
+   * Counts the changes that observers must still handle, up to a limit. The signal aborts when the
+   * client closes the request.
    */
   readonly waiting: (signal: AbortSignal) => Promise<number>;
-  /** Requests that are answered at a time; more are told to come again. Default: 16. */
+  /**
+   * The most requests to answer concurrently. Further requests are told to try again later.
+   * Default: 16.
+   */
   readonly atOnce?: number | undefined;
-  /** Told of what went wrong inside. */
+  /** Receives internal errors. */
   readonly onError: (error: unknown) => void;
 }
 
 const longestQuery = 500;
-/** Each may hold the bodies of some results. */
+/** Limits the memory, because each request may hold the bodies of some results. */
 const maxAtOnce = 16;
 const dashboardBase = "/dashboard/";
 
@@ -52,22 +55,22 @@ const headers = {
   "Cache-Control": "no-store",
 } as const;
 
-/** What an answer of a status says besides. */
+/** Additional headers by status. */
 const headersOf: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   405: { Allow: "GET, HEAD" },
   503: { "Retry-After": "1" },
 };
 
-/** An answer: a page, or a value as JSON. */
+/** An answer: an HTML page, or a value as JSON. */
 type Answer = { readonly status: number } & ({ readonly page: Html } | { readonly json: unknown });
 
-/** The search page, and the same as JSON; beside them the dashboard. */
+/** Serves the search page, the same results as JSON, and the dashboard. */
 export class SearchServer {
   readonly #db: Database;
   readonly #options: ServerOptions;
   readonly #server: Server;
   readonly #dashboard: DashboardHandler;
-  /** Requests that are being answered. */
+  /** The number of requests being answered. */
   #answering = 0;
 
   private constructor(db: Database, options: ServerOptions) {
@@ -80,7 +83,7 @@ export class SearchServer {
     this.#server.requestTimeout = 30_000;
   }
 
-  /** Rejects if the port cannot be had. */
+  /** Rejects if the port is not available. */
   static async start(db: Database, options: ServerOptions): Promise<SearchServer> {
     const server = new SearchServer(db, options);
     try {
@@ -113,7 +116,7 @@ export class SearchServer {
     return `http://${family === "IPv6" ? `[${address}]` : address}:${port}/`;
   }
 
-  /** Answers what has been asked, and ends. */
+  /** Finishes the current requests, then stops. */
   async stop(): Promise<void> {
     this.#dashboard.close();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -138,7 +141,7 @@ export class SearchServer {
     }
   }
 
-  /** None if the request was abandoned. */
+  /** `undefined` if the request was aborted. */
   async #answerOrFailure(request: IncomingMessage, signal: AbortSignal): Promise<Answer | undefined> {
     try {
       return await this.#answer(request, signal);

@@ -1,9 +1,9 @@
-/** What the server tells of the index. */
+/** What the server reports about the index. */
 export interface Status {
   /** Pages that can be found. */
   readonly pages: number;
-  /** What is being loaded, in words; `undefined` if nothing is. */
+  /** A description of the current load. `undefined` if none is running. */
   readonly loading: string | undefined;
-  /** Changes that observers are still to work on, as far as they were counted. */
+  /** Changes that observers must still handle, up to the limit of counting. */
   readonly waiting: number;
 }

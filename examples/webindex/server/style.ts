@@ -26,5 +26,5 @@ mark { background: var(--mark); color: inherit; border-radius: 0.15rem; padding:
 .text { margin: 1.4rem 0 0; overflow-wrap: anywhere; }
 `;
 
-/** What the content security policy says of the style, so that no other is let in. */
+/** The hash of the style for the content security policy, which allows no other style. */
 export const styleHash = `sha256-${createHash("sha256").update(style).digest("base64")}`;

@@ -5,16 +5,19 @@ import { maxUrlBytes, normalizeUrl, urlFitsKey } from "../text/url.js";
 import { maxBodyBytes, type ProblemKind, type Progress, type SourceItem } from "./page.js";
 import { type Listed, walk } from "./walk.js";
 
-/** A folder that is read file by file, each of them a page. */
+/** A folder to read file by file. Each file is a page. */
 export interface FileSet {
   readonly root: string;
-  /** The URL of the folder itself; ends in `/`. */
+  /** The URL of the folder itself. It ends in `/`. */
   readonly scope: string;
-  /** Whether to go into a folder, by its name. */
+  /** Whether to descend into a folder, by its name. */
   folder(name: string): boolean;
 }
 
-/** The pages of a folder, ordered by path. What cannot be listed comes first. */
+/**
+ * Yields the pages of a folder, ordered by path. Folders and files that cannot be listed come
+ * first.
+ */
 export async function* readFiles(set: FileSet, signal?: AbortSignal): AsyncGenerator<SourceItem, void> {
   const file = (name: string) => contentTypeOfFile(name) !== undefined;
   const { files, unlisted } = await walk(set.root, { file, folder: set.folder, signal });
@@ -41,9 +44,8 @@ export async function* readFiles(set: FileSet, signal?: AbortSignal): AsyncGener
 }
 
 /**
- * The URL of a file: its path from the folder, resolved against the folder's URL, so that it is
- * what a relative link to the file leads to. Characters that mean something in a URL are
- * percent-encoded.
+ * Returns the URL of a file: its path from the folder, resolved against the folder's URL. So
+ * relative links to the file lead to it. Characters with a meaning in URLs are percent-encoded.
  */
 export function fileUrl(path: string, scope: string): string {
   const escaped = path.replace(/[%?#\\\t\n\r]/g, encodeURIComponent);
@@ -79,8 +81,8 @@ async function fileItem(listed: Listed, set: FileSet, progress: Progress): Promi
 }
 
 /**
- * The file's bytes, `undefined` if there are too many. Bounded even if the file grew since it was
- * listed.
+ * Reads a file, or returns `undefined` if it is too long. The limit holds even if the file has
+ * grown since it was listed.
  */
 async function readWhole(path: string): Promise<Uint8Array | undefined> {
   const handle = await open(path, "r");

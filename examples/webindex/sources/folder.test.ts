@@ -65,7 +65,7 @@ test("relative links lead to the URLs of the files", async () => {
   }
 });
 
-test("symbolic links: loops end, a page keeps the path of its real folder, links to nothing are passed over", async () => {
+test("symbolic links: loops end, a page keeps the path of its real folder, broken links are skipped", async () => {
   await using scratch = await Scratch.make();
   await using outside = await Scratch.make();
   await scratch.write("v2/page.md", "text");
@@ -85,7 +85,7 @@ test("symbolic links: loops end, a page keeps the path of its real folder, links
   ]);
 });
 
-test("files that are too long, binary, or whose URL is too long", async () => {
+test("files that are too long or binary, or whose URL is too long", async () => {
   await using scratch = await Scratch.make();
   const huge = await scratch.write("a.html", "");
   await truncate(huge, maxBodyBytes + 1);
@@ -100,7 +100,7 @@ test("files that are too long, binary, or whose URL is too long", async () => {
   ]);
 });
 
-test("what vanishes while it is read is a problem of its page", async () => {
+test("a file that vanishes during the read is reported as a problem of its page", async () => {
   await using scratch = await Scratch.make();
   await scratch.write("a.md", "x");
   const gone = await scratch.write("b.md", "x");
@@ -117,14 +117,14 @@ test("what vanishes while it is read is a problem of its page", async () => {
   });
 });
 
-test("a base that is none", async () => {
+test("an invalid base", async () => {
   await using scratch = await Scratch.make();
   for (const wrong of ["docs", "https://example.org/?a", "https://example.org/#a", "mailto:a@example.org"]) {
     await expect(openSource(scratch.path, { base: wrong })).rejects.toThrow(SourceError);
   }
 });
 
-test("an aborted signal ends the reading with its reason", async () => {
+test("an aborted signal ends the read with its reason", async () => {
   await using scratch = await Scratch.make();
   await scratch.write("a.md", "x");
   await expect(all(folderSource(scratch.path).items(AbortSignal.abort(new Error("enough"))))).rejects.toThrow(

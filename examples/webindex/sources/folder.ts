@@ -5,12 +5,12 @@ import { readFiles } from "./files.js";
 import { type Source, SourceError } from "./page.js";
 
 /**
- * A folder of HTML (`.html`, `.htm`) and Markdown (`.md`, `.markdown`), with all folders below
- * except `node_modules` and those whose name begins with a dot.
+ * Reads a folder of HTML (`.html`, `.htm`) and Markdown (`.md`, `.markdown`). Includes all
+ * subfolders except `node_modules` and those whose name begins with a dot.
  *
- * The URL of a page is `base` and its path from the folder. Without `base` it is the `file:` URL of
- * its absolute path (links not resolved): always the same for the same place, and never that of a
- * page of another folder.
+ * The URL of a page is `base` followed by its path from the folder. Without `base` it is the
+ * `file:` URL of its absolute path, with symbolic links not resolved. So the same path always has
+ * the same URL, and different folders never share one.
  */
 export function folderSource(path: string, base?: string): Source {
   const root = resolve(path);
@@ -24,10 +24,10 @@ export function folderSource(path: string, base?: string): Source {
   };
 }
 
-/** `base` as the URL of a folder. */
+/** Parses `base` as the URL of a folder. */
 export function baseUrl(path: string, base: string): string {
   const url = URL.canParse(base) ? new URL(base) : undefined;
-  // Against a URL without a path nothing can be resolved, and what follows `?` or `#` would be
+  // Nothing can be resolved against a URL without a path, and a part after `?` or `#` would be
   // lost.
   if (url?.search !== "" || url.hash !== "" || !URL.canParse("./a", url.href)) {
     const example = "https://docs.example.org/stable/";

@@ -6,8 +6,8 @@ import { openDefaultSource, openSource, SourceError } from "./index.js";
 import { gzipEach, pages } from "./testing/archive.js";
 import { all, line, Scratch } from "./testing/files.js";
 
-describe("what a path is", () => {
-  test("an archive, by its name or by how it begins", async () => {
+describe("the type of a path", () => {
+  test("an archive, by its name or its first bytes", async () => {
     await using scratch = await Scratch.make();
     for (const [name, bytes] of [
       ["a.warc.gz", gzipEach(pages(1))],
@@ -21,7 +21,7 @@ describe("what a path is", () => {
     }
   });
 
-  test("an archive that is damaged from its first byte is still one by its name", async () => {
+  test("an archive with a damaged first byte, by its name", async () => {
     await using scratch = await Scratch.make();
     for (const bytes of ["", "nothing"]) {
       const source = await openSource(await scratch.write("a.warc.gz", bytes));
@@ -39,7 +39,7 @@ describe("what a path is", () => {
     });
   });
 
-  test("nothing that can be loaded", async () => {
+  test("not a source", async () => {
     await using scratch = await Scratch.make();
     const text = await scratch.write("notes.txt", "text");
     const archive = await scratch.write("a.warc", pages(1)[0]!);
@@ -84,7 +84,7 @@ describe("the packages of a project", () => {
     ]);
   });
 
-  test("under a base of their own", async () => {
+  test("under a given base", async () => {
     await using scratch = await Scratch.make();
     await scratch.write("node_modules/a/README.md", "x");
     const source = await openSource(join(scratch.path, "node_modules"), { base: "npm:/other" });
@@ -92,12 +92,12 @@ describe("the packages of a project", () => {
     expect(source.scope).toBe("npm:/other/");
   });
 
-  test("where there are none", async () => {
+  test("if there are none", async () => {
     await expect(openDefaultSource("/")).rejects.toThrow(/no node_modules folder/);
   });
 });
 
-test("an archive that is gzip, but holds no records, is read and reported", async () => {
+test("a gzip archive without records is read and reported", async () => {
   await using scratch = await Scratch.make();
   const source = await openSource(await scratch.write("a.tgz", gzipSync("no records")));
   expect((await all(source)).map(({ kind }) => kind)).toEqual(["problem"]);

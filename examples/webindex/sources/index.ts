@@ -1,5 +1,5 @@
 /**
- * Where pages come from: web archives, folders of HTML and Markdown, and the packages of a project.
+ * The sources of pages: web archives, folders of HTML and Markdown, and the packages of a project.
  */
 import { open, stat } from "node:fs/promises";
 import { basename } from "node:path";
@@ -24,15 +24,15 @@ export {
 } from "./page.js";
 
 export interface SourceOptions {
-  /** For a folder: the URL that it is published at. A `/` is added if it does not end in one. */
+  /** For a folder: the URL at which it is published. A missing `/` at the end is added. */
   readonly base?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Opens what is at `path`: a web archive (a file that is named `.warc` or `.warc.gz`, or that
- * begins like one), a `node_modules` folder, or another folder. Throws a {@link SourceError} for
- * anything else.
+ * Opens the source at `path`: a web archive (a file with the name `.warc` or `.warc.gz`, or with
+ * the first bytes of an archive), a `node_modules` folder, or another folder. Throws a {@link
+ * SourceError} for anything else.
  */
 export async function openSource(path: string, options: SourceOptions = {}): Promise<Source> {
   options.signal?.throwIfAborted();
@@ -66,7 +66,7 @@ export async function openSource(path: string, options: SourceOptions = {}): Pro
   return { kind: "archive", path, scope: undefined, items: (signal) => readArchive(path, signal) };
 }
 
-/** What is loaded if nothing is named: the packages of the project that `from` is in. */
+/** Opens the default source: the packages of the project that contains `from`. */
 export async function openDefaultSource(from: string, options: SourceOptions = {}): Promise<Source> {
   const modules = await findModules(from);
   if (modules !== undefined) return openSource(modules, options);
@@ -74,7 +74,10 @@ export async function openDefaultSource(from: string, options: SourceOptions = {
   throw new SourceError(from, message);
 }
 
-/** By its name, so that damage at its very beginning is reported as such; else by how it begins. */
+/**
+ * Decides by the name, so that an archive with a damaged beginning still counts as an archive. If
+ * the name does not decide, decides by the first bytes.
+ */
 async function isArchive(path: string): Promise<boolean> {
   if (/\.warc(\.gz)?$/i.test(path)) return true;
   const handle = await open(path, "r").catch((error: NodeJS.ErrnoException) => {

@@ -4,24 +4,24 @@ import { readFiles } from "./files.js";
 import { baseUrl } from "./folder.js";
 import type { Source } from "./page.js";
 
-/** What the URLs of the packages' pages begin with, unless told otherwise. */
+/** The default prefix of the URLs of the packages' pages. */
 export const modulesScope = "npm:/";
 
 /**
  * The documentation of the packages in a `node_modules` folder: every Markdown and HTML file of
- * each package, scoped and nested packages included. The same page in several packages stays
- * several pages.
+ * each package, including scoped and nested packages. If several packages contain the same page,
+ * each copy is a separate page.
  *
- * The URL of a page is `npm:/` and its path from the folder, as in `npm:/marked/README.md` and
- * `npm:/@types/node/README.md`. It names no version, so that a package that was updated changes its
- * pages and does not replace them. To load several such folders into one index, give each its
+ * The URL of a page is `npm:/` followed by its path from the folder, as in `npm:/marked/README.md`
+ * and `npm:/@types/node/README.md`. It contains no version, so an updated package changes its pages
+ * and does not replace them. To load several such folders into one index, give each a different
  * `base`.
  */
 export function modulesSource(path: string, base?: string): Source {
   const root = resolve(path);
   const scope = base === undefined ? modulesScope : baseUrl(path, base);
-  // Not what tools keep there for themselves; a package manager's store is reached through its
-  // links.
+  // Skips folders of tools, whose names begin with a dot. The packages in a package manager's
+  // store, such as `.pnpm`, are found by the links to them.
   const folder = (name: string) => !name.startsWith(".");
   return {
     kind: "modules",
@@ -31,7 +31,10 @@ export function modulesSource(path: string, base?: string): Source {
   };
 }
 
-/** The nearest `node_modules` folder, from `from` upwards; `undefined` if there is none. */
+/**
+ * Finds the nearest `node_modules` folder, from `from` upwards. Returns `undefined` if there is
+ * none.
+ */
 export async function findModules(from: string): Promise<string | undefined> {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     const modules = join(folder, "node_modules");

@@ -1,12 +1,15 @@
-/** What every source yields: one shape for archives, folders and packages. */
+/** The items that every source yields. Archives, folders and packages all use the same types. */
 
 /** How far a source has been read. */
 export interface Progress {
-  /** The file this came from, as a path. */
+  /** The path of the file from which this item came. */
   readonly file: string;
-  /** Where in `file` it begins, in bytes of the file as stored; 0 for a file that is one page. */
+  /**
+   * The offset at which the item begins, in bytes of the stored file. 0 for a file that is one
+   * page.
+   */
   readonly offset: number;
-  /** Bytes of the whole source read so far; never decreases. */
+  /** Bytes of the whole source read so far. Never decreases. */
   readonly position: number;
   /** Bytes of the whole source. */
   readonly total: number;
@@ -18,45 +21,49 @@ export interface Page extends Progress {
   /** Normalised: no fragment, no default port. */
   readonly url: string;
   /**
-   * As the server sent it, parameters included, or by the file's name. HTML, Markdown or plain
-   * text, nothing else.
+   * As sent by the server, including parameters, or derived from the file's name. HTML, Markdown or
+   * plain text, nothing else.
    */
   readonly contentType: string;
-  /** Without transfer and content encoding; at most {@link maxBodyBytes}. Owns its memory. */
+  /**
+   * Without transfer encoding and content encoding. At most {@link maxBodyBytes} long. It owns its
+   * memory.
+   */
   readonly body: Uint8Array;
   /**
-   * The payload digest that the archive recorded (`sha1:BASE32`), checked. Not every archive has
-   * one.
+   * The payload digest that the archive recorded (`sha1:BASE32`), after a successful check. Not
+   * every archive has one.
    */
   readonly digest: string | undefined;
   /**
-   * Digests of the payload that `body` does not have, as it was transferred with an encoding: a
-   * later revisit may name one of them. In the spelling of `normalDigest`. Default: none.
+   * Digests of the payload as it was transferred, if the body was encoded. A later revisit may name
+   * one of them. In the form that `normalDigest` returns. Default: none.
    */
   readonly payloadDigests?: readonly string[] | undefined;
-  /** When it was fetched or written, milliseconds since the epoch; 0 if that is not known. */
+  /** The time at which it was fetched or written, in milliseconds since the epoch. 0 if unknown. */
   readonly at: number;
 }
 
-/** A revisit record: the page was fetched again and its body was the one recorded before. */
+/** A revisit record: the page was fetched again, and its body equalled an earlier one. */
 export interface Unchanged extends Progress {
   readonly kind: "unchanged";
   readonly url: string;
-  /** The payload digest that the archive recorded, if it did: what is stored must have it. */
+  /** The payload digest, if the archive recorded one. The stored page must have it. */
   readonly digest: string | undefined;
   /**
-   * The URL whose body it equals: `url` itself, unless the crawler recognised another page's body.
+   * The URL of the page with the equal body: `url` itself, unless the crawler recognised another
+   * page's body.
    */
   readonly refersTo: string;
   /**
-   * When the record was made whose body it equals, milliseconds since the epoch, if the archive
-   * says so. Default: it does not.
+   * The time of the record with the equal body, in milliseconds since the epoch, if the archive
+   * gives it. Default: unknown.
    */
   readonly refersToAt?: number | undefined;
   readonly at: number;
 }
 
-/** The server said that there is no page here, or that it has moved for good. */
+/** The server said that the page does not exist, or has moved permanently. */
 export interface Gone extends Progress {
   readonly kind: "gone";
   readonly url: string;
@@ -65,8 +72,8 @@ export interface Gone extends Progress {
 }
 
 /**
- * Read well, and of no use here: not a text, a passing redirect, a server's failure. Says nothing
- * about an earlier version.
+ * An item that was read but is not indexed: not a text, a temporary redirect, or a server error. An
+ * earlier version of the page stays.
  */
 export interface Skipped extends Progress {
   readonly kind: "skipped";
@@ -74,17 +81,17 @@ export interface Skipped extends Progress {
   readonly reason: string;
 }
 
-/** Kinds of problems, which are counted apart. */
+/** The kinds of problems. Each is counted separately. */
 export type ProblemKind =
   /** Bytes of an archive or a record that cannot be read. */
   | "damage"
-  /** A record that does not have its own digest. */
+  /** A record that does not match its own digest. */
   | "digest"
   /** A body that cannot be decoded. */
   | "body"
-  /** A page, or a URL, that is longer than can be indexed. */
+  /** A page or a URL that is too long to be indexed. */
   | "too long"
-  /** A record that cannot be understood: no URL, no response, a segment. */
+  /** A record with invalid contents: no URL, no response, or a segment. */
   | "record"
   /** A file or a folder that cannot be read. */
   | "unreadable"
@@ -95,19 +102,16 @@ export type ProblemKind =
   /** A revisit without a digest that could be compared, of a record that was not loaded. */
   | "other record";
 
-/**
- * Something that could not be read. Everything readable before and after it is yielded all the
- * same.
- */
+/** Something that could not be read. Everything readable before and after it is still yielded. */
 export interface Problem extends Progress {
   readonly kind: "problem";
   readonly what: ProblemKind;
   /**
-   * The page concerned, if that is known, so that a load does not take it for gone. One that ends
-   * in `/` stands for everything under it: a folder that could not be listed.
+   * The affected page, if known, so that a load does not treat it as gone. A URL that ends in `/`
+   * means everything under it, for a folder that could not be listed.
    */
   readonly url: string | undefined;
-  /** What is wrong, in one sentence, without file and offset. */
+  /** The problem in one sentence, without file and offset. */
   readonly message: string;
 }
 
@@ -116,27 +120,25 @@ export type SourceItem = Page | Unchanged | Gone | Skipped | Problem;
 /** Something to load pages from. */
 export interface Source {
   readonly kind: "archive" | "folder" | "modules";
-  /** The path that it reads. */
+  /** The path that the source reads. */
   readonly path: string;
   /**
-   * If one reading lists every page there is, the prefix of their URLs: a page of the index under
-   * it that a complete reading did not list is gone. `undefined` for an archive, which holds what
+   * The prefix of the URLs, if one complete read lists every page. Then a page of the index under
+   * this prefix that was not listed is gone. `undefined` for an archive, which contains only what
    * one crawl fetched.
    */
   readonly scope: string | undefined;
-  /**
-   * Reads it from the beginning. Throws the signal's reason once it is aborted, and nothing else.
-   */
+  /** Reads the source from the beginning. Throws only the signal's reason, after it was aborted. */
   items(signal?: AbortSignal): AsyncIterable<SourceItem>;
 }
 
 /**
- * The longest body a page may have, in bytes, decoded. A longer page is a problem, and is not
- * loaded.
+ * The longest decoded body that a page may have, in bytes. A longer page is reported as a problem
+ * and not loaded.
  */
 export const maxBodyBytes = 9_500_000;
 
-/** What was given as a source is none. The message says what to do. */
+/** The given path is not a source. The message says what to do. */
 export class SourceError extends Error {
   readonly path: string;
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { temporaryFolder } from "../../../test/support/databases.js";
 import { walk } from "./walk.js";
 
-test("beyond the most files nothing counts as looked at, the folders that still waited among it", async () => {
+test("after the maximum number of files, the whole folder is reported as not listed, including folders not yet visited", async () => {
   const folder = await temporaryFolder();
   try {
     for (const path of ["a", "b", "c"]) {

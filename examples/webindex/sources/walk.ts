@@ -4,15 +4,15 @@ import { join } from "node:path";
 
 /** A file below a folder. */
 export interface Listed {
-  /** From the folder, parts joined by `/`. */
+  /** The path from the folder, with parts joined by `/`. */
   readonly path: string;
   readonly bytes: number;
   readonly modifiedAt: number;
 }
 
 /**
- * A folder or file below that could not be looked at. A folder's path ends in `/`; the whole
- * folder's is `""`.
+ * A folder or file that could not be listed. Its path begins at the folder that is walked. The path
+ * of a folder in it ends in `/`, and the path of the walked folder itself is `""`.
  */
 export interface Unlisted {
   readonly path: string;
@@ -20,7 +20,7 @@ export interface Unlisted {
 }
 
 export interface Listing {
-  /** Ordered by path, by UTF-16 units. */
+  /** Ordered by path, in UTF-16 code units. */
   readonly files: readonly Listed[];
   readonly unlisted: readonly Unlisted[];
 }
@@ -28,10 +28,10 @@ export interface Listing {
 export interface WalkOptions {
   /** Whether to list a file, by its name. */
   file(name: string): boolean;
-  /** Whether to go into a folder, by its name. */
+  /** Whether to descend into a folder, by its name. */
   folder(name: string): boolean;
   /**
-   * The most files that are listed; beyond them the whole folder counts as not looked at. Default:
+   * The most files to list. If there are more, the whole folder counts as not listed. Default:
    * 1,000,000.
    */
   readonly most?: number | undefined;
@@ -41,8 +41,8 @@ export interface WalkOptions {
 const maxFiles = 1_000_000;
 
 /**
- * Lists the files below `root`. Links to files are files. A link to a folder is followed after all
- * real folders, and only if it leads to one that was not visited yet: so no loop is, and a page
+ * Lists the files below `root`. A link to a file counts as a file. Links to folders are followed
+ * after all real folders, and only to folders that were not visited yet. So loops end, and a page
  * keeps the path of its real folder.
  */
 export async function walk(root: string, options: WalkOptions): Promise<Listing> {
@@ -67,7 +67,7 @@ class Walker {
 
   async run(): Promise<void> {
     await this.#folders([""]);
-    // Following links may bring up further links.
+    // Following links may find further links.
     while (this.#links.length > 0) {
       const links = this.#links.sort((a, b) => (a.slice(0, -1) < b.slice(0, -1) ? -1 : 1));
       this.#links = [];
@@ -75,13 +75,17 @@ class Walker {
     }
   }
 
-  /** Visits these folders and the real ones below, without recursion: depth costs no stack. */
+  /**
+   * Visits these folders and the real folders below them. Uses no recursion, so that deep folders
+   * need no stack.
+   */
   async #folders(pending: string[]): Promise<void> {
     for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
       this.#options.signal?.throwIfAborted();
       const { most = maxFiles } = this.#options;
       if (this.files.length >= most) {
-        // Folders that wait, and links, were not looked at either.
+        // The remaining folders and links are not visited, because the whole folder counts as not
+        // listed.
         this.unlisted.push({
           path: "",
           message: `The folder holds more than ${most} files; load its parts`,
@@ -123,7 +127,7 @@ class Walker {
   async #link(path: string, name: string): Promise<void> {
     const target = await stat(join(this.#root, path)).catch((error: NodeJS.ErrnoException) => error);
     if (target instanceof Error) {
-      // A link to nothing is no file; trees of documentation are full of them.
+      // A broken link is not a file. Documentation trees contain many of them.
       const dangling = target.code === "ENOENT" || target.code === "ELOOP";
       if (!dangling && this.#options.file(name)) this.#fail(path, target);
     } else if (target.isDirectory()) {

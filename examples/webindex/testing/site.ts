@@ -4,20 +4,20 @@ import { compareWithTwin, type TableVerdict } from "../twin/compare.js";
 import type { WebIndex } from "../webindex.js";
 
 /**
- * What a site says of a URL: a page of HTML, `undefined` for one that is gone, `"same"` for a
- * revisit.
+ * What a site returns for a URL: an HTML page, `undefined` for a page that is gone, or `"same"` for
+ * a revisit.
  */
 export type Crawl = Readonly<Record<string, string | undefined | { readonly unchanged: true }>>;
 
 export const unchanged = { unchanged: true } as const;
 
-/** A page of HTML; links by URL to their anchor text. */
+/** Makes an HTML page. `links` maps URLs to anchor texts. */
 export function page(title: string, text: string, links: Readonly<Record<string, string>> = {}): string {
   const anchors = Object.entries(links).map(([url, anchor]) => `<a href="${url}">${anchor}</a>`);
   return `<!doctype html><title>${title}</title><p>${text}</p><p>${anchors.join(" ")}</p>`;
 }
 
-/** A source that yields a crawl; with a scope, one that lists every page there is. */
+/** A source that yields a crawl. With a scope it lists every page of the site. */
 export function crawlSource(crawl: Crawl, scope?: string): Source {
   const entries = Object.entries(crawl);
   return {
@@ -54,7 +54,7 @@ export async function crawl(index: WebIndex, pages: Crawl, scope?: string) {
   return report;
 }
 
-/** Throws, with the differences, unless every table is what the twin says. */
+/** Throws with the differences unless every table equals the twin's. */
 export async function expectTwin(index: WebIndex): Promise<void> {
   await using view = await index.db.snapshot();
   const verdicts = await compareWithTwin(view);
@@ -66,7 +66,7 @@ function show({ table, different, differences }: TableVerdict): string {
   return [`${table}: ${different} cells differ`, ...differences].join("\n  ");
 }
 
-/** Random numbers that are the same for the same seed (mulberry32). */
+/** A random number generator with a seed (mulberry32). */
 export function seeded(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {

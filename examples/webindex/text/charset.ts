@@ -5,18 +5,22 @@ import iconv from "iconv-lite";
 import { charsetOf } from "./media.js";
 
 export interface Decoded {
-  /** Well-formed: no half of a surrogate pair. */
+  /** Well-formed: without lone surrogates. */
   readonly text: string;
-  /** The encoding that was taken. */
+  /** The encoding that was used. */
   readonly charset: string;
 }
 
-/** Stands for "nothing said": of all encodings that HTML knows the one that is no encoding. */
+/**
+ * Means that no encoding is declared. A page has no use for declaring this one, because it is the
+ * only encoding of HTML that does not decode anything.
+ */
 const unsaid = "replacement";
 
 /**
- * The text of a page, by HTML's order: byte order mark, Content-Type, `<meta>`, else UTF-8 if that
- * fits and windows-1252 if not. Never throws: bytes that the encoding does not have become U+FFFD.
+ * Decodes a page in HTML's order: byte order mark, Content-Type, `<meta>`, then UTF-8 if the bytes
+ * are valid, otherwise windows-1252. Never throws. Bytes that are invalid in the encoding become
+ * U+FFFD.
  */
 export function decodeText(body: Uint8Array, contentType: string): Decoded {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
@@ -36,7 +40,7 @@ function isKnown(label: string): boolean {
 
 function decode(bytes: Buffer, charset: string): string {
   if (charset === "utf-8") return withoutMark(bytes.toString("utf8"));
-  // Before Node's own decoders, of which there are as many as it was built with.
+  // Preferred over Node's own decoders, because which of those exist depends on the build of Node.
   if (iconv.encodingExists(charset)) return iconv.decode(bytes, charset);
   return nativeDecoder(charset)?.decode(bytes) ?? "";
 }
@@ -53,13 +57,16 @@ function withoutMark(text: string): string {
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 }
 
-/** `text` with every lone half of a surrogate pair replaced by U+FFFD. */
+/** Replaces every lone surrogate in `text` by U+FFFD. */
 export function wellFormed(text: string): string {
-  // Node 20 has it; the library of types does not yet.
+  // Node 20 has this method, but the type library does not declare it yet.
   return (text as string & { toWellFormed(): string }).toWellFormed();
 }
 
-/** The first `length` UTF-16 units of `text`, one less if that would cut a pair. */
+/**
+ * Returns the first `length` UTF-16 code units of `text`, or one fewer if that would cut a
+ * surrogate pair.
+ */
 export function cut(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);

@@ -1,31 +1,29 @@
 /** What is taken from a page. */
 
 export interface Link {
-  /** Absolute and normalised; never the page itself, and at most as long as a key may be. */
+  /** Absolute and normalised. Never the page itself, and never longer than a key may be. */
   readonly url: string;
-  /** The anchor text, with the text of images; white space collapsed. */
+  /** The anchor text, including the text of images, with white space collapsed. */
   readonly text: string;
 }
 
 export interface Document {
-  /**
-   * The page's title, else its first heading, else `""`; at most {@link limits.title} characters.
-   */
+  /** The page's title, or its first heading, or `""`. At most {@link limits.title} characters. */
   readonly title: string;
-  /** What a reader sees, white space collapsed; at most {@link limits.text} characters. */
+  /** The visible text, with white space collapsed. At most {@link limits.text} characters. */
   readonly text: string;
-  /** In the order of the page, repeated ones too; at most {@link limits.links}. */
+  /** In the order of the page, with repetitions. At most {@link limits.links}. */
   readonly links: readonly Link[];
-  /** What relative links were resolved against: the page's URL, or what it names as its base. */
+  /** The URL against which relative links were resolved: the page's URL, or its declared base. */
   readonly base: string;
-  /** The encoding that the text was read by. */
+  /** The encoding with which the text was decoded. */
   readonly charset: string;
   readonly truncatedText: boolean;
   readonly truncatedLinks: boolean;
 }
 
 /**
- * The bounds of one page, in UTF-16 units. What is beyond them is left out, and the document says
+ * The limits for one page, in UTF-16 code units. Longer parts are cut off, and the document says
  * so.
  */
 export const limits = {
@@ -33,14 +31,14 @@ export const limits = {
   text: 1_000_000,
   links: 20_000,
   anchor: 500,
-  /** Of a link as written; no longer one fits a key. */
+  /** The length of a link as written. A longer one does not fit a key. */
   href: 8_000,
 } as const;
 
-/** What a format's own reader finds; the rest of {@link Document} is added around it. */
+/** What the reader of one format returns. The rest of {@link Document} is added to it. */
 export type Content = Omit<Document, "charset">;
 
-/** `text` with each run of white space made one space, and none at its ends. */
+/** Replaces each run of white space in `text` by one space, and removes it at both ends. */
 export function collapse(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }

@@ -28,7 +28,7 @@ describe("charsets", () => {
     expect(read(iconv.encode(`${meta}<p>${text}`, charset), type)).toMatchObject({ text, charset });
   });
 
-  test("a byte order mark counts more than what is declared", () => {
+  test("a byte order mark takes precedence over a declaration", () => {
     for (const charset of ["utf-8", "utf-16le", "utf-16be"]) {
       const body = iconv.encode("<p>héllo", charset, { addBOM: true });
       expect(read(body, "text/html; charset=windows-1251")).toMatchObject({ text: "héllo", charset });
@@ -41,14 +41,14 @@ describe("charsets", () => {
   });
 
   test.each(["nonsense", "x-user-defined", "replacement", "utf-7", "base64", "hex", "cp850", "", "utf-16"])(
-    "declared as %j, wrongly: no exception, and text",
+    "wrongly declared as %j: no exception, and text",
     (charset) => {
       expect(typeof read("<p>héllo", `text/html; charset=${charset}`).text).toBe("string");
       expect(typeof read(`<meta charset="${charset}"><p>héllo`).text).toBe("string");
     },
   );
 
-  test("bytes that the declared encoding does not have", () => {
+  test("bytes that are invalid in the declared encoding", () => {
     expect(read(Buffer.from("<p>h\xe9llo", "latin1"), "text/html; charset=utf-8").text).toBe("h\ufffdllo");
   });
 });
@@ -83,7 +83,7 @@ test("Markdown: title, text, links of every kind, HTML within", () => {
   ]);
 });
 
-test("Markdown: front matter is no text, and its title counts", () => {
+test("Markdown: front matter is not text, and its title counts", () => {
   const { title, text } = read('---\nlayout: x\ntitle: "The title"\n---\n# Heading\n\ntext', "text/markdown");
   expect({ title, text }).toEqual({ title: "The title", text: "Heading text" });
   expect(read("---\ntext", "text/markdown").text).toBe("text");
@@ -109,12 +109,12 @@ test.each([
   ["setext", "a\n=\n"],
   ["indented", " "],
   ["autolinks", "www.a@b.c"],
-])("Markdown that takes parsers long: %s", (_, piece) => {
+])("Markdown that is slow to parse: %s", (_, piece) => {
   const { text } = read(piece.repeat(200_000 / piece.length), "text/markdown");
   expect(text.length).toBeLessThanOrEqual(limits.text);
 });
 
-test("plain text and what is not known: white space collapsed, no links", () => {
+test("plain text and unknown types: white space collapsed, no links", () => {
   for (const type of ["text/plain", "text/x-unknown", ""]) {
     expect(read(" <b>a \n https://example.org/b", type)).toMatchObject({
       title: "",
@@ -126,7 +126,7 @@ test("plain text and what is not known: white space collapsed, no links", () => 
   expect(read("word ".repeat(500_000), "text/plain")).toMatchObject({ truncatedText: true });
 });
 
-test("any bytes, of any declared type: an answer, well formed, and the same every time", () => {
+test("any bytes, of any declared type: a well-formed result that is the same every time", () => {
   const types = [
     "text/html",
     "text/markdown",

@@ -5,11 +5,13 @@ import { readMarkdown } from "./markdown.js";
 import { mediaOf } from "./media.js";
 
 /**
- * Title, text and links of a page. A function of its arguments alone; never throws, whatever the
- * bytes; bounded by {@link limits}. What is neither HTML nor Markdown is taken as plain text.
+ * Extracts title, text and links of a page. The result depends only on the arguments and is limited
+ * by {@link limits}. Never throws, whatever the bytes. Types other than HTML and Markdown are read
+ * as plain text.
  *
- * @param contentType as the server sent it; `charset` counts as HTML says.
- * @param url the page's own, normalised: relative links are resolved against it, links to it are left out.
+ * @param contentType as the server sent it; `charset` counts as HTML specifies.
+ * @param url the page's own URL, normalised: relative links are resolved against it, links to it
+ * are left out.
  */
 export function extract(body: Uint8Array, contentType: string, url: string): Document {
   const { text, charset } = decodeText(body, contentType);

@@ -8,7 +8,7 @@ const read = (html: string) => readHtml(html, url);
 const links = (html: string) => read(html).links.map((link) => link.url);
 
 describe("text", () => {
-  test("what a reader sees: entities decoded, white space collapsed, words not parted by inline tags", () => {
+  test("the visible text: entities decoded, white space collapsed, words not split by inline tags", () => {
     const html = `<!doctype html><html><head><title>T &amp; U</title><style>no{}</style></head><body>
       <h1>Head</h1><p>one<b>two</b> thr&eacute;e<br>four<div>five</div>six<td>seven</td><script>no()</script>
       <noscript>no</noscript><template><p>no</template><svg><title>no</title><text>no</text></svg>
@@ -18,7 +18,7 @@ describe("text", () => {
     expect(text).toBe("Head onetwo thrée four five six seven a <b> 😀\ufffd");
   });
 
-  test("what is not closed: a script hides the rest, a drawing and a noscript do not hide the page", () => {
+  test("unclosed elements: a script hides the rest, but an svg and a noscript do not hide the page", () => {
     expect(read("a<script>no <p>no").text).toBe("a");
     expect(read("a<svg><path/><g>no<p>b").text).toBe("a b");
     expect(read("a<noscript>no</body>b").text).toBe("a b");
@@ -26,7 +26,7 @@ describe("text", () => {
     expect(read("a<p title='>'>b</p").text).toBe("a b");
   });
 
-  test("the title is the first, else the first heading, else nothing", () => {
+  test("the title is the first title, or else the first heading, or empty", () => {
     expect(read("<title> a\n b </title><title>c</title>").title).toBe("a b");
     expect(read("<title></title><h1>a <i>b</i></h1><h1>c</h1>").title).toBe("a b");
     expect(read("<p>a").title).toBe("");
@@ -35,7 +35,7 @@ describe("text", () => {
 });
 
 describe("links", () => {
-  test("resolved against the page, without fragments, of the web only, and never to the page itself", () => {
+  test("resolved against the page, without fragments, only to the web, and never to the page itself", () => {
     const html = `<a href="b.html#x">b</a><a href='/c?d=1&amp;e=2'>c</a><a href=//other.org:443/>o</a><A HREF="
       d.html ">d</A><a href="#x">self</a><a href="">self</a><a href="page.html">self</a><a href="mailto:a@b.c">m</a>
       <a href="javascript:x()">j</a><a href="file:///etc">f</a><a href="http://[">bad</a><a>none</a><a name=x>n</a>`;
@@ -47,14 +47,14 @@ describe("links", () => {
     ]);
   });
 
-  test("against the first base that the page names, wherever", () => {
+  test("resolved against the first declared base, wherever it is", () => {
     const html = `<a href="b">b</a><base target="x"><base href="/c/"><base href="/d/"><a href="e">e</a>`;
     expect(links(html)).toEqual(["https://example.org/c/b", "https://example.org/c/e"]);
     expect(read(html).base).toBe("https://example.org/c/");
     expect(read('<base href="javascript:x"><a href="b">b</a>').base).toBe(url);
   });
 
-  test("anchor texts, with those of images; an area, repeated links, nofollow", () => {
+  test("anchor texts, including those of images; an area, repeated links, nofollow", () => {
     const html = `<a href=b>one <b>two</b><img src=x alt="three &amp; four"> <p>five</p></a> no
       <a rel=nofollow href=b>six<a href=c>seven</a><area href=d><script>no</script>eight`;
     expect(read(html).links).toEqual([
@@ -80,7 +80,7 @@ describe("links", () => {
   });
 });
 
-describe("bounds", () => {
+describe("limits", () => {
   test("a million links", () => {
     const html = Array.from({ length: 1_000_000 }, (_, index) => `<a href=${index}>`).join("");
     const found = read(html);
@@ -88,7 +88,7 @@ describe("bounds", () => {
     expect(found).toMatchObject({ truncatedLinks: true, truncatedText: false });
   });
 
-  test("text without end", () => {
+  test("very long text", () => {
     const found = read(`<title>${"t ".repeat(1_000_000)}</title><h1>${"word ".repeat(1_000_000)}`);
     expect(found.text.length).toBeLessThanOrEqual(limits.text);
     expect(found.text.length).toBeGreaterThan(limits.text - 10);
@@ -115,7 +115,7 @@ describe("bounds", () => {
     expect(read(`<p ${html}`).text.length).toBeLessThanOrEqual(limits.text);
   });
 
-  test("one attribute of megabytes", () => {
+  test("one attribute of several megabytes", () => {
     expect(read(`<a href="${"&amp;".repeat(1_000_000)}">a</a>`).links).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { LinkResolver } from "./links.js";
 /** Elements whose contents are not shown. */
 const unseen = new Set(["script", "style", "noscript", "template", "svg", "iframe", "noembed", "noframes"]);
 
-/** Elements that do not part words; every other tag does. */
+/** Elements that do not separate words. Every other tag does. */
 const inline = new Set(
   (
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rp rt ruby s samp " +
@@ -14,7 +14,7 @@ const inline = new Set(
   ).split(" "),
 );
 
-/** HTML elements that end an unclosed drawing, as browsers do. */
+/** HTML elements that end an unclosed svg, as in browsers. */
 const breakout = new Set("body div dl h1 h2 h3 h4 h5 h6 head img li ol p pre table ul".split(" "));
 
 const attributesOf = new Map([
@@ -25,8 +25,8 @@ const attributesOf = new Map([
 ]);
 
 /**
- * Title, text and links of an HTML page. One pass over the tokens without a tree, so that neither
- * depth nor number of elements costs more than their bytes.
+ * Reads title, text and links of an HTML page. Makes one pass over the tokens without a tree, so
+ * the cost depends on the bytes only, not on depth or number of elements.
  */
 export function readHtml(html: string, url: string): Content {
   const reader = new HtmlReader(html);
@@ -39,11 +39,11 @@ export function readHtml(html: string, url: string): Content {
 class HtmlReader implements TokenizerCallbacks {
   readonly #html: string;
   #tag = "";
-  /** The attribute of `#tag` that matters, and its value so far. */
+  /** The attribute of `#tag` to collect, and its value so far. */
   #wanted: string | undefined;
   #reading = false;
   #value: string | undefined;
-  /** The unseen element that this is in, and how many of its name are open. */
+  /** The hidden element around the current position, and how many elements of its name are open. */
   #unseen = "";
   #unseenDepth = 0;
   #title: string | undefined;
@@ -85,7 +85,7 @@ class HtmlReader implements TokenizerCallbacks {
   }
 
   onattribname(start: number, end: number): void {
-    // The first of several attributes of one name counts.
+    // If several attributes have one name, the first counts.
     this.#reading =
       this.#wanted !== undefined && this.#value === undefined && this.#names(start, end, this.#wanted);
     if (this.#reading) this.#value = "";
@@ -120,7 +120,7 @@ class HtmlReader implements TokenizerCallbacks {
   }
 
   onselfclosingtag(): void {
-    // Only in a drawing does the slash close anything; the drawing itself may be empty in this way.
+    // A slash closes an element only if the element is an svg or is within one.
     if (this.#unseen === "svg") return;
     if (this.#unseen === "" && this.#tag === "svg") this.#add(" ");
     else this.onopentagend();
@@ -199,7 +199,7 @@ class HtmlReader implements TokenizerCallbacks {
   }
 }
 
-/** Twice the limit, as white space is still to be collapsed. */
+/** Adds to a text up to twice the limit, because white space is collapsed later. */
 function grown(text: string, more: string, limit: number): string {
   return text.length < limit * 2 ? text + more.slice(0, limit * 2) : text;
 }

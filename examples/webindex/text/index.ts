@@ -1,4 +1,4 @@
-/** What a page says: its title, text, links and terms. Pure functions of its bytes. */
+/** Reads a page's title, text, links and terms. Pure functions of its bytes. */
 export { type Document, type Link, limits } from "./document.js";
 export { extract } from "./extract.js";
 export { hasMoreTerms, longestTerm, maxTerms, termCounts } from "./terms.js";

@@ -2,12 +2,12 @@ import { isFollowed, normalizeUrl, urlFitsKey } from "./url.js";
 
 /** Makes the links of one page absolute. */
 export class LinkResolver {
-  /** What relative links are resolved against. */
+  /** The URL against which relative links are resolved. */
   readonly base: string;
   readonly #page: string;
   readonly #seen = new Map<string, string | undefined>();
 
-  /** `base` is what the page names as such; one that is of no use is passed over. */
+  /** `base` is the page's declared base. An invalid base is ignored. */
   constructor(page: string, base?: string) {
     this.#page = page;
     const named = base === undefined ? undefined : normalizeUrl(base.trim(), page);
@@ -15,8 +15,7 @@ export class LinkResolver {
   }
 
   /**
-   * The URL that `href` leads to, `undefined` if it does not lead to another page that can be
-   * indexed.
+   * Resolves `href`. Returns `undefined` if it does not lead to another page that can be indexed.
    */
   resolve(href: string): string | undefined {
     const known = this.#seen.get(href);

@@ -4,15 +4,15 @@ import { type Content, limits } from "./document.js";
 import { readHtml } from "./html.js";
 
 /**
- * Blocks nested deeper, and runs of inline text longer than this, are taken as plain text: parsing
- * them can take long.
+ * More deeply nested blocks, and longer runs of inline text, are read as plain text, because
+ * parsing them can be slow.
  */
 const deepest = 24;
 const longestRun = 8_000;
 
 /**
- * Title, text and links of a Markdown page (GitHub's dialect). The title of its front matter counts
- * before a heading.
+ * Reads title, text and links of a Markdown page (GitHub's dialect). A title in its front matter
+ * takes precedence over a heading.
  */
 export function readMarkdown(markdown: string, url: string): Content {
   const { title, rest } = splitFrontMatter(markdown);
@@ -65,7 +65,7 @@ function plain(src: string, tokens: Token[]): Token[] {
   return tokens;
 }
 
-/** The title that YAML front matter names, and what follows it. */
+/** Splits YAML front matter from the text. Returns its title and the rest. */
 function splitFrontMatter(markdown: string): { title: string | undefined; rest: string } {
   const matter = /^---[ \t]*\r?\n([\s\S]{0,20000}?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(markdown.slice(0, 21_000));
   if (!matter) return { title: undefined, rest: markdown };

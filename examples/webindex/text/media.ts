@@ -16,17 +16,20 @@ const byExtension = new Map([
   ["markdown", "text/markdown"],
 ]);
 
-/** What a Content-Type names: without parameters, in lower case; `""` for none. */
+/**
+ * Returns the media type of a Content-Type, without parameters, in lower case. `""` if there is
+ * none.
+ */
 export function essence(contentType: string): string {
   return contentType.split(";", 1)[0]!.trim().toLowerCase();
 }
 
-/** The kind of text that a Content-Type names, `undefined` for everything else. */
+/** Returns the kind of text of a Content-Type, or `undefined` for all other types. */
 export function mediaOf(contentType: string): Media | undefined {
   return byType.get(essence(contentType));
 }
 
-/** The Content-Type of a file by its name, `undefined` for one that is not read. */
+/** Returns the Content-Type of a file by its name, or `undefined` if the file is not read. */
 export function contentTypeOfFile(name: string): string | undefined {
   const dot = name.lastIndexOf(".");
   return dot <= 0 ? undefined : byExtension.get(name.slice(dot + 1).toLowerCase());
@@ -41,8 +44,8 @@ const otherExtensions = new Set(
 );
 
 /**
- * Whether the path of a URL ends as those of images, styles, scripts and the like do. Only a guess:
- * a page may be named so, too.
+ * Whether the path of a URL ends like that of an image, style or script. This is only a guess: a
+ * page may have such a name too.
  */
 export function isNamedAsNoPage(url: string): boolean {
   const path = /^[^?]*/.exec(url)![0];
@@ -50,7 +53,7 @@ export function isNamedAsNoPage(url: string): boolean {
   return dot > path.lastIndexOf("/") && otherExtensions.has(path.slice(dot + 1).toLowerCase());
 }
 
-/** The charset that a Content-Type names, in lower case. */
+/** Returns the charset of a Content-Type, in lower case. */
 export function charsetOf(contentType: string): string | undefined {
   return /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1]?.toLowerCase();
 }
@@ -58,8 +61,8 @@ export function charsetOf(contentType: string): string | undefined {
 const lookAt = 1024;
 
 /**
- * Whether these bytes are no text, whatever their Content-Type says: NUL bytes, or many control
- * characters.
+ * Whether these bytes are not text, whatever their Content-Type: they contain NUL bytes or many
+ * control characters.
  */
 export function looksBinary(body: Uint8Array, contentType: string): boolean {
   const wide = (body[0] === 0xff && body[1] === 0xfe) || (body[0] === 0xfe && body[1] === 0xff);
@@ -73,7 +76,7 @@ export function looksBinary(body: Uint8Array, contentType: string): boolean {
   return controls * 10 > beginning.length;
 }
 
-/** The Content-Type of a body that came without one. */
+/** Guesses the Content-Type of a body without one. */
 export function sniffContentType(body: Uint8Array): string {
   const beginning = Buffer.from(body.buffer, body.byteOffset, Math.min(body.length, lookAt)).toString(
     "latin1",

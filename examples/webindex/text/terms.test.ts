@@ -24,19 +24,19 @@ test("words of any script, in lower case, counted in the order of first occurren
   ]);
 });
 
-test("forms that mean the same are one term", () => {
+test("equivalent forms are one term", () => {
   expect(terms("caf\u00e9 cafe\u0301 ＣＡＦÉ ﬁn fin")).toEqual([
     ["café", 3],
     ["fin", 2],
   ]);
 });
 
-test("nothing to find", () => {
+test("text without terms", () => {
   expect(terms("")).toEqual([]);
   expect(terms("--- … \ud800 \u0301 🙂")).toEqual([]);
 });
 
-test("bounds: long words are left out, and terms beyond the most", () => {
+test("limits: long words are left out, and terms beyond the maximum number", () => {
   const longest = "a".repeat(longestTerm);
   expect(terms(`${longest} ${longest}a b`)).toEqual([
     [longest, 1],
@@ -48,7 +48,7 @@ test("bounds: long words are left out, and terms beyond the most", () => {
   expect(counts.get("t0")).toBe(2);
 });
 
-test("constructor and other names of objects are words like all others", () => {
+test("constructor and other property names of objects are ordinary words", () => {
   expect(terms("constructor __proto__ toString")).toEqual([
     ["constructor", 1],
     ["proto", 1],

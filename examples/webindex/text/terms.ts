@@ -1,18 +1,18 @@
-/** The longest term, in UTF-16 units. Longer words (encoded data, mostly) are left out. */
+/**
+ * The longest term, in UTF-16 code units. Longer words, which are mostly encoded data, are left
+ * out.
+ */
 export const longestTerm = 64;
-/** The most different terms of one text. Further ones are left out. */
+/** The most different terms of one text. Further terms are left out. */
 export const maxTerms = 50_000;
 
-/**
- * A letter or digit of any script, and what follows it of letters, digits and the marks that belong
- * to them.
- */
+/** A letter or digit of any script, followed by letters, digits and combining marks. */
 const word = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 
 /**
- * The terms of a text, or of a query, with the number of times each occurs, in the order of first
- * occurrence. Words in Unicode's sense, compatibility forms made equal (NFKC), in lower case. No
- * language is favoured or known.
+ * Returns the terms of a text or a query with their counts, in the order of first occurrence. Terms
+ * are words by Unicode's definition, in lower case, with compatibility forms normalised (NFKC). It
+ * works the same way for all languages.
  */
 export function termCounts(text: string): Map<string, number> {
   const counts = new Map<string, number>();
@@ -27,7 +27,7 @@ export function termCounts(text: string): Map<string, number> {
 
 /** Whether a text has more different terms than are counted. */
 export function hasMoreTerms(text: string): boolean {
-  // A term and what parts it from the next are two characters at least.
+  // A term and its separator take at least two characters.
   if (text.length < maxTerms * 2) return false;
   const terms = new Set<string>();
   for (const [term] of fold(text).matchAll(word)) {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { charsetOf, contentTypeOfFile, looksBinary, mediaOf } from "./media.js";
 import { isFollowed, maxUrlBytes, normalizeUrl, urlFitsKey } from "./url.js";
 
-test("one spelling: no fragment, no default port, host in lower case, path made straight", () => {
+test("one spelling: no fragment, no default port, host in lower case, path normalised", () => {
   expect(normalizeUrl("HTTPS://Example.ORG:443/a/../b?c#d")).toBe("https://example.org/b?c");
   expect(normalizeUrl("http://example.org#")).toBe("http://example.org/");
   expect(normalizeUrl("b c", "https://example.org/a/x")).toBe("https://example.org/a/b%20c");
@@ -48,7 +48,7 @@ test("kinds of text, by Content-Type and by name", () => {
   expect(charsetOf("text/html")).toBeUndefined();
 });
 
-test("bytes that are no text", () => {
+test("bytes that are not text", () => {
   expect(looksBinary(Buffer.from("a\0b"), "text/html")).toBe(true);
   expect(looksBinary(Buffer.from("\x01\x02\x03\x04abcdef"), "text/html")).toBe(true);
   expect(looksBinary(Buffer.from(`${"text ".repeat(20)}\x01`), "text/html")).toBe(false);

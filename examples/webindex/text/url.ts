@@ -1,6 +1,6 @@
 /**
- * The longest URL that is indexed, in bytes of UTF-8: row keys must hold it, two of them in the
- * table of links.
+ * The longest URL that is indexed, in bytes of UTF-8. Row keys contain URLs, and the keys of the
+ * links table contain two.
  */
 export const maxUrlBytes = 1_200;
 
@@ -10,12 +10,13 @@ export function urlFitsKey(url: string): boolean {
 }
 
 /**
- * The one spelling of a URL that the index uses: resolved against `base`, without fragment, default
- * port, user name and password, otherwise as WHATWG's URL has it. `undefined` for what is no URL.
+ * Returns the one spelling of a URL that the index uses: resolved against `base`, without fragment,
+ * default port, user name and password, otherwise as the WHATWG URL standard specifies. Returns
+ * `undefined` for an invalid URL.
  */
 export function normalizeUrl(href: string, base?: string): string | undefined {
-  // A parser that fails by an answer: pages are full of what is no URL, and an exception each would
-  // cost.
+  // Checks first instead of catching an exception. Pages contain many invalid URLs, and exceptions
+  // are slow.
   if (!URL.canParse(href, base)) return undefined;
   const url = new URL(href, base);
   if (url.hash !== "" || url.href.endsWith("#")) url.hash = "";
@@ -25,15 +26,16 @@ export function normalizeUrl(href: string, base?: string): string | undefined {
 }
 
 /**
- * Whether there can be a page at a URL that an archive names: `metadata:`, `urn:`, `dns:` and the
- * like name records.
+ * Whether a URL in an archive can be that of a page. `metadata:`, `urn:`, `dns:` and similar URLs
+ * name records.
  */
 export function isOfTheWeb(url: string): boolean {
   return /^(?:https?|ftp):/.test(url);
 }
 
 /**
- * Whether a page at `from` may link to `to`: the web, or the same kind of place as the page itself.
+ * Whether the index follows a link from `from` to `to`: to the web, or to a page with the same
+ * scheme.
  */
 export function isFollowed(to: string, from: string): boolean {
   return /^https?:/.test(to) || scheme(to) === scheme(from);

@@ -1,8 +1,8 @@
 /**
- * The batch twin in memory: the whole index built from scratch from the pages as they were loaded,
- * by plain functions, without observers and without a database. It is the least work there is,
- * which benchmarks compare with, and the rule for `sorted.ts`, which makes the same tables of any
- * number of pages.
+ * The batch twin in memory: builds the whole index from scratch from the loaded pages, by plain
+ * functions, without observers and without a database. It does the least possible work, so
+ * benchmarks compare with it. It is also the reference for `sorted.ts`, which builds the same
+ * tables for any number of pages.
  */
 import { type Block, encodeBlock } from "../block.js";
 import { AnchorSample, anchorLimits, type Description, describePage } from "../derive.js";
@@ -12,7 +12,7 @@ import { type Anchors, highestRank, memberKey, memberUrl } from "../tables.js";
 import { type Counts, lengthsOf, parseCounts, parseTerms, withAnchors } from "../terms.js";
 import { inKeyOrder } from "./order.js";
 
-/** A row with its columns by name; a family is a map by qualifier. Absent cells are left out. */
+/** A row with its columns by name. A family is a map by qualifier. Absent cells are left out. */
 export type BatchRow = Readonly<Record<string, unknown>>;
 
 /** The rows of a table, in the order of their keys. */
@@ -25,11 +25,11 @@ interface Indexed {
 
 export class BatchIndex {
   readonly #pages = new Map<string, Description>();
-  /** By target: anchor texts by the id of the page that links. */
+  /** Anchor texts by target, then by the id of the linking page. */
   readonly #inlinks = new Map<string, Map<string, string>>();
   readonly #urls = new Map<string, string>();
 
-  /** Adds a page. Each URL once, in any order. */
+  /** Adds a page. Each URL may be added once, in any order. */
   add(url: string, contents: Uint8Array): void {
     const page = describePage(contents, this.#same(url));
     const links = page.links.map(([target, anchor]) => [this.#same(target), anchor] as const);
@@ -42,7 +42,7 @@ export class BatchIndex {
     }
   }
 
-  /** The tables by name. `documents` is without contents, which are the input. */
+  /** Returns the tables by name. `documents` has no contents, because they are the input. */
   build(): Readonly<Record<string, BatchRows>> {
     const clusters = this.#clusters();
     const indexed = new Map<string, Indexed>();
@@ -61,7 +61,7 @@ export class BatchIndex {
     };
   }
 
-  /** One string for equal ones: there are many more links than pages. */
+  /** Shares one string object among equal strings. There are many more links than pages. */
   #same(url: string): string {
     const known = this.#urls.get(url);
     if (known !== undefined) return known;
@@ -73,7 +73,9 @@ export class BatchIndex {
     return Math.min(this.#inlinks.get(url)?.size ?? 0, highestRank);
   }
 
-  /** Members by hash, as keys in their order. */
+  /**
+   * Returns the members of each cluster by its hash. They are given as `memberKey`s, in key order.
+   */
   #clusters(): Map<string, string[]> {
     const clusters = new Map<string, string[]>();
     for (const [url, { hash }] of this.#pages) {
@@ -122,7 +124,7 @@ function* clusterRows(clusters: ReadonlyMap<string, readonly string[]>): BatchRo
   }
 }
 
-/** What one shard holds. */
+/** The contents of one shard. */
 interface Shard {
   readonly urls: Map<string, string>;
   readonly lengths: Block;
@@ -177,7 +179,7 @@ function* shardRows(shards: ReadonlyMap<string, Shard>): BatchRows {
   }
 }
 
-/** The row of a shard with these pages. */
+/** Builds the row of a shard with these pages. */
 export function shardRow(urls: ReadonlyMap<string, string>, lengths: Block): BatchRow {
   const sums: [number, number, number] = [0, 0, 0];
   for (const [text, title, anchors] of lengths.values()) {

@@ -1,6 +1,6 @@
 /**
- * The batch twin in a process of its own: `child.ts LOCATION [SOURCE [BASE]]`. Tells its parent
- * what it found.
+ * Runs the batch twin in a separate process: `child.ts LOCATION [SOURCE [BASE]]`. Sends the result
+ * to its parent.
  */
 import { open } from "percolatordb";
 import { MemoryWatch } from "../load/memory.js";
@@ -17,7 +17,7 @@ async function verify(location: string, path?: string, base?: string): Promise<V
   return { verdicts, memory: memory.highest };
 }
 
-// Nothing else would end it if its parent has ended.
+// Ends this process when the parent has ended. Nothing else would.
 if (process.connected) process.once("disconnect", () => process.exit());
 else if (process.send !== undefined) process.exit();
 

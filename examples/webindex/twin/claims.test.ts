@@ -9,7 +9,7 @@ import { compareWithTwin } from "./compare.js";
 const site = "https://example.org/";
 const [a, b, c, d] = ["a", "b", "c", "d"].map((name) => site + name) as [string, string, string, string];
 
-/** Revisits with digests, as an archive has them. */
+/** Revisits with digests, as in an archive. */
 function revisits(digests: Readonly<Record<string, string>>): Source {
   return {
     ...crawlSource({}),
@@ -22,7 +22,7 @@ function revisits(digests: Readonly<Record<string, string>>): Source {
   };
 }
 
-describe("what is stored, compared with what the source says", () => {
+describe("the stored pages, compared with a source", () => {
   let index: WebIndex;
 
   beforeEach(async () => {
@@ -39,7 +39,7 @@ describe("what is stored, compared with what the source says", () => {
     return found!;
   }
 
-  /** What a loader that is wrong would have done. */
+  /** Writes a page as an incorrect loader would. */
   async function put(url: string, body: string | undefined) {
     await index.db.transact(async (tx) => {
       if (body === undefined) return tx.delete(documents.contents, url);
@@ -47,7 +47,7 @@ describe("what is stored, compared with what the source says", () => {
     });
   }
 
-  it("is equal after a load, whatever the source said, and counts each page once", async () => {
+  it("are equal after a load, whatever is in the source, and each page counts once", async () => {
     const first: Crawl = { [a]: "one", [b]: "two", [c]: "three" };
     const source = crawlSource(first);
     await index.load(source);
@@ -60,7 +60,7 @@ describe("what is stored, compared with what the source says", () => {
     expect(await verdict(whole)).toMatchObject({ rows: 1, different: 0 });
   });
 
-  it("finds a revisit of other contents, whatever the loader made of it", async () => {
+  it("a revisit of other contents is found, whatever the loader did with it", async () => {
     await put(a, "old");
     await put(b, "old");
     const { createHash } = await import("node:crypto");
@@ -76,7 +76,7 @@ describe("what is stored, compared with what the source says", () => {
     ]);
   });
 
-  it("finds a page that is old, missing, or should have been withdrawn", async () => {
+  it("a page that is old or missing, or should have been deleted, is found", async () => {
     const source = crawlSource({ [a]: "one", [b]: "two", [c]: undefined, [d]: "last" });
     await put(a, "old");
     await put(c, "old");
@@ -90,7 +90,7 @@ describe("what is stored, compared with what the source says", () => {
     ]);
   });
 
-  it("finds a page that a complete source no longer lists, under its URL alone", async () => {
+  it("a page that a complete source no longer lists is found, if its URL is under the source's", async () => {
     await put(`${site}x/a`, "one");
     await put("https://example.com/other", "two");
     expect(await verdict(crawlSource({ [a]: undefined }, site))).toMatchObject({ different: 1 });

@@ -1,7 +1,7 @@
 /**
- * What a source says of each page, read again and on its own, and whether what is stored agrees.
- * The loader's decisions are not looked at: a page that it took for unchanged, and that is not what
- * the source says, is found.
+ * Reads a source again, independently of the loader, and checks that the stored pages agree with
+ * it. It does not look at the loader's decisions. So it finds a page that the loader wrongly
+ * considered unchanged.
  */
 import { createHash } from "node:crypto";
 import type { Snapshot } from "percolatordb";
@@ -14,14 +14,17 @@ import { urlFitsKey } from "../text/index.js";
 import { ExternalSort, type SortedRecord } from "./external-sort.js";
 import { compareKeys } from "./order.js";
 
-/** What a source says of one page. */
+/** What a source says about one page. */
 type Claim =
-  /** It is this one. */
+  /** The page has these contents. */
   | { readonly is: "page"; readonly hash: string; readonly digests: readonly string[] }
-  /** It is the one with this digest, if the source names one, or of this record. */
+  /**
+   * The page is unchanged. It has this digest. If the source names no digest, it has the contents
+   * that were captured at the time `since`.
+   */
   | { readonly is: "as before"; readonly digest?: string | undefined; readonly since?: number | undefined }
   | { readonly is: "gone" }
-  /** It is there, and could not be read. */
+  /** The page exists but could not be read. */
   | { readonly is: "unread" };
 
 interface Placed {
@@ -31,7 +34,7 @@ interface Placed {
 
 const between = "\x01";
 
-/** The claims of one source, compared with pages that come in the order of their URLs. */
+/** The claims of one source, compared with pages in URL order. */
 export class SourceClaims implements Disposable {
   readonly #sort: ExternalSort;
   readonly #scope: string | undefined;
@@ -44,7 +47,7 @@ export class SourceClaims implements Disposable {
     this.#sort = new ExternalSort(heldBytes);
   }
 
-  /** Reads a source to its end. */
+  /** Reads a source completely. */
   static async read(source: Source, heldBytes?: number, signal?: AbortSignal): Promise<SourceClaims> {
     const claims = new SourceClaims(source.scope, heldBytes);
     let number = 0;
@@ -56,14 +59,15 @@ export class SourceClaims implements Disposable {
     const claim = claimOf(item, this.#scope !== undefined);
     if (claim === undefined || item.url === undefined || !urlFitsKey(item.url)) return;
     if (claim.is === "unread" && item.url.endsWith("/")) this.#unread.push(item.url);
-    // The last that is said of a page counts.
+    // The last claim about a page counts.
     const key = item.url + between + String(number).padStart(15, "0");
     this.#sort.add(key, JSON.stringify({ at: placeOf(item), claim }));
   }
 
   /**
-   * What is wrong with the page at `url`, which comes behind all before; `undefined` if nothing is.
-   * Calls `missing` for those between that are not stored.
+   * Returns what is wrong with the page at `url`, or `undefined` if nothing is. Returns `false` if
+   * the source says nothing about the page. Pages must come in URL order. Calls `missing` for
+   * claimed pages before `url` that are not stored.
    */
   async judge(
     snapshot: Pick<Snapshot, "get">,
@@ -89,7 +93,7 @@ export class SourceClaims implements Disposable {
       : `${url}: stored, but the source no longer has it`;
   }
 
-  /** The claims on pages that are behind all that are stored. */
+  /** Checks the claims about pages after the last stored one. */
   end(missing: (url: string, difference: string | undefined) => void): void {
     this.#passTo(undefined, missing);
   }
@@ -120,7 +124,7 @@ function* lastOfEach(records: Iterable<SortedRecord>): Generator<readonly [strin
   if (last !== undefined) yield [last[0], JSON.parse(last[1]) as Placed];
 }
 
-/** `isComplete`: a source that lists every page says of those it cannot use that they are there. */
+/** `isComplete`: the source lists every page, so a listed page exists even if it is not indexed. */
 function claimOf(item: SourceItem, isComplete: boolean): Claim | undefined {
   switch (item.kind) {
     case "page":
@@ -138,7 +142,7 @@ function hashOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("base64");
 }
 
-/** What a claim and a stored page say against each other. */
+/** Returns how a claim and a stored page disagree. */
 function disagreement(
   claim: Claim,
   contents: Uint8Array,
@@ -171,7 +175,8 @@ function disagreement(
 }
 
 /**
- * Of a page without a digest to compare: whether it is that of the record which the source names.
+ * For a page without a comparable digest: checks whether it comes from the record that the source
+ * names.
  */
 function otherRecord(since: number | undefined, captures: string | undefined): string | undefined {
   if (since === undefined || captures === undefined) return undefined;

@@ -27,7 +27,7 @@ describe("the comparison with the twin", () => {
       .map(({ table, different }) => `${table} ${different}`);
   }
 
-  it("finds nothing in a sound index, and counts what it looked at", async () => {
+  it("finds nothing in a sound index, and counts what it compared", async () => {
     await using view = await index.db.snapshot();
     const verdicts = await compareWithTwin(view);
     expect(verdicts.map(({ table, rows, different }) => [table, rows > 0, different])).toEqual([
@@ -39,7 +39,7 @@ describe("the comparison with the twin", () => {
     ]);
   });
 
-  it("finds a cell that is wrong, missing or left over, in any table", async () => {
+  it("finds a cell that is wrong, missing or superfluous, in any table", async () => {
     await index.db.transact((tx) => tx.set(documents.rank, a, 7));
     expect(await differences()).toEqual(["documents 1"]);
     await index.db.transact((tx) => tx.delete(documents.rank, a));
@@ -54,7 +54,7 @@ describe("the comparison with the twin", () => {
     expect(await differences()).toEqual(["documents 1", "clusters 1", "links 1", "postings 1", "shards 1"]);
   });
 
-  it("says where, with what is there and what is expected", async () => {
+  it("reports the place, with the actual and the expected value", async () => {
     await index.db.transact((tx) => tx.set(documents.title, b, "C"));
     await using view = await index.db.snapshot();
     const [found] = await compareWithTwin(view);

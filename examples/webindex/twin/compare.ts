@@ -6,14 +6,14 @@ import { SourceClaims } from "./claims.js";
 import { compareKeys } from "./order.js";
 import { SortedIndex } from "./sorted.js";
 
-/** How one table compares with the batch twin's. */
+/** The comparison of one table with the batch twin's. */
 export interface TableVerdict {
   readonly table: string;
   readonly rows: number;
   readonly cells: number;
-  /** How many cells differ, are missing or are left over. */
+  /** How many cells differ, are missing or are superfluous. */
   readonly different: number;
-  /** The first of them, a sentence each. */
+  /** The first differences, one sentence each. */
   readonly differences: readonly string[];
 }
 
@@ -21,19 +21,22 @@ const maxDifferences = 10;
 const longestShown = 80;
 
 export interface CompareOptions {
-  /** What was loaded last: is each of its pages stored as it says? Default: that is not asked. */
+  /**
+   * The last loaded source. If given, each of its pages is compared with the stored page. Default:
+   * none.
+   */
   readonly source?: Source | undefined;
-  /** What each of the twin's sorts holds in memory, in bytes. Default: 32 MB. */
+  /** The most bytes that each of the twin's sorts keeps in memory. Default: 32 MB. */
   readonly heldBytes?: number | undefined;
-  /** Told after each page what the twin holds in memory, in bytes. */
+  /** Called after each page with the twin's memory use in bytes. */
   readonly onHeld?: ((bytes: number) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Builds the batch twin of the pages that a snapshot holds, and compares every cell of every table
- * with it. Memory does not grow with the number of pages, but for the widest row: what does not fit
- * into the sorts is in temporary files.
+ * Builds the batch twin of a snapshot's pages, and compares every cell of every table with it. Its
+ * memory does not grow with the number of pages, except for the widest row. The sorts spill to
+ * temporary files.
  */
 export async function compareWithTwin(
   snapshot: Snapshot,
@@ -66,7 +69,7 @@ interface StoredRow {
   readonly value: BatchRow;
 }
 
-/** Both sides in the order of their keys, a row at a time. */
+/** Compares both sides row by row, in key order. */
 async function compareTable(
   table: string,
   stored: AsyncIterable<StoredRow>,
@@ -119,7 +122,7 @@ class Verdict implements TableVerdict {
     }
   }
 
-  /** A page of a source, and what is wrong with it. */
+  /** Records the verdict on a page of a source. */
   judged(difference: string | undefined): void {
     this.rows++;
     this.cells++;
@@ -136,7 +139,10 @@ class Verdict implements TableVerdict {
   }
 }
 
-/** The cells of a row with their values in one form. What was loaded is the twin's own input. */
+/**
+ * Returns the cells of a row with their values in one form. Loaded columns are left out, because
+ * they are the twin's own input.
+ */
 function cellsOf(row: BatchRow): Map<string, string> {
   const cells = new Map<string, string>();
   for (const [column, value] of Object.entries(row)) {

@@ -3,7 +3,7 @@ import { seeded } from "../testing/site.js";
 import { ExternalSort } from "./external-sort.js";
 import { compareKeys } from "./order.js";
 
-/** Keys of every kind, in no order, each with its number as its value. */
+/** Records with many kinds of keys, in no order. The value is the record's number. */
 function records(count: number): [string, string][] {
   const random = seeded(count);
   const letters = ["a", "b", " ", "\x01", "ü", "\uffff", "😀", "z"];
@@ -20,7 +20,7 @@ function sorted(all: readonly (readonly [string, string])[]): (readonly [string,
 const read = (sort: ExternalSort) => [...sort.records()].map(({ key, value }) => [key, value]);
 
 describe("a sort of more than fits into memory", () => {
-  it.each([0, 1, 2, 1_000, 20_000])("%i records, as a sort in memory has them", (count) => {
+  it.each([0, 1, 2, 1_000, 20_000])("%i records, in the same order as a sort in memory", (count) => {
     const all = records(count);
     for (const heldBytes of [200, 3_000, 10_000_000]) {
       if (heldBytes === 200 && count > 1_000) continue;
@@ -32,7 +32,7 @@ describe("a sort of more than fits into memory", () => {
       }
       expect(most).toBeLessThanOrEqual(heldBytes);
       expect(read(sort)).toEqual(sorted(all));
-      // As often as wanted, and two readings at a time.
+      // The records can be read repeatedly, and by two readers at a time.
       const [one, two] = [sort.records(), sort.records()];
       for (const [key] of sorted(all).slice(0, 5)) {
         expect(one.next().value?.key).toBe(key);
@@ -42,7 +42,7 @@ describe("a sort of more than fits into memory", () => {
     }
   });
 
-  it("has records that are longer than it holds, and values of any kind", () => {
+  it("handles records that are longer than its memory limit, and values of any kind", () => {
     using sort = new ExternalSort(1_000);
     const all = [2, 0, 1, 3].map((number): [string, string] => [
       `k${number}`,

@@ -8,23 +8,24 @@ export interface SortedRecord {
   readonly value: string;
 }
 
-/** What a sort keeps in memory at the most, in bytes, besides one record that is longer. */
+/** The most bytes that a sort keeps in memory. A single record may be longer. */
 export const defaultHeldBytes = 32 * 1024 * 1024;
 
-/** Runs that are merged at a time: each has a file open and a buffer. */
+/** How many runs are merged at a time. Each has an open file and a buffer. */
 const maxRuns = 48;
 const readBytes = 64 * 1024;
 const lengthBytes = 4;
-/** Of each record that is held: where it begins and ends. */
+/** A buffered record needs these bytes besides its contents, for the offsets of its two ends. */
 const entryBytes = 8;
 const separator = 0;
 
 /**
- * Sorts records by the bytes of their keys, whether or not they fit into memory: what does not is
- * spilled to temporary files in sorted runs (of the folder that `TMPDIR` names), which are merged
- * when they are read. The files have no name: they are gone with the process.
+ * Sorts records by the bytes of their keys, even if they do not fit into memory. It spills sorted
+ * runs to temporary files, and merges them when they are read. The files are in the folder that
+ * `TMPDIR` names. They are unlinked at once, so they disappear with the process.
  *
- * A key has no NUL character. Records are added first, and read then, as often as wanted.
+ * A key must not contain a NUL character. Records are added first. Then they can be read
+ * repeatedly.
  */
 export class ExternalSort implements Disposable {
   readonly #limit: number;
@@ -38,7 +39,7 @@ export class ExternalSort implements Disposable {
     this.#limit = heldBytes;
   }
 
-  /** Bytes of records that are in memory now. */
+  /** The bytes of records in memory now. */
   get heldBytes(): number {
     return this.#used + (this.#entries.length / 2) * entryBytes;
   }
@@ -57,7 +58,7 @@ export class ExternalSort implements Disposable {
     this.#isSorted = false;
   }
 
-  /** All records in the order of their keys; of one key, of their values. */
+  /** Yields all records in key order. Records with the same key are ordered by value. */
   *records(): Generator<SortedRecord, void> {
     if (this.#runs.length === 0) {
       for (const bytes of this.#held()) yield decode(bytes);
@@ -92,7 +93,7 @@ export class ExternalSort implements Disposable {
     this.#isSorted = true;
   }
 
-  /** The buffer grows with what is held: most sorts of a small index never need all of it. */
+  /** The buffer grows as needed. Most sorts of a small index never need all of it. */
   #makeRoom(length: number): void {
     const needed = this.#used + length;
     if (needed <= this.#bytes.length) return;
@@ -106,7 +107,7 @@ export class ExternalSort implements Disposable {
     this.#runs.push(Run.write(this.#held()));
     this.#used = 0;
     this.#entries = [];
-    // What was made for one long record is not kept.
+    // A buffer that was enlarged for one long record is not kept.
     if (this.#bytes.length > this.#limit) this.#bytes = Buffer.alloc(0);
     if (this.#runs.length < maxRuns) return;
     const merged = Run.write(merge(this.#runs));
@@ -115,7 +116,7 @@ export class ExternalSort implements Disposable {
   }
 }
 
-/** Sorted records in a file: the length of each, then its bytes. */
+/** Sorted records in a file. Each is stored as its length and its bytes. */
 class Run {
   readonly #file: number;
   readonly #size: number;
@@ -156,7 +157,7 @@ class Run {
     return new Run(file, size);
   }
 
-  /** The records in their order. Each is valid until the next is asked for. */
+  /** Yields the records in order. Each is valid until the next is requested. */
   *read(): Generator<Buffer, void> {
     let window = Buffer.allocUnsafe(0);
     let offset = 0;
@@ -192,7 +193,7 @@ interface Head {
   readonly rest: Iterator<Buffer>;
 }
 
-/** The records of several runs in order: a heap of their first ones. */
+/** Merges several runs in order, with a heap of their first records. */
 function* merge(runs: readonly Run[]): Generator<Buffer, void> {
   const heap: Head[] = [];
   for (const run of runs) {

@@ -1,4 +1,4 @@
-/** Strings in the order in which a database keeps them: by their bytes in UTF-8. */
+/** Sorts strings as a database does: by their bytes in UTF-8. */
 export function inKeyOrder(keys: Iterable<string>): string[] {
   return [...keys]
     .map((key) => ({ key, bytes: Buffer.from(key) }))
@@ -6,7 +6,7 @@ export function inKeyOrder(keys: Iterable<string>): string[] {
     .map(({ key }) => key);
 }
 
-/** Which of two strings comes first in that order. */
+/** Compares two strings in that order. */
 export function compareKeys(a: string, b: string): number {
   return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

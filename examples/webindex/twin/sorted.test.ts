@@ -5,7 +5,8 @@ import { BatchIndex } from "./batch.js";
 import { SortedIndex } from "./sorted.js";
 
 /**
- * A site with duplicates, pages that many link to, links to nowhere, and texts of several scripts.
+ * A site with duplicates, pages with many incoming links, broken links, and texts in several
+ * scripts.
  */
 function site(seed: number, pages: number): Map<string, Uint8Array> {
   const random = seeded(seed);
@@ -35,7 +36,7 @@ describe("the twin that sorts", () => {
     [2, 60],
     [3, 700],
   ])(
-    "makes the tables that the one in memory makes (seed %i, %i pages), however little it holds",
+    "makes the same tables as the twin in memory (seed %i, %i pages), with very little memory",
     (seed, pages) => {
       const contents = site(seed, pages);
       const memory = new BatchIndex();
@@ -50,7 +51,7 @@ describe("the twin that sorts", () => {
     },
   );
 
-  it("holds no more than its sorts may, of pages that are a hundred times as many bytes", () => {
+  it("stays within the limits of its sorts for pages of a hundred times as many bytes", () => {
     const heldBytes = 50_000;
     using twin = new SortedIndex(heldBytes);
     let bytes = 0;

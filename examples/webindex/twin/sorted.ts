@@ -1,7 +1,7 @@
 /**
- * The batch twin of an index of any size: the same tables as `batch.ts` makes in memory, made by
- * sorting. What is derived goes through sorts that spill to files, so that memory holds a few
- * buffers of one size and the widest row, however many pages there are.
+ * The batch twin for an index of any size. It makes the same tables as `batch.ts` by sorting.
+ * Derived data passes through sorts that spill to files. So memory contains only a few buffers of
+ * constant size and the widest row, however many pages there are.
  *
  * pages by URL, links by target -> pages by cluster -> pages by URL, with rank and anchors ->
  * postings, shards
@@ -16,10 +16,10 @@ import { type BatchRows, shardRow } from "./batch.js";
 import { ExternalSort, type SortedRecord } from "./external-sort.js";
 import { compareKeys } from "./order.js";
 
-/** Between the parts of a key: lower than every character of a URL, a term or an id. */
+/** Separates the parts of a key. It is lower than every character of a URL, a term or an id. */
 const between = "\x01";
 
-/** A page with its place: its rank, and its anchors if it can be found. */
+/** A page with its rank, and with its anchors if it is canonical. */
 interface Placed {
   readonly url: string;
   readonly page: Description;
@@ -30,13 +30,16 @@ interface Placed {
 export class SortedIndex implements Disposable {
   readonly #pages: ExternalSort;
   readonly #links: ExternalSort;
-  /** By cluster, as members in their order: the texts of the first links to each. */
+  /**
+   * The texts of the first links to each page. Pages are sorted by cluster, and within a cluster by
+   * rank.
+   */
   readonly #members: ExternalSort;
   readonly #places: ExternalSort;
   readonly #postings: ExternalSort;
   readonly #shards: ExternalSort;
 
-  /** `heldBytes`: what each of six sorts holds in memory. */
+  /** `heldBytes`: the most bytes that each of the six sorts keeps in memory. */
   constructor(heldBytes?: number) {
     this.#pages = new ExternalSort(heldBytes);
     this.#links = new ExternalSort(heldBytes);
@@ -46,7 +49,7 @@ export class SortedIndex implements Disposable {
     this.#shards = new ExternalSort(heldBytes);
   }
 
-  /** Bytes that are in memory now, of all that was added and derived. */
+  /** The bytes of added and derived records that are now in memory. */
   get heldBytes(): number {
     return this.#sorts.reduce((sum, { heldBytes }) => sum + heldBytes, 0);
   }
@@ -55,7 +58,7 @@ export class SortedIndex implements Disposable {
     return [this.#pages, this.#links, this.#members, this.#places, this.#postings, this.#shards];
   }
 
-  /** Adds a page. Each URL once, in any order. */
+  /** Adds a page. Each URL may be added once, in any order. */
   add(url: string, contents: Uint8Array): void {
     const page = describePage(contents, url);
     this.#pages.add(url, JSON.stringify(page));
@@ -63,7 +66,7 @@ export class SortedIndex implements Disposable {
     for (const [target, anchor] of page.links) this.#links.add(target + between + source, anchor);
   }
 
-  /** The tables by name. `documents` is without what was loaded, which is the input. */
+  /** Returns the tables by name. `documents` has no loaded columns, because they are the input. */
   build(): Readonly<Record<string, BatchRows>> {
     this.#rank();
     this.#place();
@@ -81,7 +84,7 @@ export class SortedIndex implements Disposable {
     for (const sort of this.#sorts) sort[Symbol.dispose]();
   }
 
-  /** Each page with its rank takes its place in its cluster. */
+  /** Ranks each page and adds it to its cluster. */
   #rank(): void {
     for (const { url, value, joined } of join(this.#pages.records(), this.#inlinks())) {
       const { hash } = JSON.parse(value) as Description;
@@ -91,8 +94,8 @@ export class SortedIndex implements Disposable {
   }
 
   /**
-   * Of each target: how many pages link to it, and the texts of the first links, both up to their
-   * limits.
+   * For each target, yields how many pages link to it and the texts of the first links, both up to
+   * their limits.
    */
   *#inlinks(): Generator<{ readonly url: string; readonly rank: number; readonly texts: string[] }, void> {
     let found: { url: string; rank: number; texts: string[] } | undefined;
@@ -108,7 +111,10 @@ export class SortedIndex implements Disposable {
     if (found !== undefined) yield found;
   }
 
-  /** Each member of a cluster goes back to its URL; the first with the anchors of the cluster. */
+  /**
+   * Sorts the members of each cluster by URL again. The first member gets the anchors of the
+   * cluster.
+   */
   #place(): void {
     let cluster = "";
     let first: { readonly member: string; readonly sample: AnchorSample; members: number } | undefined;
@@ -227,7 +233,8 @@ function* places(records: Iterable<SortedRecord>) {
 }
 
 /**
- * Every record of one side, with what the other has for its key; both in the order of their keys.
+ * Joins two inputs, both in key order. Yields every record of the first, with the matching record
+ * of the second.
  */
 function* join<T extends { readonly url: string }>(
   records: Iterable<SortedRecord>,
@@ -246,7 +253,7 @@ interface Grouped {
   readonly value: string;
 }
 
-/** Records by the first part of their keys: a row at a time. */
+/** Groups records by the first part of their keys, so that each group is one row. */
 function* groups(records: Iterable<SortedRecord>): Generator<readonly [first: string, Grouped[]], void> {
   let group: [string, Grouped[]] | undefined;
   for (const { key, value } of records) {

@@ -13,7 +13,7 @@ import type { VerifyAnswer } from "./verify.js";
 const child = fileURLToPath(new URL("./child.ts", import.meta.url));
 const tsconfig = fileURLToPath(new URL("../../../tsconfig.json", import.meta.url));
 
-/** Enough for the program itself. The twin in memory (`batch.ts`) ends with a heap that is full. */
+/** Enough for the program itself, but a twin in memory (`batch.ts`) would overflow this heap. */
 const heapMegabytes = 64;
 const pages = 600;
 const batch = 100;
@@ -25,15 +25,15 @@ it("compares an index whose tables, built from scratch, are larger than the heap
   const answer = await compare(location);
   if ("failure" in answer) throw new Error(answer.failure);
   const found = Object.fromEntries(answer.verdicts.map((verdict) => [verdict.table, verdict]));
-  // Every cell of the twin was made and compared: the observers have not made any.
+  // No observer has run, so every cell of the twin differs. All cells were built and compared.
   for (const { cells, different } of answer.verdicts) expect(different).toBe(cells);
   expect(found).toMatchObject({ documents: { rows: pages }, clusters: { rows: pages } });
   expect(found.links!.cells).toBeGreaterThan(10 * pages);
 });
 
 /**
- * Pages with many terms and links. They are loaded and not indexed: the twin's work is the same,
- * and this takes less time.
+ * Loads pages with many terms and links, without indexing them. The twin's work is the same, and
+ * the test is faster.
  */
 async function load(location: string): Promise<void> {
   const random = seeded(1);
@@ -51,7 +51,7 @@ async function load(location: string): Promise<void> {
   }
 }
 
-/** As `verifyIndex` does, with less heap. */
+/** Like `verifyIndex`, with less heap. */
 async function compare(location: string): Promise<VerifyAnswer> {
   const running = fork(child, [location], {
     execArgv: ["--import", import.meta.resolve("tsx"), `--max-old-space-size=${heapMegabytes}`],

@@ -4,30 +4,30 @@ import type { Database } from "percolatordb";
 import type { Source } from "../sources/index.js";
 import { compareWithTwin, type TableVerdict } from "./compare.js";
 
-/** What a comparison with the twin found. */
+/** The result of a comparison with the twin. */
 export interface Verification {
   readonly verdicts: readonly TableVerdict[];
   /**
-   * The most anonymous memory that it took, in bytes, if it had a process of its own and that is
-   * known.
+   * The most anonymous memory that the comparison used, in bytes. `undefined` if it ran in this
+   * process or if that is unknown.
    */
   readonly memory: number | undefined;
 }
 
-/** What the child process sends. */
+/** The child process's answer. */
 export type VerifyAnswer = Verification | { readonly failure: string };
 
 export interface VerifyOptions {
-  /** What was loaded last, as it was opened. Default: no source is compared. */
+  /** The path of the last loaded source, as it was opened. Default: no source is compared. */
   readonly source?: Source | undefined;
-  /** The base that it was opened with. */
+  /** The base with which it was opened. */
   readonly base?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Compares a settled index with its twin, and with what was loaded last: in a process of its own,
- * with a heap of its own; in this one if the index is itself in this one's memory.
+ * Compares a settled index with its twin, and with the last loaded source. It runs in a separate
+ * process with its own heap, unless the index is in this process's memory.
  */
 export async function verifyIndex(
   db: Database,

@@ -1,8 +1,8 @@
 const maxKept = 200_000;
 
 /**
- * Collects latencies for quantiles. It keeps up to 200,000 samples; beyond that, a uniform random
- * sample of all of them.
+ * Collects latencies for quantiles. It keeps all of them up to 200,000. If there are more, it keeps
+ * a uniform random sample of 200,000.
  */
 export class Samples {
   count = 0;
@@ -28,8 +28,8 @@ export class Samples {
   }
 
   /**
-   * Returns the smallest value that at least a `share` of the samples do not exceed. `share` is
-   * from 0 to 1; 1 returns the exact maximum. Returns undefined if there are no samples.
+   * Returns a quantile. `share` is from 0 to 1: 0.5 returns the median of the kept samples, and 1
+   * the exact maximum of all samples. Returns undefined if there are no samples.
    */
   quantile(share: number): number | undefined {
     if (this.count === 0) return undefined;

@@ -17,7 +17,7 @@ interface OptionWords {
 
 const targets: ReadonlySet<string> = new Set(["target", "column", "table"]);
 
-/** Returns the commands and options of a program. */
+/** Returns the words that shells complete: the commands of a program with their options. */
 export function wordsOf(program: Command): readonly CommandWords[] {
   return program.commands.map((command) => ({
     name: command.name(),

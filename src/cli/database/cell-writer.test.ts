@@ -103,17 +103,17 @@ async function expectSound(): Promise<void> {
   });
 }
 
-describe("a write that only the module can make", () => {
+describe("a write that needs the module", () => {
   it.each([
     ["users.profile", '{"town":"Oslo"}', "users.profile was not written: its values are checked by a schema"],
     ["users.profile", '{"city":"Oslo"}', "users.profile was not written: its values are checked by a schema"],
     ["users.notes:a", "{}", 'users.notes["a"] was not written: its values are checked by a schema'],
     ["users.state", "ajar", "users.state was not written: its values have choices"],
-    ["users.secret", "c2g=", "users.secret was not written: its values have a codec of their own"],
+    ["users.secret", "c2g=", "users.secret was not written: its values have a custom codec"],
     ["users.email", "x@example.org", "users.email was not written: table by_domain"],
     ["users.attributes:nick", "x", 'users.attributes["nick"] was not written: table nicks'],
-    ["emails.owner", "bob", "emails.owner was not written: its rows follow from column users.email"],
-    ["nicks.owner", "bob", "its rows follow from column users.attributes:nick"],
+    ["emails.owner", "bob", "emails.owner was not written: its rows are derived from column users.email"],
+    ["nicks.owner", "bob", "its rows are derived from column users.attributes:nick"],
   ])("is refused: set %s to %s", async (target, value, message) => {
     const before = await cells();
     for (const row of ["ann", "new"]) {
@@ -146,13 +146,13 @@ describe("a write that only the module can make", () => {
     ["set", "users.wealth", "ann", "12345678901234567890"],
     ["delete", "users.profile", "ann"],
     ["delete", "users.state", "ann"],
-  ])("is no other: %s %s", async (...args) => {
+  ])("is an ordinary write: %s %s", async (...args) => {
     const [command, ...rest] = args;
     expect(await cli.run([command!, "data", ...rest])).toMatchObject({ code: 0, stderr: "" });
     await expectSound();
   });
 
-  it("is made with the module: by the schema, the constraint and the index", async () => {
+  it("is done with the module: by the schema, the constraint and the index", async () => {
     const app = ["--app", "app.ts"];
     const set = (target: string, row: string, value: string) =>
       cli.run(["set", "data", target, row, value, ...app]);
@@ -172,7 +172,7 @@ describe("a write that only the module can make", () => {
     expect((await cli.run(["scan", "data", "emails"])).stdout).not.toContain("ann@");
   });
 
-  it("is refused with a module that lacks what is written with it, or declares no schema", async () => {
+  it("is refused with a module that lacks the constraint or index, or declares no schema", async () => {
     const set = (app: string, target: string, value: string) =>
       cli.run(["set", "data", target, "ann", value, "--app", app]);
     const half = await set("half.ts", "users.email", "x@example.org");
@@ -182,7 +182,7 @@ describe("a write that only the module can make", () => {
     await expectSound();
   });
 
-  it("is made with --force as the value is stored, and warns nobody else", async () => {
+  it("with --force writes the stored form of the value, and warns nobody else", async () => {
     const set = (target: string, value: string) => cli.run(["set", "data", target, "eve", value, "--force"]);
     for (const [target, value] of [
       ["users.profile", '{"town":"Oslo"}'],
@@ -201,7 +201,7 @@ describe("a write that only the module can make", () => {
   });
 });
 
-describe("an import that only the module can make", () => {
+describe("an import that needs the module", () => {
   const loose = table("users", { profile: json(), name: text() });
   const app = ["--app", "app.ts"];
 
@@ -253,7 +253,7 @@ describe("an import that only the module can make", () => {
     expect(await cellsOf("empty")).toHaveLength(2);
   });
 
-  it("is made with the module if the values are what it reads", async () => {
+  it("is done with the module if its schema accepts the values", async () => {
     await emptyDatabase();
     const file = await exportLoose({ city: "Oslo" });
     expect(await cli.run(["import", "empty", file])).toMatchObject({ code: 2 });
@@ -261,7 +261,7 @@ describe("an import that only the module can make", () => {
     expect(await cellsOf("empty")).toHaveLength(2);
   });
 
-  it("checks a file whole before it writes its first block", async () => {
+  it("checks the whole file before it writes its first block", async () => {
     await emptyDatabase();
     await using db = await open(join(cli.folder, "loose"), { tables: [loose] });
     await db.transact((tx) => {
@@ -274,7 +274,7 @@ describe("an import that only the module can make", () => {
     expect(await cellsOf("empty")).toEqual([]);
   });
 
-  it("is refused of a column whose constraint only the database has recorded", async () => {
+  it("is refused for a column whose constraint only the database has recorded", async () => {
     await emptyDatabase();
     const unconstrained = table("users", { email: text() });
     await using db = await open(join(cli.folder, "loose"), { tables: [unconstrained] });
@@ -283,16 +283,16 @@ describe("an import that only the module can make", () => {
     const { code, stderr } = await cli.run(["import", "empty", "loose.jsonl"]);
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: expect.stringContaining("takes table users without table by_domain"),
+      stderr: expect.stringContaining("has table users without table by_domain"),
     });
     expect(await cellsOf("empty")).toEqual([]);
   });
 
   it.each([
-    ["users", "takes table users without table by_domain"],
-    ["emails", "takes table emails without table users"],
+    ["users", "has table users without table by_domain"],
+    ["emails", "has table emails without table users"],
   ])(
-    "is refused of a column without its constraint, and of a constraint alone: %s",
+    "is refused for a column without its constraint, and for a constraint alone: %s",
     async (name, message) => {
       await cli.run(["export", "data", "all.jsonl"]);
       const { code, stderr } = await cli.run(["import", "copy", "all.jsonl", "--table", name]);
@@ -307,7 +307,7 @@ describe("an import that only the module can make", () => {
   it.each([
     ["the column", "users.email", "ann"],
     ["the constraint", "emails.owner", "bob@example.org"],
-  ])("is refused of both over what stands in %s alone", async (_, target, row) => {
+  ])("is refused for both if only %s has data", async (_, target, row) => {
     await cli.run(["export", "data", "all.jsonl"]);
     await emptyDatabase();
     await cli.run(["set", "empty", target, row, "bob@example.org", "--force"]);
@@ -317,7 +317,7 @@ describe("an import that only the module can make", () => {
     expect(await cellsOf("empty")).toEqual(before);
   });
 
-  it("is refused of both over what stands there", async () => {
+  it("is refused for both if both have data", async () => {
     await cli.run(["export", "data", "all.jsonl"]);
     const before = await cells();
     const { code, stderr } = await cli.run(["import", "data", "all.jsonl", "--merge"]);
@@ -327,7 +327,7 @@ describe("an import that only the module can make", () => {
     await expectSound();
   });
 
-  it("is no restore of a whole export, which carries what is recorded", async () => {
+  it("is not the restore of a whole export, which includes the recorded definitions", async () => {
     await withUsers(async (db) => {
       await db.transact((tx) => {
         tx.set(users.born, "ann", new Date(12_345));

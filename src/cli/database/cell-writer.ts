@@ -14,12 +14,11 @@ import { UsageError } from "../usage-error.js";
 import type { OpenedDatabase } from "./open-database.js";
 
 /** The help text of `--force` for commands that write. */
-export const forceHelp =
-  "write what is refused without the module: past schemas, unique constraints and exact indexes";
+export const forceHelp = "write without the module: skip schemas, unique constraints and exact indexes";
 
 /**
- * Writes the values of one column, so that the column's schema, unique constraints and exact
- * indexes hold.
+ * Writes the values of one column, and keeps its unique constraints and exact indexes up to date.
+ * Refuses values that the column's schema refuses.
  */
 export interface CellWriter {
   /** The column, with the codec that encodes its values. */
@@ -37,8 +36,8 @@ export interface WriteOptions {
 }
 
 /**
- * Decides how a command may write a column. It refuses a column if only the program's module can
- * write it correctly.
+ * Decides how a command may write a column. Refuses a column that only the program's module can
+ * write correctly.
  */
 export class CellWriters {
   readonly #opened: OpenedDatabase;
@@ -63,8 +62,8 @@ export class CellWriters {
   /**
    * Returns the writer for values of a column.
    *
-   * @throws UsageError if `--force` was not given and the module is needed: it has the column's
-   * codec or schema, or its constraints and indexes.
+   * @throws UsageError if `--force` was not given and only the module has the column's codec or
+   * schema, or its constraints and indexes.
    */
   forValues(column: Column<unknown, unknown>): CellWriter {
     const why = this.#whyUnreadable(column);
@@ -119,7 +118,7 @@ export class CellWriters {
         : `its values are checked by a schema ${ofModule}`;
     }
     if (isDeclared || plainCodec(recorded.tag).tag === recorded.tag) return undefined;
-    return `its values have ${recorded.tag === "oneOf" ? "choices" : "a codec of their own"} ${ofModule}`;
+    return `its values have ${recorded.tag === "oneOf" ? "choices" : "a custom codec"} ${ofModule}`;
   }
 
   /** Returns a writer that also updates the column's constraints and indexes. */
@@ -137,7 +136,7 @@ export class CellWriters {
       else
         this.#refuse(
           column,
-          `table ${kept} (a unique constraint or an exact index) is written together with it`,
+          `table ${kept} (a unique constraint or an exact index) must be written together with it`,
         );
     }
     const [first, ...others] = keepers;
@@ -162,12 +161,12 @@ export class CellWriters {
     const what = "name" in target ? `Column ${describeColumn(target)}` : `Table ${table.name}`;
     const missing = this.#opened.app === undefined ? "the module" : "a module with all its tables";
     throw new UsageError(
-      `${what} was not written: ${why}. Give ${missing} by --app FILE, or --force to write it all the same.`,
+      `${what} was not written: ${why}. Give ${missing} with --app FILE, or --force to write it anyway.`,
       "SCHEMA",
     );
   }
 }
 
 function followsFrom({ table, column, qualifier }: ColumnName): string {
-  return `its rows follow from column ${table}.${column}${qualifier === undefined ? "" : `:${qualifier}`}, and are written with it`;
+  return `its rows are derived from column ${table}.${column}${qualifier === undefined ? "" : `:${qualifier}`}, and must be written with it`;
 }

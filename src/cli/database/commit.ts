@@ -3,7 +3,7 @@ import type { Transaction } from "../../transaction/index.js";
 import type { Cli } from "../cli.js";
 import { showTimestamp } from "../time.js";
 
-/** Runs a command's transaction, and prints its commit timestamp. */
+/** Runs a command's transaction, commits it, and prints the commit timestamp. */
 export async function printCommit(
   cli: Cli,
   db: Database,

@@ -48,7 +48,7 @@ export function pendingLines(
   const head = `${headLine(opened, change)}  for ${formatDuration(Math.max(0, nowMs - since.getTime()))}`;
   if (attempts === 0) return [head];
   const waitMs = (notBefore?.getTime() ?? 0) - nowMs;
-  const next = waitMs > 0 ? `again in ${formatDuration(waitMs)}` : "again now";
+  const next = waitMs > 0 ? `next attempt in ${formatDuration(waitMs)}` : "next attempt now";
   const error = lastError === undefined ? "" : `: ${oneLine(lastError)}`;
   return [head, `  failed ${counted(attempts, "time")}, ${next}${error}`];
 }
@@ -84,6 +84,9 @@ export async function checkObserver({ db }: OpenedDatabase, name: string | undef
   if (name === undefined) return;
   const observers = await db.observers();
   if (observers.has(name)) return;
-  const known = observers.size === 0 ? "none is" : `registered: ${[...observers.keys()].join(", ")}`;
-  throw new UsageError(`No observer ${JSON.stringify(name)} is registered; ${known}.`, "OBSERVER");
+  const known = observers.size === 0 ? "no observer" : [...observers.keys()].join(", ");
+  throw new UsageError(
+    `Observer ${JSON.stringify(name)} is not registered. Registered: ${known}.`,
+    "OBSERVER",
+  );
 }

@@ -29,8 +29,8 @@ export interface DatabaseRequest {
   /** Where the coordinator is. Default: as the environment variables say. */
   readonly coordinator?: CoordinatorFlags | undefined;
   /**
-   * If `use` has ended and this signal is aborted, closing may take one second. After that the
-   * command ends without it.
+   * Limits closing to one second if this signal is aborted. After that second the command ends,
+   * even if the database is still closing.
    */
   readonly abandon?: AbortSignal | undefined;
 }
@@ -54,7 +54,7 @@ export async function withDatabase<T>(
     coordinator: await coordinatorOf(cli, request.location, request.coordinator),
     create: request.create ?? false,
     readOnly: request.reads === true && (await cannotWrite(place)),
-    // A command ends soon. Workers and `gc` collect garbage.
+    // Commands end soon, so they collect no garbage themselves. Workers and `gc` do.
     collectEveryMs: 0,
     ...request.options?.(app),
   });
@@ -89,8 +89,9 @@ async function close(cli: Cli, db: Database, abandon: AbortSignal | undefined): 
 }
 
 /**
- * Returns the module's declarations for commands that write. An observer sees only changes that
- * commit after its registration, so the database registers them first.
+ * Returns the module's tables and observers as options of `open`, for commands that write. An
+ * observer sees only changes that commit after its registration, so `open` must register the
+ * observers before the command writes.
  */
 export function declaredBy(app: App | undefined): OpenOptions {
   return app === undefined ? {} : { tables: app.tables, observers: app.observers };
@@ -100,7 +101,7 @@ export function declaredBy(app: App | undefined): OpenOptions {
 export function placeOf(location: string, cwd: string): string {
   if (location.startsWith("memory:")) {
     throw new UsageError(
-      "A database in memory lives in the program that opened it; commands take the folder of one on disk.",
+      "A database in memory exists only in the program that opened it. Give the folder of a database on disk.",
     );
   }
   if (location.startsWith("file://")) return location;

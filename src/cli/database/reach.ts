@@ -8,16 +8,16 @@ import { type CoordinatorFlags, coordinatorOf } from "../input/coordinator-flags
 import { placeOf } from "./open-database.js";
 
 /**
- * Time for the store to answer, in milliseconds. With the coordinator's 1,000 ms it stays below 3
- * s, the longest that an operator should wait.
+ * Time for the store to answer, in milliseconds. Together with the coordinator's 1,000 ms, the
+ * command waits at most 2,200 ms. That is less than 3 s, the longest that an operator should wait.
  */
 const storeMs = 1_200;
 const coordinatorMs = 1_000;
 
 /**
- * Asks a Bigtable store and its coordinator for a sign of life. Commands that diagnose a database
- * call this first, because `open` would wait much longer for a service that is down. For other
- * stores it does nothing.
+ * Checks that a Bigtable store and its coordinator answer. Commands that diagnose a database call
+ * this first, because `open` would wait much longer for a service that is down. For other stores it
+ * does nothing.
  *
  * @throws StoreError if the store does not answer in time.
  * @throws OracleUnavailableError or CoordinatorError if the coordinator does not answer in time, or
@@ -36,7 +36,7 @@ export async function checkReach(cli: Cli, location: string, flags: CoordinatorF
     if (choice?.start) return;
     if (choice?.addresses === undefined && (lease === undefined || lease.holder === "")) {
       throw new OracleUnavailableError(
-        `The store ${place} answers, and no coordinator leads. Start one: percolator coordinator LOCATION, on two machines.`,
+        `The store ${place} answers, but no coordinator leads. Run this on two machines: percolator coordinator LOCATION.`,
       );
     }
     const { connectCoordinator } = await import("../../coordinator/index.js");
@@ -48,7 +48,7 @@ export async function checkReach(cli: Cli, location: string, flags: CoordinatorF
       tls,
       attemptMs: coordinatorMs,
     });
-    const doing = `The store ${place} answers, and its coordinator at ${addresses?.join(", ") ?? lease?.name} does not: the question`;
+    const doing = `The store ${place} answers, but its coordinator at ${addresses?.join(", ") ?? lease?.name} does not: the request`;
     await within({ environment, timeoutMs: coordinatorMs, doing }, (signal) => client.check(signal));
   } finally {
     store.close().catch(() => undefined);
@@ -81,7 +81,7 @@ async function inTime<T>(
   } catch (cause) {
     if (!(cause instanceof OracleUnavailableError)) throw cause;
     throw new StoreError(
-      `The store ${place} gives no answer within ${timeoutMs} ms. See whether it can be reached from here, and whether it runs.`,
+      `The store ${place} did not answer within ${timeoutMs} ms. Check whether it runs, and whether this machine can reach it.`,
       { cause },
     );
   }

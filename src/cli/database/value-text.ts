@@ -28,8 +28,8 @@ export function parseCellValue(column: Column<unknown, unknown>, row: unknown, t
 }
 
 /**
- * Parses bytes from the standard input as {@link parseCellValue} does. Bytes and text columns take
- * them unchanged; for other columns surrounding space is removed.
+ * Parses bytes from the standard input as {@link parseCellValue} does. For bytes and text columns
+ * it keeps the input unchanged. For other columns it removes surrounding white space.
  */
 export function parseCellInput(column: Column<unknown, unknown>, row: unknown, input: Uint8Array): unknown {
   const { tag } = column.codec;
@@ -55,7 +55,7 @@ function decodeText(input: Uint8Array): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(input);
   } catch (cause) {
-    throw new InvalidValueError("what was read is not UTF-8", { cause });
+    throw new InvalidValueError("the input is not UTF-8", { cause });
   }
 }
 
@@ -118,6 +118,6 @@ export async function noteCustomCodecs(
     .map(({ name }) => describeColumn({ table, name }));
   if (custom.length === 0) return;
   await cli.note(
-    `${custom.join(", ")} has a codec of its own: values are shown as base64. Give the module that has it by --app.`,
+    `Values of ${custom.join(", ")} are shown as base64, because the codec is custom. To decode them, give the module with --app.`,
   );
 }

@@ -9,12 +9,12 @@ export interface Finding {
   readonly advice?: string | undefined;
 }
 
-/** Returns a finding without fault. */
+/** Returns a finding that reports no problem. */
 export function ok(check: string, what: string): Finding {
   return { check, state: "ok", what };
 }
 
-/** Returns a finding that an operator should know. */
+/** Returns a finding that an operator should know about. */
 export function warning(check: string, what: string, advice: string): Finding {
   return { check, state: "warning", what, advice };
 }

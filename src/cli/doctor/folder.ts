@@ -25,8 +25,8 @@ export async function examineFolder(place: string, writes: boolean): Promise<rea
   const path = place.startsWith("file://") ? fileURLToPath(place) : place;
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() !== true) {
-    const what = found === undefined ? `${path} is not there` : `${path} is no folder`;
-    return [problem("folder", what, "Look at the location; `percolator init` makes a new database.")];
+    const what = found === undefined ? `${path} does not exist` : `${path} is not a folder`;
+    return [problem("folder", what, "Check the location. `percolator init` creates a new database.")];
   }
   return [await permissions(path, writes), ...(await disk(path))];
 }
@@ -51,7 +51,7 @@ async function permissions(path: string, writes: boolean): Promise<Finding> {
   return warning(
     "permissions",
     what,
-    "Commands that only read work as long as no process writes to the folder. Workers and writers need it writable; --write asks for that.",
+    "Commands that only read work as long as no process writes to the folder. Workers, and commands that write, need write permission; `percolator doctor --write` checks it.",
   );
 }
 
@@ -67,16 +67,12 @@ async function disk(path: string): Promise<readonly Finding[]> {
   const free = bavail * bsize;
   const size = (await stat(join(path, files[0]!)).catch(() => undefined))?.size ?? 0;
   const network = networkSystems.get(type);
-  const what = `${showBytes(free)} free, the database has ${showBytes(size)}`;
-  const advice = "Free space on the disk: a database that finds none refuses to commit.";
+  const what = `${showBytes(free)} free, the database uses ${showBytes(size)}`;
+  const advice = "Free space on the disk. On a full disk, commits fail.";
   return [
     network === undefined
-      ? ok("file system", "no network file system that is known")
-      : warning(
-          "file system",
-          network,
-          "Put the folder on a disk of the machine: locks and memory maps need one.",
-        ),
+      ? ok("file system", "no known network file system")
+      : warning("file system", network, "Put the folder on a local disk: locks and memory maps need one."),
     free < minFree
       ? problem("disk", what, advice)
       : free < size

@@ -15,8 +15,8 @@ const writeMs = 1_000;
 const looks = 10;
 
 /**
- * Reports a process that holds the folder's write lock and makes no progress. `holder` returns its
- * process id, or 0 if the lock is free.
+ * Reports a process that holds the folder's write lock and makes no progress. `holder` returns the
+ * id of the process that holds the lock, or 0 if the lock is free.
  */
 export async function examineWriteLock(
   environment: Environment,
@@ -29,13 +29,13 @@ export async function examineWriteLock(
     await sleep(environment, writeMs / looks, signal);
     const now = await holder();
     if (now.process !== first.process || now.transactions !== first.transactions) {
-      return ok("write lock", "goes from process to process");
+      return ok("write lock", "passes from process to process");
     }
   }
   return problem(
     "write lock",
-    `process ${first.process} has held it for ${formatDuration(writeMs)} and more, and nobody else can write`,
-    `If it was stopped, continue it (kill -CONT ${first.process}); if it hangs, end it: its lock is then taken over.`,
+    `process ${first.process} has held it for ${formatDuration(writeMs)} or more, and no other process can write`,
+    `If it was stopped, continue it (kill -CONT ${first.process}); if it hangs, end it. Another process then takes over its lock.`,
   );
 }
 
@@ -54,7 +54,8 @@ export async function examineLocks(db: Database, nowMs: number, signal: AbortSig
   }
   const stand = `${counted(count, "lock")}${count === maxCounted ? " or more" : ""}`;
   if (expired === 0) return ok("locks", count === 0 ? "none" : `${stand}, all alive`);
-  const what = `${stand}, ${expired} of them without an owner, the oldest for ${formatDuration(oldestMs)}`;
-  const advice = "Whoever meets them resolves them; at once: percolator locks LOCATION --resolve.";
+  const what = `${stand}, ${expired} expired, the oldest not refreshed for ${formatDuration(oldestMs)}`;
+  const advice =
+    "A transaction that meets an expired lock resolves it. To resolve them now: percolator locks LOCATION --resolve.";
   return oldestMs > oldMs ? problem("locks", what, advice) : warning("locks", what, advice);
 }

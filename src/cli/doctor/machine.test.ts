@@ -3,7 +3,7 @@ import { nearLimit } from "./finding.js";
 import { examineMachine, nodeFinding } from "./machine.js";
 
 describe("the machine", () => {
-  it("is told of a Node that is too old", () => {
+  it("reports an outdated Node", () => {
     expect(nodeFinding("18.20.1")).toMatchObject({
       state: "problem",
       what: expect.stringContaining("18.20.1 is older"),
@@ -13,7 +13,7 @@ describe("the machine", () => {
     expect(nodeFinding("100.0.0")).toMatchObject({ state: "ok" });
   });
 
-  it("names the versions that run", async () => {
+  it("shows the running versions", async () => {
     const [node, own] = await examineMachine(true);
     expect(node).toMatchObject({ check: "node", state: "ok" });
     expect(own!.what).toMatch(/^percolatordb \d+\.\d+\.\d+, LMDB \d+\.\d+\.\d+$/);

@@ -4,7 +4,7 @@ import { type Finding, ok, problem, warning } from "./finding.js";
 
 const minDescriptors = 1_024;
 
-/** The `lmdb` package's types omit this property. */
+/** The version that the `lmdb` package exports. The package's types omit it. */
 interface LmdbVersion {
   readonly major: number;
   readonly minor: number;

@@ -34,7 +34,7 @@ async function tableFindings({ db, app }: ObserverFacts): Promise<readonly Findi
     const declared = describeTable(table[definition]);
     const recorded = tables.get(declared.name);
     if (recorded === undefined) {
-      const advice = "It is recorded when the module's worker starts.";
+      const advice = "The module's worker records it when it starts.";
       findings.push(warning("catalog", `table ${declared.name} of the module is not recorded`, advice));
       continue;
     }
@@ -58,31 +58,32 @@ async function observerFindings(
     ({ observers }) => (observers[name] ?? version) < version,
   ).length;
   const findings: Finding[] = [];
-  const waits = pending.count === 0 ? "nothing waits" : `${showCount(pending)} waiting`;
-  const start = "Start a worker with the module that has it: percolator worker LOCATION APP.";
-  if (running === 0 && pending.count > 0) findings.push(problem(check, `nobody runs it, ${waits}`, start));
-  else if (running === 0) findings.push(warning(check, `nobody runs it, ${waits}`, start));
+  const waits = pending.count === 0 ? "nothing pending" : `${showCount(pending)} pending`;
+  const start = "Start a worker with the module that declares it: percolator worker LOCATION APP.";
+  if (running === 0 && pending.count > 0) findings.push(problem(check, `no worker runs it, ${waits}`, start));
+  else if (running === 0) findings.push(warning(check, `no worker runs it, ${waits}`, start));
   else if (pending.oldest !== undefined && nowMs - pending.oldest.getTime() > oldMs) {
     const age = formatDuration(nowMs - pending.oldest.getTime());
-    const advice = "See `percolator pending` for what fails again and again; else more workers are needed.";
+    const advice =
+      "See `percolator pending` for changes that keep failing. If there are none, start more workers.";
     findings.push(warning(check, `${waits}, the oldest for ${age}`, advice));
   } else findings.push(ok(check, `run by ${counted(running, "session")}, ${waits}`));
   if (older > 0) {
     findings.push(
       warning(
         check,
-        `${counted(older, "session")} run an older version than ${version}`,
+        `run by ${counted(older, "session")} in a version older than ${version}`,
         "Restart these workers with the new module.",
       ),
     );
   }
   if (parked.count > 0) {
-    const advice = `See \`percolator parked LOCATION --observer ${name}\`; mend the cause, then --retry or --discard.`;
+    const advice = `See \`percolator parked LOCATION --observer ${name}\`; fix the cause, then --retry or --discard.`;
     findings.push(problem(check, `${showCount(parked)} parked`, advice));
   }
   for (const { marked } of backfills) {
-    const advice = `Unless one is under way: percolator backfill LOCATION APP ${name} goes on with it.`;
-    findings.push(warning(check, `a backfill has not ended, ${marked} marked`, advice));
+    const advice = `If no process runs it now, continue it: percolator backfill LOCATION APP ${name}.`;
+    findings.push(warning(check, `a backfill is not complete, ${counted(marked, "cell")} marked`, advice));
   }
   return findings;
 }
@@ -98,23 +99,33 @@ function appFindings(app: App | undefined, records: ReadonlyMap<string, Observer
         warning(
           check,
           "it is not registered",
-          "Its worker registers it; then `backfill` for what stands already.",
+          "Its worker registers it. Then run `percolator backfill` for existing cells.",
         ),
       );
     } else if (record.version > version) {
       const what = `registered in version ${record.version}, the module has ${version}`;
-      findings.push(problem(check, what, "Give the newer module to the workers: this one would not run it."));
+      findings.push(
+        problem(
+          check,
+          what,
+          "Give the workers the newer module. A worker with this one does not run the observer.",
+        ),
+      );
     } else if (record.version < version) {
       const what = `registered in version ${record.version}, the module has ${version}`;
-      findings.push(warning(check, what, "Its worker registers the new version; then `backfill`."));
+      findings.push(
+        warning(check, what, "Its worker registers the new version. Then run `percolator backfill`."),
+      );
     }
   }
   const own = new Set(app.observers.map(({ name }) => name));
   for (const name of records.keys()) {
     if (own.has(name)) continue;
     const advice =
-      "If no other module has it, forget it: db.unregister(name). Its hints are kept until then.";
-    findings.push(warning(`observer ${name}`, "it is registered, and the module does not have it", advice));
+      "If no other module declares it, call db.unregister(name). Until then the database keeps its hints.";
+    findings.push(
+      warning(`observer ${name}`, "it is registered, but the module does not declare it", advice),
+    );
   }
   return findings;
 }

@@ -22,13 +22,13 @@ const bad = (changed: Partial<StoreFacts>, changedStatus: Partial<DatabaseStatus
     .map(({ check, state }) => `${check}: ${state}`);
 
 describe("findings on a store", () => {
-  it("are none where all is well", () => {
+  it("are empty if there is no problem", () => {
     expect(bad({})).toEqual([]);
     expect(bad({ timestamp: (nowMs - 1e9) * 1_000 })).toEqual([]);
   });
 
-  it("tell of limits that are near", () => {
-    // The map grows by itself, so a nearly full map is no reason to warn.
+  it("report limits that are near", () => {
+    // The map grows by itself, so the doctor does not warn about a nearly full map.
     expect(bad({}, { statistics: { bytes: 900, mapBytes: 1_000, maxMapBytes: 2 ** 47 } })).toEqual([]);
     expect(bad({}, { statistics: { bytes: 900, maxMapBytes: 1_000, readers: 99, maxReaders: 100 } })).toEqual(
       ["map size: warning", "readers: problem"],
@@ -36,7 +36,7 @@ describe("findings on a store", () => {
     expect(bad({}, { statistics: { timesMended: 1 } })).toEqual(["mending: warning"]);
   });
 
-  it("tell of clocks that differ", () => {
+  it("report clocks that differ", () => {
     expect(bad({ timestamp: (nowMs + 10_000) * 1_000 })).toEqual(["clock: warning"]);
     expect(bad({ timestamp: (nowMs + 3_600_000) * 1_000 })).toEqual(["clock: problem"]);
     const led = {
@@ -53,14 +53,14 @@ describe("findings on a store", () => {
     expect(bad({}, { sessions: ahead })).toEqual(["clock: problem"]);
   });
 
-  it("tell of a coordinator that is needed and not there", () => {
+  it("report a coordinator that is needed and missing", () => {
     const led = { leader: "h:1", epoch: 1, answers: false, sessions: undefined, busy: undefined };
     expect(bad({ isFolder: false })).toEqual(["coordinator: problem"]);
     expect(bad({ isFolder: false }, { coordinator: led })).toEqual(["coordinator: problem"]);
     expect(bad({}, { coordinator: led })).toEqual(["coordinator: warning"]);
   });
 
-  it("tell of a safepoint that nobody moves", () => {
+  it("report a safepoint that no process moves", () => {
     expect(bad({}, { safepointAgeMs: 3_600_000 })).toEqual([]);
     expect(bad({}, { safepointAgeMs: 86_400_000 })).toEqual(["safepoint: warning"]);
   });

@@ -11,7 +11,7 @@ export interface StoreFacts {
   readonly status: DatabaseStatus;
   readonly isFolder: boolean;
   readonly nowMs: number;
-  /** A timestamp that the oracle assigned just now. */
+  /** A timestamp that the oracle has just assigned. */
   readonly timestamp: number;
 }
 
@@ -38,12 +38,12 @@ function limitFindings(statistics: Readonly<Record<string, number>>): readonly F
         bytes,
         maxMapBytes,
         showBytes,
-        "The address space for the database is nearly used: drop what is not needed, and `gc`.",
+        "The database has used most of its address space. Delete data that you do not need, and run `percolator gc`.",
       ),
     );
   }
   if (readers !== undefined && maxReaders !== undefined) {
-    const advice = "Each process takes a slot, and each snapshot that it holds: close what is idle.";
+    const advice = "Each process and each open snapshot takes a slot. Close those that are idle.";
     findings.push(nearLimit("readers", readers, maxReaders, String, advice));
   }
   if (timesMended > 0) {
@@ -51,7 +51,7 @@ function limitFindings(statistics: Readonly<Record<string, number>>): readonly F
       warning(
         "mending",
         `the folder was mended ${counted(timesMended, "time")} after a process died`,
-        "Run `check`.",
+        "Run `percolator check`.",
       ),
     );
   }
@@ -64,7 +64,8 @@ function limitFindings(statistics: Readonly<Record<string, number>>): readonly F
  */
 function clockFinding({ timestamp, nowMs, isFolder }: StoreFacts): Finding {
   const aheadMs = timestamp / 1_000 - nowMs;
-  const advice = "Set the clocks by NTP, this machine's and that of whoever gives out timestamps.";
+  const advice =
+    "Synchronize the clocks by NTP: this machine's, and that of the process that assigns timestamps.";
   if (aheadMs > smallMs) {
     const what = `timestamps are ${formatDuration(aheadMs)} ahead of this machine's clock`;
     return aheadMs > largeMs ? problem("clock", what, advice) : warning("clock", what, advice);
@@ -81,21 +82,21 @@ function sessionClocks({ status, nowMs }: StoreFacts): readonly Finding[] {
     .map(([session, { expires }]) =>
       problem(
         "clock",
-        `session ${session} says it lives for another ${formatDuration(expires - nowMs)}`,
-        "Its machine's clock is ahead, or this one's behind: set both by NTP.",
+        `session ${session} expires only in ${formatDuration(expires - nowMs)}`,
+        "Its machine's clock is ahead, or this machine's is behind. Synchronize both by NTP.",
       ),
     );
 }
 
 function coordinatorFinding({ status: { coordinator }, isFolder }: StoreFacts): Finding {
-  const start = "Start one: percolator coordinator LOCATION, on two machines.";
+  const start = "Run this on two machines: percolator coordinator LOCATION.";
   if (coordinator?.leader === undefined) {
     if (isFolder) return ok("coordinator", "none, and a folder needs none");
-    return problem("coordinator", "nobody leads", start);
+    return problem("coordinator", "no coordinator leads", start);
   }
   const { leader, epoch, answers, sessions } = coordinator;
   if (answers === false) {
-    const advice = `Is it running, and is its address reachable from here? Does the token fit (--token-file)? Else: ${start}`;
+    const advice = `Check that it runs, that this machine can reach its address, and that the token is right (--token-file). If it is gone: ${start}`;
     return isFolder
       ? warning("coordinator", `${leader} does not answer`, advice)
       : problem("coordinator", `${leader} does not answer`, advice);
@@ -106,12 +107,12 @@ function coordinatorFinding({ status: { coordinator }, isFolder }: StoreFacts): 
 
 function safepointFinding({ safepointAgeMs, retentionMs }: DatabaseStatus): Finding {
   const retention = `retention ${formatDuration(retentionMs)}`;
-  if (safepointAgeMs === undefined) return ok("safepoint", `nothing was collected yet, ${retention}`);
+  if (safepointAgeMs === undefined) return ok("safepoint", `no garbage was collected yet, ${retention}`);
   const what = `${formatDuration(safepointAgeMs)} old, ${retention}`;
   if (safepointAgeMs <= 3 * retentionMs + 10 * largeMs) return ok("safepoint", what);
   return warning(
     "safepoint",
     what,
-    "Nobody collects, or an old transaction holds it back: let a program or worker have the database open, or run `percolator gc`.",
+    "No process collects garbage, or an old transaction holds the safepoint back. Keep a program or worker running, or run `percolator gc`.",
   );
 }

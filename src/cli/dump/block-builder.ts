@@ -12,7 +12,9 @@ export class BlockBuilder {
   #bytes = 0;
   #cells = 0;
 
-  /** `after`: the last block of an export to continue, and the count of cells up to its end. */
+  /**
+   * `after`: the last block of the export to continue. Its `cells` counts all cells up to its end.
+   */
   constructor(after?: { readonly block: number; readonly sha256: string; readonly cells: number }) {
     this.#block = after === undefined ? 0 : after.block + 1;
     this.#sha256 = after?.sha256 ?? "";

@@ -16,8 +16,8 @@ import { dueCell } from "./due-changes.js";
 import { type ExportHeader, parseLine, type RowLine } from "./format.js";
 
 /**
- * A table of an export: once with bytes as values, for writing, and once with its codecs, for
- * reading lines.
+ * A table of an export in two forms. `table` has bytes as values, for writing. `typed` has the
+ * codecs of the columns, for reading lines.
  */
 interface ImportedTable {
   readonly table: UntypedTable;
@@ -77,14 +77,15 @@ export class BlockCells {
         return this.#ofLine(text);
       } catch (error) {
         if (!(error instanceof PercolatorError)) throw error;
-        const where = `${block.firstLine + index} in block ${block.block}: ${error.message}`;
+        const line = `line ${block.firstLine + index} in block ${block.block}`;
         const { name } = this.#options;
         if (error instanceof RefusedValue) {
-          throw new InvalidValueError(`${name} has a value that the module refuses, in line ${where}`, {
-            cause: error,
-          });
+          throw new InvalidValueError(
+            `${name} has a value that the module refuses, in ${line}: ${error.message}`,
+            { cause: error },
+          );
         }
-        throw new ExportDamagedError(`${name} has a line that cannot be imported, ${where}`, {
+        throw new ExportDamagedError(`${name} cannot be imported because of ${line}: ${error.message}`, {
           cause: error,
         });
       }
@@ -98,7 +99,7 @@ export class BlockCells {
       const known = this.#tables.get(line.table);
       if (known !== undefined) return dueCell(known.typed, line);
       throw new ExportDamagedError(
-        `${this.#options.name} has a change that is due in table ${line.table}, which is not in its header.`,
+        `${this.#options.name} has a due change in table ${line.table}, which its header does not list.`,
       );
     });
   }
@@ -108,7 +109,7 @@ export class BlockCells {
     const { table: name, row, cells } = line ?? {};
     const known = name === undefined ? undefined : this.#tables.get(name);
     if (known === undefined || typeof row !== "string" || !Array.isArray(cells)) {
-      throw new ExportDamagedError("it is no row of a table of the header.");
+      throw new ExportDamagedError("it is not a row of a table in the header.");
     }
     if (!this.#options.wanted.has(known.typed.name)) return [];
     const key = known.typed.key.parse(row);
@@ -121,10 +122,12 @@ export class BlockCells {
   }
 }
 
-/** Separates a value that the module refuses from damage to the file. */
+/**
+ * Thrown if the module refuses a value. The class distinguishes this error from damage to the file.
+ */
 class RefusedValue extends InvalidValueError {}
 
-/** Decodes a value as the program will. */
+/** Throws if the module's codec cannot decode the value, since the program could not read it. */
 function checkValue({ declared }: ImportedTable, { column, row, value }: ImportedCell): void {
   const codec = declared?.columns.get(column.name)?.codec;
   if (codec === undefined) return;

@@ -56,7 +56,7 @@ export class BlockReader {
    */
   async *blocks(): AsyncGenerator<ReadBlock> {
     for await (const line of this.#lines()) {
-      if (this.isWhole) throw this.#damaged("something follows the last line");
+      if (this.isWhole) throw this.#damaged("more text follows the last line");
       this.#held.push(line);
       this.#heldBytes += line.length;
       if (this.#heldBytes > maxBlockBytes) throw this.#damaged("the block does not end");
@@ -65,7 +65,7 @@ export class BlockReader {
       if ("end" in ends) this.#finish(ends);
       else yield this.#take(ends);
     }
-    if (!this.isWhole) throw this.#damaged("the file ends here, and is cut");
+    if (!this.isWhole) throw this.#damaged("the file ends here, so it was cut");
   }
 
   async *#lines(): AsyncGenerator<Buffer> {
@@ -84,7 +84,7 @@ export class BlockReader {
       restBytes += chunk.length - from;
       if (restBytes > maxBlockBytes) throw this.#damaged("the line does not end");
     }
-    if (rest.length > 0) throw this.#damaged("the file ends within a line, and is cut");
+    if (rest.length > 0) throw this.#damaged("the file ends within a line, so it was cut");
   }
 
   async *#read(): AsyncGenerator<Buffer> {
@@ -100,7 +100,7 @@ export class BlockReader {
 
   #take({ block, lines, cells, sha256 }: BlockLine): ReadBlock {
     const held = this.#held.slice(0, -1);
-    if (block !== this.#block) throw this.#damaged(`block ${block} stands in its place`);
+    if (block !== this.#block) throw this.#damaged(`it has the number ${block}`);
     if (lines !== held.length || blockSum(this.#sha256, held) !== sha256) {
       throw this.#damaged("its checksum is wrong");
     }
@@ -116,7 +116,7 @@ export class BlockReader {
 
   #finish({ blocks, cells, sha256 }: EndLine): void {
     if (this.#held.length > 1 || blocks !== this.#block || cells !== this.#cells || sha256 !== this.#sha256) {
-      throw this.#damaged("the last line does not agree with what is before it");
+      throw this.#damaged("the last line does not agree with the blocks before it");
     }
     this.#advance();
     this.isWhole = true;
@@ -134,13 +134,13 @@ export class BlockReader {
       // A file whose first line is not a header is no export at all.
       const first = this.#held[0]?.toString("utf8");
       if (first === undefined || !first.startsWith(headerStart)) {
-        return new ExportDamagedError(`${this.#name} is no export of percolatordb.`);
+        return new ExportDamagedError(`${this.#name} is not an export of percolatordb.`);
       }
       // A later version of the format may have no blocks, so the version is checked first.
       if (parseLine(first) !== undefined) parseHeader(first);
     }
     return new ExportDamagedError(
-      `${this.#name} is damaged in block ${this.#block}, which begins in line ${this.#line}: ${what}.`,
+      `${this.#name} is damaged in block ${this.#block}, which begins at line ${this.#line}: ${what}.`,
     );
   }
 }

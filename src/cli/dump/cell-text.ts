@@ -25,7 +25,7 @@ export function cellToLine(table: TableDefinition, path: Uint8Array, value: Uint
   return qualifier === undefined ? [name, readable] : [name, qualifier, readable];
 }
 
-/** A cell to write. Its column belongs to `table`, whose values are bytes. */
+/** A cell to write. Its column belongs to a table whose values are bytes. */
 export interface DumpedCell {
   readonly column: Column<unknown, unknown>;
   readonly value: Uint8Array;
@@ -44,7 +44,7 @@ export function cellFromLine(table: UntypedTable, typed: TableDefinition, line: 
       : isFamily(bound) && (bound.at(qualifier) as Column<unknown, unknown>);
   if (!column) {
     throw new InvalidValueError(
-      `${describeColumn({ table: typed, name, qualifier })} is no column of the header`,
+      `${describeColumn({ table: typed, name, qualifier })} is not a column in the header`,
     );
   }
   const value = raw === undefined ? fromJson(typed.columns.get(name)!.codec!, json) : fromBase64(raw);
@@ -59,7 +59,7 @@ interface LineParts {
   readonly raw?: string | undefined;
 }
 
-/** Splits a cell of an export into its parts. Throws if the entry is not a cell. */
+/** Splits a cell of an export into its parts. Throws if the line's entry is not a cell. */
 export function partsOf(line: CellLine): LineParts {
   if (isList(line)) {
     const [name, second, third] = line;
@@ -70,7 +70,9 @@ export function partsOf(line: CellLine): LineParts {
   } else if (typeof line === "object" && typeof line?.column === "string" && typeof line.raw === "string") {
     return { name: line.column, qualifier: line.qualifier, raw: line.raw };
   }
-  throw new InvalidValueError("it is no cell: [column, value], [family, qualifier, value] or {column, raw}");
+  throw new InvalidValueError(
+    "it is not a cell. A cell is [column, value], [family, qualifier, value] or {column, raw}",
+  );
 }
 
 function isList(line: CellLine): line is Extract<CellLine, readonly Json[]> {
@@ -78,8 +80,8 @@ function isList(line: CellLine): line is Extract<CellLine, readonly Json[]> {
 }
 
 /**
- * Returns the value as JSON. Returns undefined if the codec would not encode it to the same bytes;
- * the export then holds the bytes.
+ * Returns the value as JSON. Returns undefined if the codec would not encode that JSON to the same
+ * bytes. In that case, the export holds the bytes.
  */
 function toJson({ tag }: Codec<unknown>, bytes: Uint8Array): Json | undefined {
   if (tag === "bytes" || tag === "custom") return base64(bytes);
@@ -108,7 +110,7 @@ function fromJson({ tag }: Codec<unknown>, json: Json | undefined): Uint8Array {
 }
 
 function fromBase64(text: Json | undefined): Uint8Array {
-  if (typeof text !== "string") throw new InvalidValueError("base64 is needed");
+  if (typeof text !== "string") throw new InvalidValueError("the value must be base64 text");
   return parseValue("bytes", text) as Uint8Array;
 }
 

@@ -12,8 +12,8 @@ import type { DueLine } from "./format.js";
 const maxDueCharacters = 64 * 1024 * 1024;
 
 /**
- * Collects the changes that are due or parked when the export runs. After an import they are due in
- * the new database.
+ * Collects the changes that are due or parked when the export runs. An import makes them due in the
+ * new database.
  */
 export class DueChanges {
   readonly #lines = new Map<string, DueLine>();
@@ -44,7 +44,7 @@ export class DueChanges {
     this.#characters += text.length;
     if (this.#characters <= maxDueCharacters) return;
     throw new LimitExceededError(
-      `${this.#lines.size} changes are due or parked, which is more than an export carries. Run workers until less is left ` +
+      `${this.#lines.size} changes are due or parked, which is more than an export can hold. Run workers until fewer are left ` +
         "(`percolator wait`, `percolator parked --retry`), then export.",
     );
   }

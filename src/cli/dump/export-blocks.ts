@@ -17,9 +17,9 @@ const lineBytes = 262_144;
 const lineCells = 1_000;
 
 /**
- * Yields the blocks of an export as they fill. `last` is the last line of a file that was cut; the
- * blocks then begin after it. The ends of lines and blocks depend only on the cells, so a continued
- * export is the same file.
+ * Yields the blocks of an export as they fill. To continue a file that was cut, give its last line
+ * as `last`: the blocks then begin after it. The ends of lines and blocks depend only on the cells.
+ * A continued export is therefore identical to an uninterrupted one.
  */
 export async function* exportBlocks(
   snapshot: Snapshot,
@@ -46,7 +46,7 @@ export async function* exportBlocks(
   if (!builder.isEmpty) yield builder.take();
 }
 
-/** Turns rows into lines. A wide row arrives in several pieces. */
+/** Turns rows into lines. The input may divide a wide row into several parts. */
 class Lines {
   readonly #table: TableDefinition;
   #row: Buffer = Buffer.alloc(0);

@@ -14,7 +14,9 @@ export interface CutExport {
   readonly lastLine: RowLine | undefined;
 }
 
-/** The file that an export writes to. It is new, or it continues a file that was cut. */
+/**
+ * The file that an export writes to: a new file, or one that was cut and that the export continues.
+ */
 export class ExportFile {
   /** The contents of a file that was cut, or undefined for a new file. */
   readonly cut: CutExport | undefined;
@@ -32,8 +34,8 @@ export class ExportFile {
   }
 
   /**
-   * Opens a file for an export. The file is new, or it was cut and the export continues it. Opening
-   * changes nothing.
+   * Opens a file for an export. If the file holds an export that was cut, the new export continues
+   * it. Opening changes nothing.
    *
    * @throws UsageError if the file holds something else and `replace` is false.
    */
@@ -89,7 +91,7 @@ export class ExportFile {
       await write();
     } catch (cause) {
       throw new StoreError(
-        `The file ${this.#path} could not be written: ${(cause as Error).message}. The same command goes on behind what stands there.`,
+        `The file ${this.#path} could not be written: ${(cause as Error).message}. Fix the cause and run the same command again: it continues the file.`,
         { cause },
       );
     }
@@ -116,10 +118,14 @@ async function findCut(
   const { header } = reader;
   const end = last === undefined || !isCompressed(path) ? last?.textBytes : ends.get(last.textBytes);
   if (header === undefined || last === undefined || end === undefined) {
-    throw new UsageError(`${path} stands there already, and is not the beginning of an export: see --force.`);
+    throw new UsageError(
+      `${path} exists, and is not the beginning of an export. To replace it, give --force.`,
+    );
   }
   if (reader.isWhole) {
-    throw new UsageError(`${path} is a whole export already, as of ${header.time}: see --force.`);
+    throw new UsageError(
+      `${path} is already a complete export, as of ${header.time}. To replace it, give --force.`,
+    );
   }
   const line = last.block === 0 ? undefined : (JSON.parse(last.lines.at(-1)!) as RowLine);
   return { cut: { header, block: last, lastLine: line }, end };
@@ -135,8 +141,8 @@ async function* textOf(file: FileHandle): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * Yields the text, and fills `ends`: for each length of text that ends a gzip member, the member's
- * end in the file.
+ * Yields the decompressed text of an export, and fills `ends`. For each gzip member, `ends` maps
+ * the length of all text up to the member's end to the position of that end in the file.
  */
 async function* textOfMembers(file: FileHandle, ends: Map<number, number>): AsyncGenerator<Uint8Array> {
   let length = 0;

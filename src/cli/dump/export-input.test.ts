@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { streamInput } from "./export-input.js";
 
-test("a stream is not waited for where the signal came before", async () => {
+test("a read does not wait for a stream if the signal came before", async () => {
   const reading = streamInput(new PassThrough()).text(AbortSignal.abort());
   await expect(reading[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: "ABORTED" });
 });

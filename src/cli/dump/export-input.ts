@@ -22,7 +22,8 @@ export async function fileInput(path: string, name: string): Promise<ExportInput
   const found = await stat(path).catch((error: Error) => {
     throw new UsageError(`The file ${name} cannot be read: ${error.message}`);
   });
-  if (!found.isFile()) throw new UsageError(`${name} is no file.`);
+  if (!found.isFile())
+    throw new UsageError(`${name} is not a file. Give a file that \`percolator export\` wrote.`);
   return new Input(name, true, found.size, () => createReadStream(path));
 }
 

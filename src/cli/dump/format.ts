@@ -13,13 +13,13 @@ export const formatVersion = 1;
 
 /**
  * An export ends a block after this many characters, or after `blockCells` cells. An import commits
- * each block in one transaction, which limits its size.
+ * each block in one transaction, so a block must fit into a transaction.
  */
 export const blockCharacters = 1_048_576;
 export const blockCells = 2_000;
 /**
- * Most bytes of a block: room for one value of the largest size with every byte escaped in JSON,
- * and for the rest of its block.
+ * Maximum bytes of a block. Even if a value has the largest size, and JSON escapes each of its
+ * bytes, the value and the rest of its block fit.
  */
 export const maxBlockBytes = 96 * 1024 * 1024;
 
@@ -49,8 +49,8 @@ export interface DueLine {
 }
 
 /**
- * A cell: column and value, or family, qualifier and value, or stored bytes as base64 if the
- * codec's JSON cannot carry the value.
+ * A cell: column and value, or family, qualifier and value. If the codec's JSON cannot carry the
+ * value, the entry holds the stored bytes as base64 instead.
  */
 export type CellLine =
   | readonly [column: string, value: Json]
@@ -97,15 +97,15 @@ export function blockSum(previous: string, lines: Iterable<Uint8Array>): string 
 export function parseHeader(line: string): ExportHeader {
   const header = parseLine(line) as Partial<ExportHeader> | undefined;
   if (header?.format !== formatName) {
-    throw new ExportDamagedError("This is no export of percolatordb: the first line is not its header.");
+    throw new ExportDamagedError("This is not an export of percolatordb: the first line is not a header.");
   }
   if (header.version !== formatVersion) {
     throw new ExportDamagedError(
-      `The export has version ${String(header.version)} of the format; this package reads version ${formatVersion}. Upgrade it.`,
+      `The export has version ${String(header.version)} of the format; this package reads only version ${formatVersion}. Upgrade the package.`,
     );
   }
   if (!Number.isSafeInteger(header.timestamp) || !Array.isArray(header.tables) || !isDue(header.due)) {
-    throw new ExportDamagedError("The header of the export, in its first line, is damaged.");
+    throw new ExportDamagedError("The first line of the export, its header, is damaged.");
   }
   return header as ExportHeader;
 }

@@ -37,7 +37,8 @@ export class BlockImporter {
     const cells = this.#options.cells.of(block);
     const wrote = await this.#transact(async (tx) => {
       const noted = await this.#noted(tx);
-      // Another process runs the same import and has already written this block.
+      // The block is written already: by another process that runs the same import, or by an
+      // earlier attempt whose outcome was unknown.
       if (noted !== undefined && noted.block >= block.block) return false;
       for (const { column, row, value } of cells) tx.set(column, row, value);
       const place: Place = { block: block.block, cells: block.cells };
@@ -60,7 +61,7 @@ export class BlockImporter {
       try {
         return await db.transact(run, { label: "percolator import", signal });
       } catch (error) {
-        // The commit may have succeeded. The next attempt reads the note and finds out.
+        // The commit may have succeeded. The next attempt reads the progress note and finds out.
         if (!(error instanceof CommitOutcomeUnknownError) || attempt >= 3) throw error;
       }
     }

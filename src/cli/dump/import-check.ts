@@ -14,8 +14,8 @@ export interface ImportPlan {
 }
 
 /**
- * Refuses to import unchecked values into a column that is recorded with a schema. Values from a
- * column with a schema were checked when the program wrote them.
+ * Refuses to import unchecked values into a column that is recorded with a schema. If the exported
+ * column has a schema too, its values need no check: the program checked them when it wrote them.
  *
  * @throws UsageError for the first such column.
  */
@@ -27,8 +27,8 @@ export function checkSchemas({ wanted, recorded, declared }: ImportPlan): void {
       if (column?.codec?.hasSchema !== true || schema === true) continue;
       if (known.get(table)?.columns.get(name)?.codec?.hasSchema === true) continue;
       throw refused(
-        `Column ${table}.${name} was not imported: it has a schema, and the export is of a column without one, so that nothing has checked ` +
-          "its values. Give the module that declares it by --app FILE, and each value is checked, or --force to import them all the same.",
+        `Column ${table}.${name} was not imported: it has a schema, but the exported column has none, so its values are unchecked. To check ` +
+          "each value, give the module that declares the column with --app FILE. To import them unchecked, give --force.",
       );
     }
   }
@@ -53,14 +53,14 @@ export async function checkKept(
     if (takesColumn !== isWanted(kept)) {
       const [taken, other] = takesColumn ? [table, kept] : [kept, table];
       throw refused(
-        `${what} were not imported: they are written together, and this import takes table ${taken} without table ${other}. Import both, ` +
-          "or give --force to import it all the same.",
+        `${what} were not imported: they must agree, and this import has table ${taken} without table ${other}. Import both, ` +
+          "or give --force to import it anyway.",
       );
     }
     if (!takesColumn || ((await isEmpty(table)) && (await isEmpty(kept)))) continue;
     throw refused(
-      `${what} were not merged: what stands in the one would not agree with what is imported into the other. Import into empty tables, or ` +
-        "give --force to import them all the same.",
+      `${what} were not merged: the existing cells of one might not agree with the imported cells of the other. Import into empty ` +
+        "tables, or give --force to import them anyway.",
     );
   }
 }

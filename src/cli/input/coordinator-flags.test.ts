@@ -24,8 +24,8 @@ async function cliWith(env: Record<string, string> = {}): Promise<Cli> {
 }
 
 /**
- * Returns the options that `open` would receive, with each function replaced by what it returns
- * now.
+ * Returns the options that `open` would receive. Each function among them is replaced by its
+ * current result.
  */
 async function toldOf(...asked: Parameters<typeof coordinatorOf>): Promise<unknown> {
   const told = await coordinatorOf(...asked);
@@ -39,8 +39,8 @@ async function toldOf(...asked: Parameters<typeof coordinatorOf>): Promise<unkno
 
 const remote = "bigtable://project/instance";
 
-describe("what a command is told of the coordinator", () => {
-  it("nothing: a folder has none, and a store elsewhere looks for it", async () => {
+describe("the coordinator options of a command", () => {
+  it("without flags: a folder has no coordinator, and a remote store finds it by the lease", async () => {
     const cli = await cliWith();
     expect(await toldOf(cli, "data")).toBeUndefined();
     expect(await toldOf(cli, remote)).toBeUndefined();
@@ -64,7 +64,7 @@ describe("what a command is told of the coordinator", () => {
     });
   });
 
-  it("the token and the authority as the files hold them when they are asked for", async () => {
+  it("the token and the authority are read from their files on each use", async () => {
     const cli = await cliWith();
     const told = await coordinatorOf(cli, remote, { tokenFile: "token", tlsCa: "ca.pem" });
     const { token, tls } = told as { token: () => readonly string[]; tls: () => { ca: string } };
@@ -72,13 +72,13 @@ describe("what a command is told of the coordinator", () => {
     await writeFile(join(cli.io.cwd, "token"), "");
     await writeFile(join(cli.io.cwd, "ca.pem"), "another authority");
     await eventually(() => expect(tls().ca).toBe("another authority"));
-    // An empty token file is one that another process is writing.
+    // The old tokens stay while the file is empty, because another process may be writing the file.
     expect(token()).toEqual(["first", "second"]);
     await writeFile(join(cli.io.cwd, "token"), "second\n");
     await eventually(() => expect(token()).toEqual(["second"]));
   });
 
-  it("goes by the variables where flags say nothing", async () => {
+  it("come from the environment if there are no flags", async () => {
     const cli = await cliWith({
       PERCOLATOR_COORDINATOR: "a:1",
       PERCOLATOR_TOKEN_FILE: "token",
@@ -100,7 +100,7 @@ describe("what a command is told of the coordinator", () => {
     });
   });
 
-  it("is handed on to other processes as it was given", () => {
+  it("are passed on to other processes as given", () => {
     const flags = { coordinator: "a:1", tokenFile: "t", tlsCa: "c", tls: true };
     expect(coordinatorArguments(flags)).toEqual(
       "--coordinator a:1 --token-file t --tls-ca c --tls".split(" "),

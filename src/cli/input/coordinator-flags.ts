@@ -23,17 +23,20 @@ export function addCoordinatorFlags(command: Command): Command {
   return command
     .option(
       "--coordinator <where>",
-      "the cluster's coordinator: HOST:PORT, several with commas between, none, or auto: the one that leads, or one inside this " +
-        "process where nobody does (default: the one that leads, where the store does not count by itself; else none; or " +
-        "PERCOLATOR_COORDINATOR)",
+      "the cluster's coordinator: HOST:PORT (several separated by commas), none, or auto: the leader, or one inside this " +
+        "process if there is no leader (default: PERCOLATOR_COORDINATOR; without it the leader, or none if the store " +
+        "assigns timestamps itself)",
     )
-    .option("--token-file <file>", "holds the token that the coordinator asks for (or PERCOLATOR_TOKEN_FILE)")
-    .option("--tls", "speak TLS with the coordinator, trusting whom Node trusts")
+    .option(
+      "--token-file <file>",
+      "file with the token that the coordinator asks for (or PERCOLATOR_TOKEN_FILE)",
+    )
+    .option("--tls", "use TLS with the coordinator, trusting the authorities that Node trusts")
     .option(
       "--tls-ca <file>",
-      "speak TLS, trusting this authority of its certificate, PEM (or PERCOLATOR_TLS_CA)",
+      "use TLS, trusting this authority for the coordinator's certificate, PEM (or PERCOLATOR_TLS_CA)",
     )
-    .option("--tls-cert <file>", "a certificate of one's own to show to it, PEM")
+    .option("--tls-cert <file>", "client certificate to show to the coordinator, PEM")
     .option("--tls-key <file>", "the certificate's private key, PEM");
 }
 
@@ -58,7 +61,7 @@ export async function coordinatorOf(
   const flags = withDefaults(cli, given);
   const { coordinator: where } = flags;
   if (where === "none") return false;
-  // A folder needs no coordinator, so its lease is not read unless the user gives an address.
+  // A folder needs no coordinator. Unless the user gives an address, `open` must not look for one.
   if (where === undefined && !/^[a-z][a-z0-9+.-]+:\/\//i.test(location)) return undefined;
   const secrets = {
     token: await watchedTokens(cli, "--token-file", flags.tokenFile),
@@ -71,7 +74,7 @@ export async function coordinatorOf(
 
 async function tlsOf(cli: Cli, { tls, tlsCa, tlsCert, tlsKey }: CoordinatorFlags) {
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
-    throw new UsageError("A certificate of one's own takes both --tls-cert and --tls-key.");
+    throw new UsageError("A client certificate needs both --tls-cert and --tls-key.");
   }
   if (tlsCa === undefined && tlsCert === undefined) return tls;
   const read = (option: string, file: string | undefined) =>

@@ -15,7 +15,7 @@ export interface SecretFiles {
 export interface FileSecrets {
   readonly tls: CoordinatorTls | undefined;
   /**
-   * The tokens that clients may show: usually one, several while an operator replaces the token.
+   * The tokens that clients may show: usually one, or several while an operator replaces the token.
    */
   readonly token: readonly string[] | undefined;
 }
@@ -31,7 +31,7 @@ export async function readSecrets(
       : tokensIn(await readGiven(cli, option, tokenFile), option, tokenFile);
   if (tlsCert === undefined && tlsKey === undefined && tlsCa === undefined) return { tls: undefined, token };
   if (tlsCert === undefined || tlsKey === undefined) {
-    throw new UsageError("TLS takes both --tls-cert and --tls-key; --tls-ca comes besides.");
+    throw new UsageError("TLS needs both --tls-cert and --tls-key; --tls-ca is optional.");
   }
   const tls = {
     cert: await readGiven(cli, "--tls-cert", tlsCert),

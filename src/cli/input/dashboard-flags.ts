@@ -18,7 +18,7 @@ export function addDashboardFlags(command: Command): Command {
   return command
     .option(
       "--dashboard <[host:]port>",
-      "serve the dashboard there; with --processes one for all of them (default host: 127.0.0.1)",
+      "serve the dashboard at this address; with --processes, one for all of them (default host: 127.0.0.1)",
       parsedBy(parseListen("--dashboard")),
     )
     .option("--dashboard-token-file <file>", dashboardTokenHelp)
@@ -26,7 +26,7 @@ export function addDashboardFlags(command: Command): Command {
 }
 
 export const dashboardTokenHelp =
-  "holds the token that the dashboard asks for; needed where it listens beyond this machine";
+  "file with the token that the dashboard asks for; needed if it listens beyond this machine";
 export const dashboardWritableHelp = "let the dashboard retry and discard parked changes, and resolve locks";
 
 /** Returns the options for the dashboard's server. */

@@ -17,18 +17,18 @@ export function addMetricsFlags(command: Command, more = ""): Command {
   return command
     .option(
       "--metrics <[host:]port>",
-      `serve /metrics to Prometheus there, and /healthz and /readyz to probes${more} (default host: 127.0.0.1)`,
+      `serve /metrics for Prometheus, and /healthz and /readyz for probes, at this address${more} (default host: 127.0.0.1)`,
       parsedBy(parseListen("--metrics")),
     )
     .option(
       "--metrics-token-file <file>",
-      "holds the token that /metrics asks for; needed, or --insecure, if it listens beyond this machine",
+      "file with the token that /metrics asks for; beyond this machine, either this or --insecure is needed",
     );
 }
 
 /**
- * Returns the options for the metrics server, or undefined for none. `number` is the number of this
- * process if several share the flags.
+ * Returns the options for the metrics server, or undefined if the flags ask for none. If several
+ * processes share the flags, process `number` (from 1) listens at the given port plus `number - 1`.
  */
 export async function metricsOptions(
   cli: Cli,

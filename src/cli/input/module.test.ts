@@ -9,7 +9,10 @@ import { loadApp, syntaxErrorPlace } from "./module.js";
 
 const source = (path: string) => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)));
 
-/** A module in two files. Its TypeScript does not run if only the types are removed. */
+/**
+ * A module of two files. Its TypeScript needs a compiler: removing the types is not enough to run
+ * it.
+ */
 const files = (extension: string) => ({
   [`schema.${extension}`]: `
     import { table, text } from ${source("../../schema/index.ts")};
@@ -25,7 +28,7 @@ const files = (extension: string) => ({
 });
 
 describe("a module", () => {
-  it.each(["ts", "mts"])("may be TypeScript, of another copy of the package: .%s", async (extension) => {
+  it.each(["ts", "mts"])("may be TypeScript, with another copy of the package: .%s", async (extension) => {
     const { folder, ...cli } = await commandLine(files(extension));
     const { tables, observers } = await loadApp(`app.${extension}`, folder);
     expect(cli.written).toBe(2);
@@ -42,7 +45,7 @@ describe("a module", () => {
     ["f.mjs", "throw new Error('broken');", "could not be loaded: Error: broken"],
     ["g.ts", "import './missing.js'; export default {};", "could not be loaded"],
     ["h.ts", "const x: = 5;", "could not be loaded"],
-  ])("that cannot be used is refused: %s %s", async (name, text, message) => {
+  ])("with invalid contents is refused: %s %s", async (name, text, message) => {
     const { folder } = await commandLine({ [name]: text });
     const failure = await loadApp(name, folder).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(UsageError);
@@ -53,7 +56,7 @@ describe("a module", () => {
     ["k.ts", "const a = 1;\nthrow new Error('broken' + a);", "k.ts:2"],
     ["l.ts", "import './missing.js'; export default {};", "missing.js"],
   ])(
-    "that cannot be loaded is refused with the place, and no more of the stack: %s",
+    "that fails to load is refused with the place, and no more of the stack: %s",
     async (name, text, place) => {
       const { folder } = await commandLine({ [name]: text });
       const { message } = (await loadApp(name, folder).catch((error: unknown) => error)) as UsageError;
@@ -66,12 +69,12 @@ describe("a module", () => {
     ["i.mjs", "import './inner.mjs';", "inner.mjs:2"],
     ["j.mjs", "const a = 1;\nexport default { tables: [ };", "j.mjs:2"],
     ["k.mjs", "export default {};", undefined],
-  ])("that cannot be read: where is asked of Node: %s", async (name, text, place) => {
+  ])("that cannot be parsed: Node is asked for the place: %s", async (name, text, place) => {
     const { folder } = await commandLine({ [name]: text, "inner.mjs": "\nexport default { ;" });
     expect(syntaxErrorPlace(join(folder, name))?.split("/").at(-1)).toBe(place);
   });
 
-  it("that awaits for ever what keeps no process is refused", async () => {
+  it("that awaits endlessly without keeping the process alive is refused", async () => {
     const { folder } = await commandLine({ "m.mjs": "await new Promise(() => {});" });
     const program = `
       import { loadApp } from ${source("./module.ts")};
@@ -79,11 +82,13 @@ describe("a module", () => {
     `;
     const args = ["--import", "tsx", "--input-type=module", "--eval", program];
     const { status, stdout } = spawnSync(process.execPath, args, { encoding: "utf8" });
-    expect(stdout).toContain("The module m.mjs could not be loaded: It awaits something");
+    expect(stdout).toContain(
+      "The module m.mjs could not be loaded: An `await` at its top level never settles.",
+    );
     expect(status).toBe(0);
   });
 
-  it("has to be there, and be a file", async () => {
+  it("must exist, and be a file", async () => {
     const { folder } = await commandLine({});
     await expect(loadApp("nothing.ts", folder)).rejects.toThrow("There is no module nothing.ts");
     await expect(loadApp(".", folder)).rejects.toThrow(UsageError);

@@ -56,7 +56,7 @@ async function orNeverSettled(path: string, loading: Promise<unknown>): Promise<
   let stop = () => {};
   const end = new Promise<never>((_, reject) => {
     const refuse = () => {
-      const advice = "It awaits something at its top level that never comes.";
+      const advice = "An `await` at its top level never settles.";
       reject(new UsageError(`The module ${path} could not be loaded: ${advice}`));
     };
     process.once("beforeExit", refuse);
@@ -85,8 +85,8 @@ const loaderFrame = /^\s+at .*(node:internal|[\\/]jiti[\\/])/;
 
 /**
  * Returns where a module, or one that it imports, has a syntax error. Node prints that place only
- * on the error stream, so this function imports the module in a child process. The import fails
- * before Node executes anything.
+ * on the error stream. This function therefore imports the module in a child process and reads the
+ * child's error stream. The import fails before Node executes any code of the module.
  */
 export function syntaxErrorPlace(file: string): string | undefined {
   const program = `import ${JSON.stringify(pathToFileURL(file).href)};`;
@@ -116,15 +116,16 @@ function property(value: unknown, name: string): unknown {
 }
 
 function checkApp(path: string, exported: unknown): App {
-  const wanted = `the module ${path} must default-export { tables, observers, schedules }`;
+  const must = "must default-export { tables, observers, schedules }";
+  const wanted = `the module ${path} ${must}`;
   if (typeof exported !== "object" || exported === null) {
-    throw new UsageError(`Nothing to use: ${wanted}, not ${describeValue(exported)}.`);
+    throw new UsageError(`The module ${path} ${must}, not ${describeValue(exported)}.`);
   }
   const tables = list(property(exported, "tables"), "tables", wanted, isTable);
   const observers = list(property(exported, "observers"), "observers", wanted, isObserver);
   const schedules = list(property(exported, "schedules"), "schedules", wanted, isSchedule);
   if (tables.length + observers.length + schedules.length === 0) {
-    throw new UsageError(`Nothing to use: ${wanted}, at least one of them.`);
+    throw new UsageError(`The module ${path} ${must}, and at least one of the three must not be empty.`);
   }
   // The tables of a schedule count as declared, so the module need not list them.
   const all = new Set([...tables, ...schedules.flatMap((schedule) => schedule.tables)]);

@@ -8,8 +8,8 @@ const freshMs = 1_000;
 /**
  * Returns a function that returns the current contents of secret files. It reads the files again at
  * most once a second, because tokens and certificates change while programs run. If it cannot read
- * a file, or `parse` refuses the text, it keeps the old contents: a file is empty for a moment
- * while it is written.
+ * a file, or `parse` refuses the text, it keeps the old contents, because a file may be empty while
+ * another process writes it.
  */
 export function rereading<T>(
   cli: Cli,

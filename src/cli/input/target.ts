@@ -65,7 +65,7 @@ export function findTable(tables: KnownTables, name: string): AnyTable {
   if (table !== undefined) return table;
   const known = tables.names.length === 0 ? "it has none yet" : `it has ${tables.names.join(", ")}`;
   throw new UsageError(
-    `The database has no table ${JSON.stringify(name)}; ${known}. Give the module that declares it by --app MODULE.`,
+    `The database has no table ${JSON.stringify(name)}; ${known}. Give the module that declares it with --app MODULE.`,
     "SCHEMA",
   );
 }
@@ -79,7 +79,7 @@ function targetOf(bound: AnyColumn, defined: TableDefinition): Target {
 function cellOf(bound: AnyColumn, qualifier: string, defined: TableDefinition): Target {
   if (isFamily(bound)) return { kind: "column", column: asUsage(() => bound.at(qualifier)), defined };
   throw new UsageError(
-    `${defined.name}.${bound.name} is a ${bound.kind}, not a family: leave ":${qualifier}" out.`,
+    `${defined.name}.${bound.name} is a ${bound.kind}, not a family: leave out ":${qualifier}".`,
     "SCHEMA",
   );
 }
@@ -93,20 +93,20 @@ export function findColumn(tables: KnownTables, text: string): Column<unknown, u
       return target.column;
     case "family":
       throw new UsageError(
-        `${name}.${target.family.name} is a family: name one cell of it, as ${name}.${target.family.name}:QUALIFIER.`,
+        `${name}.${target.family.name} is a family: name one of its cells, as ${name}.${target.family.name}:QUALIFIER.`,
         "SCHEMA",
       );
     case "signal":
       throw noValues(target.signal);
     case "table":
-      throw new UsageError(`Name a column of the table, as ${name}.COLUMN.`, "SCHEMA");
+      throw new UsageError(`Name a column of table ${name}, as ${name}.COLUMN.`, "SCHEMA");
   }
 }
 
 /** Returns the error for a signal in a place that needs a column with values. */
 export function noValues(signal: Signal<unknown>): UsageError {
   return new UsageError(
-    `${signal.table.name}.${signal.name} is a signal: signals have no values, they are only notified.`,
+    `${signal.table.name}.${signal.name} is a signal, and signals have no values. Name a column or a family.`,
     "SCHEMA",
   );
 }

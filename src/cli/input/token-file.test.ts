@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(cwd, { recursive: true, force: true }));
 
-test("tokens are those of the file, a second after it has changed; an empty file changes nothing", async () => {
+test("changed tokens apply a second after the file changes; an empty file changes nothing", async () => {
   await writeFile(join(cwd, "tokens"), "one\n\n two \n");
   const tokens = (await watchedTokens(cli(), "--token-file", "tokens"))!;
   const first = (await watchedToken(cli(), "--token-file", "tokens"))!;
@@ -40,7 +40,7 @@ test("tokens are those of the file, a second after it has changed; an empty file
   expect(await watchedTokens(cli(), "--token-file", undefined)).toBeUndefined();
 });
 
-test("the files of metrics and dashboards are watched", async () => {
+test("the token files of metrics and dashboards are watched", async () => {
   await writeFile(join(cwd, "token"), "old\n");
   const metrics = await metricsOptions(cli(), {
     metrics: { host: "::", port: 1 },

@@ -5,9 +5,9 @@ import { UsageError } from "../usage-error.js";
 import { rereading } from "./secret-file.js";
 
 /**
- * Returns a function that returns the tokens of a file that an option names, as the file holds them
- * now. The file has one token a line: usually one, several while an operator replaces the token.
- * Returns undefined if the option was not given.
+ * Returns a function that returns the tokens in the file that an option names. The function reads
+ * the file again at most once a second. The file has one token per line: usually one, or several
+ * while an operator replaces the token. Returns undefined if the option was not given.
  */
 export async function watchedTokens(
   cli: Cli,

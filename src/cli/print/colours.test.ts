@@ -6,8 +6,8 @@ import { open, table, text } from "../../index.js";
 afterEach(() => vi.unstubAllEnvs());
 
 /**
- * Matches the sequences that set colours and weights on a terminal. It does not match those that
- * erase a progress line.
+ * Matches the escape sequences that set colours and font weights on a terminal, but not the
+ * sequences that erase a progress line.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what is looked for
 const colours = /\u001b\[[\d;]*m/;

@@ -4,8 +4,8 @@ import type { EndSignal } from "./io.js";
 export const exitCodes = Object.freeze({
   ok: 0,
   /**
-   * The data says no: nothing was found, a check failed, a store cannot be opened, or a deadline
-   * passed.
+   * The command ran, but the result is negative: nothing was found, a check failed, a store cannot
+   * be opened, or a deadline passed.
    */
   data: 1,
   /** The command line is wrong: an unknown word, table or column, or a bad option, key or value. */

@@ -18,7 +18,7 @@ async function report(error: unknown) {
   return { code: await reportFailure(new Cli(io), error), stderr: stderr.text };
 }
 
-it("tells in one line what the operating system refused", async () => {
+it("reports a refusal of the operating system in one line", async () => {
   const error = Object.assign(new Error("EACCES: permission denied, open 'x'"), { syscall: "open" });
   expect(await report(error)).toEqual({
     code: 1,
@@ -26,7 +26,7 @@ it("tells in one line what the operating system refused", async () => {
   });
 });
 
-it("shows the stack of what nobody expected", async () => {
+it("shows the stack of an unexpected error", async () => {
   const { code, stderr } = await report(new TypeError("nothing there"));
   expect(code).toBe(1);
   expect(stderr).toMatch(/^error: nothing there \(INTERNAL\)\nTypeError: nothing there\n +at /);

@@ -24,7 +24,7 @@ export function inspectedToJson(table: TableDefinition, column: InspectedColumn)
   };
 }
 
-/** Formats them for people: one line for each version, newest first. */
+/** Formats the protocol's cells for people: one line for each version, newest first. */
 export function inspectedLines(
   table: TableDefinition,
   columns: readonly InspectedColumn[],

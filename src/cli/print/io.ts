@@ -60,7 +60,7 @@ export interface Answered {
 /** Environment variable that a supervisor sets for a worker process: the number of the process. */
 export const processVariable = "PERCOLATOR_PROCESS";
 /**
- * Environment variable that a supervisor sets as well if it serves the dashboard. The workers then
+ * A supervisor that serves the dashboard also sets this environment variable. The workers then
  * record their transactions.
  */
 export const recordVariable = "PERCOLATOR_RECORD";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { counted, cut, layOut, layOutPairs, oneLine, showBytes } from "./layout.js";
+import { counted, cutToWidth, layOut, layOutPairs, oneLine, showBytes } from "./layout.js";
 
 describe("layout", () => {
-  it("puts columns under each other, numbers to the right, without trailing spaces", () => {
+  it("aligns columns, numbers to the right, without trailing spaces", () => {
     const columns = [{ name: "name" }, { name: "count", align: "right" as const }, { name: "note" }];
     expect(
       layOut(columns, [
@@ -12,7 +12,7 @@ describe("layout", () => {
     ).toEqual(["NAME       COUNT  NOTE", "a              5", "longer  12345678  x"]);
   });
 
-  it("puts values under each other", () => {
+  it("aligns values in a list", () => {
     expect(
       layOutPairs([
         ["a", "1"],
@@ -39,8 +39,12 @@ describe("layout", () => {
     );
   });
 
-  it("cuts to a width where there is one", () => {
-    expect([cut("abcdef", 4), cut("abcd", 4), cut("abcdef", undefined)]).toEqual(["abc…", "abcd", "abcdef"]);
+  it("cuts to a width if there is one", () => {
+    expect([cutToWidth("abcdef", 4), cutToWidth("abcd", 4), cutToWidth("abcdef", undefined)]).toEqual([
+      "abc…",
+      "abcd",
+      "abcdef",
+    ]);
   });
 
   it("counts with the right noun", () => {

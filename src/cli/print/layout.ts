@@ -51,7 +51,7 @@ function unicodeEscape(character: string): string {
 }
 
 /** Cuts text to a width and marks the cut with `…`. Without a width, returns all of it. */
-export function cut(text: string, width: number | undefined): string {
+export function cutToWidth(text: string, width: number | undefined): string {
   if (width === undefined || text.length <= width) return text;
   return `${text.slice(0, Math.max(0, width - 1))}…`;
 }

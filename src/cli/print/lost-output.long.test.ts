@@ -12,8 +12,8 @@ import { Cli } from "../cli.js";
 import { buildProgram } from "../program.js";
 
 /*
- * Runs each command as a process whose output is a full device, or a pipe without a reader. The
- * command must say so in one line, and must not return 0 when output was lost.
+ * Runs each command as a process whose output is a full device, or a pipe without a reader. If
+ * output was lost, the command must report the loss in one line, and must not return 0.
  */
 
 const main = fileURLToPath(new URL("../main.ts", import.meta.url));
@@ -99,9 +99,9 @@ async function make(): Promise<void> {
   await (await open(join(cli.folder, "quiet"))).close();
 }
 
-const oneLine = /^error: Not all was printed to the standard output: [^\n]+\. \(OUTPUT\)\n$/;
+const oneLine = /^error: Not all output reached the standard output: [^\n]+\. \(OUTPUT\)\n$/;
 
-it("is tested of every command", () => {
+it("every command is tested", () => {
   const io = {
     stdin: process.stdin,
     stdout: new Printed(),
@@ -114,10 +114,10 @@ it("is tested of every command", () => {
   expect(Object.keys(commandLines).sort()).toEqual(names.sort());
 });
 
-describe.runIf(existsSync("/dev/full"))("output that is lost", () => {
+describe.runIf(existsSync("/dev/full"))("lost output", () => {
   it.each(Object.entries(commandLines))("%s", async (_, line) => {
     await make();
-    // Removes the notes, which only some commands print, before the error.
+    // Some commands print notes before the error. This function removes them.
     const withoutNotes = ({ code, stderr }: Ended) => ({ code, stderr: stderr.replace(/^note: .*\n/gm, "") });
     const onFull = withoutNotes(await shell(cli, `percolator ${line} > /dev/full`));
     expect(onFull).toEqual({ code: 4, stderr: expect.stringMatching(oneLine) });

@@ -20,8 +20,8 @@ async function failureOf(output: Output): Promise<OutputError> {
   return failure as OutputError;
 }
 
-describe("output that is lost", () => {
-  it("is told apart: a reader that is gone, a stream that was closed, a device that fails", async () => {
+describe("lost output", () => {
+  it("is classified: a reader that has gone, a closed stream, a failing device", async () => {
     const destroyed = new PassThrough();
     destroyed.on("error", () => undefined).destroy();
     const codes = [];
@@ -31,7 +31,7 @@ describe("output that is lost", () => {
     expect(codes).toEqual([141, 141, 4, 4]);
   });
 
-  it("ends the command, which fails by that, whatever it says itself", async () => {
+  it("ends the command with its error, whatever the command itself returns", async () => {
     const stderr = new Printed();
     const cli = new Cli({
       stdin: new PassThrough(),
@@ -45,10 +45,10 @@ describe("output that is lost", () => {
     await failureOf(cli.out);
     expect(cli.signal.aborted).toBe(true);
     expect(await reportFailure(cli, new AbortedError("The scan was aborted."))).toBe(4);
-    expect(stderr.text).toBe("error: Not all was printed to the standard output: ENOSPC. (OUTPUT)\n");
+    expect(stderr.text).toBe("error: Not all output reached the standard output: ENOSPC. (OUTPUT)\n");
   });
 
-  it("may be told once more by the stream after it was released; one that has not failed is left alone", async () => {
+  it("may be reported once more by the stream after its release; a stream without a failure is not touched", async () => {
     const stream = broken("EPIPE");
     const output = new Output("standard output", stream);
     await failureOf(output);

@@ -11,7 +11,7 @@ export class OutputError extends Error {
   constructor(name: string, cause: NodeJS.ErrnoException) {
     const isClosed = cause.code === "EPIPE" || cause.code === "ERR_STREAM_DESTROYED";
     const reason = isClosed ? "its reader closed it" : cause.message;
-    super(`Not all was printed to the ${name}: ${reason}.`, { cause });
+    super(`Not all output reached the ${name}: ${reason}.`, { cause });
     this.name = "OutputError";
     this.isClosed = isClosed;
   }
@@ -77,7 +77,7 @@ export class Output {
 
   /**
    * Removes the listeners from the stream. A stream that has failed keeps its error listener: it
-   * may emit the error again, and an unheard error would end the process.
+   * may emit the error again, and Node ends the process for an error that has no listener.
    */
   release(): void {
     if (this.#failure === undefined) this.#stream.off("error", this.#listener);

@@ -46,8 +46,8 @@ export class Progress {
   }
 
   /**
-   * Formats the percentage and the estimated remaining time. `share` is the part done, from 0 to 1;
-   * undefined gives an empty text.
+   * Formats the percentage and the estimated remaining time. `share` is the part done, from 0 to 1.
+   * If it is undefined, returns an empty text.
    */
   left(share: number | undefined): string {
     if (share === undefined || share <= 0 || this.elapsedMs < 1_000) return "";

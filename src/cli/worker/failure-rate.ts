@@ -1,8 +1,8 @@
 import type { Environment } from "../../environment/index.js";
 
 /**
- * Milliseconds until a failure with the same text is printed again: often enough to show that it
- * continues.
+ * Milliseconds until a failure with the same text is printed again. It is short enough to show that
+ * the failure continues.
  */
 const sameMs = 10_000;
 /** Milliseconds until a failure with a different text is printed. */
@@ -10,19 +10,19 @@ const otherMs = 1_000;
 /** Most names to remember. The tasks that can fail have only a few names. */
 const maxNames = 100;
 
-interface Told {
+interface Reported {
   readonly text: string;
   readonly at: number;
-  untold: number;
+  suppressed: number;
 }
 
 /**
- * Limits how often a worker prints repeated failures. For each task it prints one a second at most,
- * and an unchanged failure every 10 s.
+ * Limits how often a worker prints repeated failures. For each task it prints at most one failure a
+ * second, and an unchanged failure at most every 10 s.
  */
 export class FailureRate {
   readonly #environment: Environment;
-  readonly #told = new Map<string, Told>();
+  readonly #reported = new Map<string, Reported>();
 
   constructor(environment: Environment) {
     this.#environment = environment;
@@ -30,18 +30,18 @@ export class FailureRate {
 
   /**
    * Returns how many failures of `doing` were suppressed since the last one that was printed.
-   * Returns undefined if this one must be suppressed too.
+   * Returns undefined if the new failure must be suppressed too.
    */
   admit(doing: string, text: string): number | undefined {
     const at = this.#environment.monotonic();
-    const told = this.#told.get(doing);
-    if (told !== undefined && at - told.at < (told.text === text ? sameMs : otherMs)) {
-      told.untold++;
+    const reported = this.#reported.get(doing);
+    if (reported !== undefined && at - reported.at < (reported.text === text ? sameMs : otherMs)) {
+      reported.suppressed++;
       return undefined;
     }
-    this.#told.delete(doing);
-    if (this.#told.size >= maxNames) this.#told.delete(this.#told.keys().next().value!);
-    this.#told.set(doing, { text, at, untold: 0 });
-    return told?.untold ?? 0;
+    this.#reported.delete(doing);
+    if (this.#reported.size >= maxNames) this.#reported.delete(this.#reported.keys().next().value!);
+    this.#reported.set(doing, { text, at, suppressed: 0 });
+    return reported?.suppressed ?? 0;
   }
 }

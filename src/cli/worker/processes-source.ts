@@ -10,10 +10,7 @@ export class ProcessesSource implements ReportSource {
     this.#running = running;
   }
 
-  /**
-   * Returns the reports of the processes that answer. A process that ends or fails to answer is
-   * left out.
-   */
+  /** Returns the reports of the processes that answer, without those that end or fail to answer. */
   async reports(request: ReportRequest, signal: AbortSignal): Promise<readonly Report[]> {
     const asked = [...this.#running()].map((process) => process.ask(request, signal));
     const answers = await Promise.allSettled(asked);

@@ -25,7 +25,7 @@ function watching(first: WorkerReadiness | Error) {
   return { environment, ending, watch, begin, say };
 }
 
-test("a worker is unready until it was asked, while it says so, and once it is ending", async () => {
+test("a worker is unready before its first answer, while it says so, and during its shutdown", async () => {
   const { environment, ending, watch, begin, say } = watching(joining);
   expect(watch.unready).toBe("The worker has not started yet.");
   const until = begin();
@@ -39,7 +39,7 @@ test("a worker is unready until it was asked, while it says so, and once it is e
   expect(await until).toBeUndefined();
 });
 
-test("a worker that cannot be asked is what it was", async () => {
+test("a worker that does not answer keeps its state", async () => {
   const { environment, ending, watch, begin, say } = watching(new Error("The store is away."));
   const until = begin();
   await environment.settle();
@@ -52,7 +52,7 @@ test("a worker that cannot be asked is what it was", async () => {
   await until;
 });
 
-test("a worker that has nothing to run any more is told with its reasons", async () => {
+test("a worker that may run nothing any more is reported with the reasons", async () => {
   const { begin, say, environment } = watching(ready);
   const until = begin();
   await environment.settle();

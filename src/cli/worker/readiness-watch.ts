@@ -3,8 +3,8 @@ import type { Worker, WorkerReadiness } from "../../observer/index.js";
 import type { Cli } from "../cli.js";
 
 /**
- * Interval between two readiness checks of a running worker, in milliseconds. `/readyz` may be this
- * old.
+ * Interval between two readiness checks of a running worker, in milliseconds. The answer of
+ * `/readyz` is at most this old.
  */
 const askEveryMs = 2_000;
 /** The same interval until the worker has started. */

@@ -83,7 +83,7 @@ function start(processes: number, options: { json?: boolean; killAfterMs?: numbe
 }
 
 describe("several processes of a worker", () => {
-  it("hands signals on, ends with them, and sums what they did", async () => {
+  it("get its signals, end with it, and have their counts added up", async () => {
     const { clock, cli, workers, outcome, lines } = start(3, { json: true });
     await clock.settle();
     expect(workers.map(({ number }) => number)).toEqual([1, 2, 3]);
@@ -109,7 +109,7 @@ describe("several processes of a worker", () => {
     ]);
   });
 
-  it("ends with them if one has nothing to run any more, and restarts one that a program ended with the same code", async () => {
+  it("all end if one may run nothing any more; one whose program exits with the same code is restarted", async () => {
     const { clock, cli, workers, living, outcome } = start(2);
     await clock.settle();
     workers[0]!.end(3);
@@ -125,7 +125,7 @@ describe("several processes of a worker", () => {
     expect(cli.exitCode).toBe(3);
   });
 
-  it("prints what they print with their numbers, as lines or as documents", async () => {
+  it("have their output printed with their numbers, as lines or as documents", async () => {
     const text = start(2);
     await text.clock.settle();
     text.workers[0]!.say("one\ntwo ");
@@ -152,7 +152,7 @@ describe("several processes of a worker", () => {
     }
   });
 
-  it("starts one that dies anew, after a wait that grows, and forgets quick deaths after a long life", async () => {
+  it("are restarted if they die, after a growing wait; quick deaths are forgotten after a long life", async () => {
     const { clock, cli, workers, living, outcome, lines } = start(2, { json: true });
     await clock.settle();
     const waits = () =>
@@ -183,7 +183,7 @@ describe("several processes of a worker", () => {
     expect(JSON.parse(lines().at(-1)!)).toMatchObject({ event: "stopped", restarts: 5 });
   });
 
-  it("gives up on one that keeps dying at once, and stops the others", async () => {
+  it("are all stopped if one keeps dying at once", async () => {
     const { clock, workers, living, outcome } = start(2);
     await clock.settle();
     const other = workers[0]!;
@@ -202,16 +202,16 @@ describe("several processes of a worker", () => {
     expect(error).toContain("exit code 1");
   });
 
-  it("does not start again what says that it cannot be meant", async () => {
+  it("are not restarted after an error in the arguments", async () => {
     const { clock, workers, outcome } = start(1);
     await clock.settle();
     workers[0]!.say("error: no such module\n", "err");
     workers[0]!.end(2);
-    expect(await clock.until(outcome)).toContain("INVALID_ARGUMENT: The worker cannot be meant so");
+    expect(await clock.until(outcome)).toContain("INVALID_ARGUMENT: The command line of the worker is wrong");
     expect(workers).toHaveLength(1);
   });
 
-  it("kills one that does not end, and answers 1 where one did not end well", async () => {
+  it("are killed if they do not end, and the exit code is 1 if one failed", async () => {
     const { clock, cli, workers, outcome } = start(2, { killAfterMs: 40_000 });
     await clock.settle();
     cli.end("SIGTERM");
@@ -226,7 +226,7 @@ describe("several processes of a worker", () => {
     expect(cli.exitCode).toBe(1);
   });
 
-  it("after a signal starts nothing anew", async () => {
+  it("are not restarted after a signal", async () => {
     const { clock, cli, workers, outcome } = start(1);
     await clock.settle();
     workers[0]!.end(1);
@@ -238,7 +238,7 @@ describe("several processes of a worker", () => {
 });
 
 describe("lines", () => {
-  it("are divided where they are very long, and end with the stream", async () => {
+  it("are divided if they are very long, and end with the stream", async () => {
     const stream = Readable.from(["x".repeat(600_000), "x".repeat(600_000), `${"x".repeat(600_000)}\nlast`]);
     const lines: string[] = [];
     for await (const line of linesOf(stream)) lines.push(line);

@@ -24,8 +24,8 @@ const restarting = { initialMs: 100, maximumMs: 10_000 };
 /** A process that lives for fewer milliseconds than this has died quickly. */
 const quickMs = 10_000;
 /**
- * Quick deaths in a row after which the supervisor stops restarting a process. An observer that
- * ends its process is parked before that.
+ * Quick deaths in a row after which the supervisor stops restarting a process. If an observer's
+ * change ends the process each time, the change is parked before this limit.
  */
 const maxQuickDeaths = 12;
 const progressMs = 250;
@@ -41,7 +41,7 @@ export class Supervisor {
   readonly #cli: Cli;
   readonly #progress: Progress;
   readonly #running = new Map<number, WorkerProcess>();
-  /** The sum over processes that have ended. */
+  /** The counts of runs, summed over the processes that have ended. */
   readonly #runs: RunCounts = { ...noRuns };
   readonly #stopping = new AbortController();
   #restarts = 0;
@@ -79,7 +79,10 @@ export class Supervisor {
     await this.#stopped();
   }
 
-  /** If one process cannot go on, stops all of them. */
+  /**
+   * Waits until all processes have ended for good. If one of them cannot be restarted, stops the
+   * others and rejects.
+   */
   async #all(kept: readonly Promise<void>[]): Promise<void> {
     try {
       await Promise.all(kept);
@@ -141,10 +144,12 @@ export class Supervisor {
       this.#hand(number, process.output, "out"),
       this.#hand(number, process.errors, "err"),
     ]);
-    // If the output has no reader, `Cli.signal` stops all processes.
+    // This code ignores a failure to print, because `Cli.signal` stops all processes if the output
+    // has no reader.
     printed.catch(() => undefined);
     const end = await process.ended;
-    // A child of the process may outlive it and keep its output open.
+    // The wait for the last output has a limit, because a child of the ended process may keep the
+    // output open.
     const late = new AbortController();
     const waited = sleep(this.#cli.environment, printedMs, late.signal).catch(() => undefined);
     await Promise.race([printed.catch(() => undefined), waited]);
@@ -154,7 +159,7 @@ export class Supervisor {
     return { end, isObsolete: process.isObsolete };
   }
 
-  /** Prints the output of a process, with its number. */
+  /** Prints the output of a process. Each line begins with the process's number. */
   async #hand(number: number, lines: AsyncIterable<string>, to: "out" | "err"): Promise<void> {
     for await (const line of lines) {
       this.#progress.end();
@@ -172,22 +177,24 @@ export class Supervisor {
   /** Throws if restarting the process is pointless. */
   #giveUp(number: number, end: ProcessEnd, quickDeaths: number): void {
     if (end.error !== undefined) {
-      throw new UsageError(`A process of the worker cannot be started: ${end.error.message}`);
+      throw new UsageError(`A worker process cannot be started: ${end.error.message}`);
     }
     if (end.code === exitCodes.usage) {
-      throw new UsageError(`The worker cannot be meant so: see above what process ${number} says.`);
+      throw new UsageError(
+        `The command line of the worker is wrong: see the error of process ${number} above.`,
+      );
     }
     if (quickDeaths < maxQuickDeaths) return;
     throw new ObserverError(
-      `Process ${number} of the worker died ${quickDeaths} times within ${quickMs / 1_000} seconds of its start, at last with ` +
-        `${describeEnd(end)}. See above what it says; where it says nothing, what an observer does ends it.`,
+      `Process ${number} of the worker died ${quickDeaths} times within ${quickMs / 1_000} seconds of its start, the last time with ` +
+        `${describeEnd(end)}. See its output above. If it printed nothing, an observer probably ends the process.`,
     );
   }
 
   async #exited(number: number, end: ProcessEnd, restartInMs: number): Promise<void> {
     const { code = null, signal = null } = end;
     const details = { process: number, code, signal, restartInMs };
-    const text = `process ${number} ended with ${describeEnd(end)}; starting it again in ${restartInMs} ms`;
+    const text = `process ${number} ended with ${describeEnd(end)}; restarting it in ${restartInMs} ms`;
     await this.#tell("exited", details, text);
   }
 

@@ -92,16 +92,23 @@ export class WorkerLog {
   async obsolete(reasons: readonly string[]): Promise<void> {
     this.#isObsolete = true;
     this.#report();
-    await this.#print("obsolete", { reasons }, `nothing to run any more: ${reasons.join(" ")}`);
+    await this.#print("obsolete", { reasons }, `nothing left to run: ${reasons.join(" ")}`);
   }
 
-  /** Prints that the deadline has passed and abandoned runs have not ended. */
+  /**
+   * Prints that the worker ends although some runs have not ended, because the last deadline has
+   * passed.
+   */
   async abandoned(running: number): Promise<void> {
-    await this.#print("abandoned", { running }, `${counted(running, "run")} did not end; ending without`);
+    await this.#print(
+      "abandoned",
+      { running },
+      `${counted(running, "run")} did not end; ending without them`,
+    );
   }
 
   async stopped(givenUp: number): Promise<void> {
-    const left = givenUp === 0 ? "" : `, ${counted(givenUp, "run")} given up, to be run again`;
+    const left = givenUp === 0 ? "" : `, ${counted(givenUp, "run")} abandoned; they will run again`;
     const { committed } = this.#runs;
     await this.#print(
       "stopped",
@@ -110,7 +117,7 @@ export class WorkerLog {
     );
   }
 
-  /** Prints the failure of a due change, or without a key, of the search for due changes. */
+  /** Prints that a due change failed. Without a key, the search for due changes failed. */
   scheduleFailed(schedule: string, error: unknown, key: unknown): void {
     const text = textOf(error);
     const place = key === undefined ? "" : `, on ${typeof key === "string" ? key : JSON.stringify(key)}`;

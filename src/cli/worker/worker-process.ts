@@ -92,9 +92,9 @@ class Child implements WorkerProcess {
 
   async ask(question: object, signal: AbortSignal): Promise<object> {
     if (!this.#child.connected || signal.aborted)
-      throw new ClosedError("The process cannot be asked any more.");
+      throw new ClosedError("The worker process has ended, or the request was aborted.");
     const ask = ++this.#questions;
-    const onAbort = () => this.#asked.get(ask)?.({ answered: ask, error: "nobody waits any more" });
+    const onAbort = () => this.#asked.get(ask)?.({ answered: ask, error: "the request was aborted" });
     signal.addEventListener("abort", onAbort, { once: true });
     try {
       const { answer, error } = await new Promise<Answered>((resolve) => {
@@ -103,7 +103,7 @@ class Child implements WorkerProcess {
           if (failure) resolve({ answered: ask, error: failure.message });
         });
       });
-      if (answer === undefined) throw new StoreError(`A process of the worker did not answer: ${error}.`);
+      if (answer === undefined) throw new StoreError(`A worker process did not answer: ${error}.`);
       return answer;
     } finally {
       signal.removeEventListener("abort", onAbort);

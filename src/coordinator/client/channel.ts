@@ -14,7 +14,8 @@ const channelOptions: ChannelOptions = {
   "grpc.keepalive_time_ms": keepalive.everyMs,
   "grpc.keepalive_timeout_ms": keepalive.withinMs,
   "grpc.max_receive_message_length": limits.replyBytes,
-  // A failed connection is dropped, and this package decides when to connect again.
+  // This package drops a failed connection and decides when to reconnect. So gRPC must neither
+  // share connections between channels nor retry calls.
   "grpc.use_local_subchannel_pool": 1,
   "grpc.enable_retries": 0,
   "grpc.service_config_disable_resolution": 1,

@@ -11,15 +11,16 @@ import { remoteOracle } from "./remote-oracle.js";
 /** A process's connection to the coordinator of its cluster. */
 export interface CoordinatorClient {
   /**
-   * Timestamps. If no coordinator gives any, it retries for `retryForMs` and then rejects with an
-   * `OracleUnavailableError`. It rejects at once with a `CoordinatorError` if a retry cannot help.
+   * The source of timestamps. If no coordinator gives out timestamps, the oracle retries for
+   * `retryForMs` and then rejects with an `OracleUnavailableError`. If a retry cannot help, the
+   * oracle rejects at once with a `CoordinatorError`.
    */
   readonly oracle: GatheredOracle;
   /** Which sessions are alive, what they work on, and whether any of them is busy. */
   readonly cluster: Cluster;
   /**
-   * Resolves if the coordinator that leads answers and admits this process. Otherwise rejects with
-   * the reason, without a retry.
+   * Resolves if the leader answers and admits this process. Otherwise rejects with the reason,
+   * without a retry.
    */
   check(signal: AbortSignal): Promise<void>;
   /**
@@ -31,8 +32,8 @@ export interface CoordinatorClient {
 }
 
 /**
- * Makes a client for the coordinator of a cluster. It connects to the leader at the first request,
- * follows the leadership when it changes, and reconnects automatically. Throws an
+ * Makes a client for the coordinator of a cluster. The client connects to the leader at the first
+ * request. It reconnects automatically, also when another coordinator becomes the leader. Throws an
  * `InvalidArgumentError` if an option makes no sense.
  *
  * ```ts
@@ -55,7 +56,7 @@ export function connectCoordinator(options: ConnectOptions): CoordinatorClient {
   const onFailure = (doing: string, error: unknown) => options.onFailure?.({ doing, error });
   const cluster = new RemoteCluster({ connection, environment, attemptMs, onFailure });
   const check = async (signal: AbortSignal) => {
-    const doing = "Asking the coordinator for a sign of life";
+    const doing = "Asking the coordinator whether it answers";
     await connection.ask(doing, signal, (channel, bounded) =>
       channel.ask(coordinatorService.alive, [], bounded),
     );

@@ -25,7 +25,7 @@ export interface ConnectOptions
    */
   readonly tls?: ClientTls | boolean | (() => ClientTls | undefined) | undefined;
   /**
-   * The token of the coordinator. A function is called for each call, so that the token can be
+   * The token of the coordinator. A function is called for each request, so that the token can be
    * replaced.
    */
   readonly token?: string | (() => string | undefined) | undefined;
@@ -35,8 +35,8 @@ export interface ConnectOptions
    */
   readonly attemptMs?: number | undefined;
   /**
-   * Called with each failure in the background. Those that can pass are retried automatically. Must
-   * not throw.
+   * Called with each failure in the background. If a retry may help, the client retries
+   * automatically. Must not throw.
    */
   readonly onFailure?: ((failure: LeaderFailure) => void) | undefined;
 }
@@ -48,7 +48,7 @@ export function checkConnect(options: ConnectOptions): void {
   const { store, addresses } = options;
   if ((store === undefined) === (addresses === undefined)) {
     throw new InvalidArgumentError(
-      "A client of coordinators must be given either `store`, whose lease names the leader, or `addresses`.",
+      "A coordinator client needs either `store`, whose lease names the leader, or `addresses`. Give one of them.",
     );
   }
   if (addresses !== undefined && (addresses.length < 1 || addresses.length > maxAddresses)) {
@@ -61,7 +61,9 @@ export function checkConnect(options: ConnectOptions): void {
   if (security.token !== undefined) checkToken(security.token);
   const { attemptMs } = options;
   if (attemptMs !== undefined && !(attemptMs > 0 && attemptMs <= 3_600_000)) {
-    throw new InvalidArgumentError(`\`attemptMs\` must be a number above 0, not ${attemptMs}.`);
+    throw new InvalidArgumentError(
+      `\`attemptMs\` must be a number above 0 and at most 3,600,000 (an hour), not ${attemptMs}.`,
+    );
   }
   credentialsOf(security);
   if (security.tls?.cert === undefined) return;

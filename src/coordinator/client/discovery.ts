@@ -3,7 +3,7 @@ import { OracleUnavailableError } from "../../errors/index.js";
 import { readLease } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
 
-/** Finds coordinators to ask if none has named the leader. */
+/** Finds addresses of coordinators to ask while the client does not know the leader. */
 export interface Discovery {
   /** The next address to try. */
   next(signal: AbortSignal): Promise<string>;
@@ -22,7 +22,7 @@ export function leasedAddress(store: RowStore, environment: Environment, timeout
       const lease = await readLease({ store, environment, timeoutMs, signal });
       if (lease !== undefined && lease.name !== "") return lease.name;
       throw new OracleUnavailableError(
-        `No coordinator leads the cluster of ${store.description} at the moment. Start one: percolator coordinator LOCATION.`,
+        `No coordinator leads the cluster of ${store.description} now. Start one: percolator coordinator LOCATION.`,
       );
     },
   };

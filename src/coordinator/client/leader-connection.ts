@@ -22,9 +22,11 @@ export interface LeaderConnectionOptions {
   readonly attemptMs: number;
 }
 
-/** How many redirections to another coordinator one question follows. */
+/** Maximum number of redirections to another coordinator that one request follows. */
 const maxHops = 3;
-/** How long to expect no answer after a question got none, in milliseconds. */
+/**
+ * How long the client regards the leader as away after a request got no answer, in milliseconds.
+ */
 const awayMs = 500;
 /** How long a diagnosis is reused, in milliseconds. */
 const diagnosisMs = 2_000;
@@ -35,10 +37,7 @@ interface Diagnosis {
   readonly result: Promise<PercolatorError | undefined>;
 }
 
-/**
- * The connection of this process to the coordinator that leads. All its requests share one
- * connection.
- */
+/** The connection of this process to the leader. All requests of this process share it. */
 export class LeaderConnection {
   readonly #options: LeaderConnectionOptions;
   readonly #environment: Environment;
@@ -56,16 +55,17 @@ export class LeaderConnection {
   }
 
   /**
-   * Whether a question got no answer a moment ago, so that waiting for advice is not worth while.
+   * Whether a recent request got no answer. The client then skips requests that only ask for
+   * advice.
    */
   get isAway(): boolean {
     return this.#environment.monotonic() < this.#awayUntil;
   }
 
   /**
-   * Asks the leader. Each coordinator on the way may take as long as one attempt. Rejects with an
-   * error of this package: a `NotLeaderError` or an `OracleUnavailableError` if asking again may
-   * help.
+   * Sends a request to the leader, and follows redirections to it. Each coordinator that it asks
+   * may take `attemptMs` to answer. Rejects with an error of this package: a `NotLeaderError` or an
+   * `OracleUnavailableError` if asking again may help.
    */
   async ask<T>(
     doing: string,
@@ -145,8 +145,8 @@ export class LeaderConnection {
       const address = await discovery.next(this.#closing.signal);
       if (isAddress(address)) return address;
       throw new CoordinatorError(
-        `The cluster is led by ${JSON.stringify(address)}, which is no HOST:PORT: another oracle holds the lease in its store. Stop it, ` +
-          "and start a coordinator.",
+        `The lease in the store names ${JSON.stringify(address)} as the leader, which is not a HOST:PORT: an oracle that is not a ` +
+          "coordinator holds the lease. Stop it, and start a coordinator.",
         { reason: "use" },
       );
     } catch (error) {
@@ -179,5 +179,5 @@ export class LeaderConnection {
 }
 
 function closedError(): ClosedError {
-  return new ClosedError("The client of the coordinator was closed.");
+  return new ClosedError("The client of the coordinator was closed. Open the database again.");
 }

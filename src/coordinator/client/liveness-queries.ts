@@ -6,14 +6,17 @@ import type { LeaderConnection } from "./leader-connection.js";
 
 /** How long to wait for an answer, in milliseconds. */
 const askMs = 1_000;
-/** Sessions with an open question at a time. Of more, nothing is known. */
+/**
+ * Maximum number of sessions that wait for an answer. For further sessions, `ask` returns undefined
+ * (unknown).
+ */
 const maxWaiting = 10_000;
 
 type Resolve = (alive: boolean | undefined) => void;
 
 /**
  * Asks the coordinator whether sessions are alive. The questions of one turn of the event loop
- * share a request.
+ * share one request.
  */
 export class LivenessQueries {
   readonly #connection: LeaderConnection;
@@ -63,7 +66,7 @@ export class LivenessQueries {
     }, askMs);
     const sessions = asked.map(([session]) => session);
     this.#connection
-      .ask("Asking the coordinator who lives", giveUp.signal, (channel, bounded) =>
+      .ask("Asking the coordinator which sessions are alive", giveUp.signal, (channel, bounded) =>
         channel.ask(coordinatorService.alive, sessions, bounded),
       )
       .then(settle, () => settle([]));

@@ -17,31 +17,42 @@ export interface RemoteClusterOptions {
   readonly onFailure: (doing: string, error: unknown) => void;
 }
 
-/** How long to wait for the answer to a claim, in milliseconds. After that it counts as granted. */
+/**
+ * How long to wait for the answer to a claim, in milliseconds. After that, the claim counts as
+ * granted.
+ */
 const claimMs = 500;
 /**
- * How long to wait for the acknowledgment that this process is busy, in milliseconds. Longer than
- * the pause after which a coordinator forgets everything.
+ * How long this process waits for the acknowledgment that it is busy, in milliseconds. After that,
+ * it continues without the acknowledgment. The wait is longer than `maxStallMs`: if the coordinator
+ * did not answer because it was paused, its pause was long enough that it forgets all sessions.
  */
 const busyMs = 3_000;
-/** Unanswered requests at a time. Later steps wait and go together. */
+/**
+ * Maximum number of requests without an answer. While there are that many, new steps wait. The
+ * client then sends the waiting steps together.
+ */
 const maxUnanswered = 8;
 /**
- * Steps that may wait. If there are more, the session joins again and reports what it then holds.
+ * If this many steps wait, further claims are not sent: they count as granted. If twice as many
+ * wait, the session joins again, and reports all claims that it then holds.
  */
 const maxSteps = 4 * limits.claimsOfSession;
 
 interface WaitingStep {
   readonly step: Step;
-  /** For busy: the number of the busy period that begins. */
+  /** For a `busy` step: the number of the busy period that begins. */
   readonly busyPeriod?: number | undefined;
-  /** For a claim: called with whether it is granted. For busy: called after the acknowledgment. */
+  /**
+   * For a `claim` step: called with whether the claim is granted. For a `busy` step: called after
+   * the acknowledgment.
+   */
   readonly resolve?: ((isGranted: boolean) => void) | undefined;
 }
 
 /**
  * The cluster as the coordinator sees it. If no coordinator answers, each method returns the answer
- * that is safe without one.
+ * that is safe without a coordinator.
  */
 export class RemoteCluster implements Cluster {
   readonly #options: RemoteClusterOptions;
@@ -52,7 +63,7 @@ export class RemoteCluster implements Cluster {
   #stream: SessionStream | undefined;
   #steps: WaitingStep[] = [];
   #isFlushing = false;
-  /** What this process holds. It tells the next leader when it joins. */
+  /** The claims that this process holds. It reports them to the next leader when it joins. */
   readonly #held = new Map<string, Uint8Array>();
   #isBusy = false;
   /**
@@ -71,7 +82,7 @@ export class RemoteCluster implements Cluster {
   join(session: string, signal?: AbortSignal): Promise<void> {
     if (this.#keeper !== undefined && this.#session !== session) {
       throw new InvalidArgumentError(
-        `A process has one session in its cluster, and this one's is ${this.#session}. Leave before joining as ${session}.`,
+        `This process has already joined the cluster as session ${this.#session}. Call leave() before joining as ${session}.`,
       );
     }
     this.#session = session;
@@ -126,8 +137,8 @@ export class RemoteCluster implements Cluster {
         resolve();
       };
       const timer = this.#environment.setTimer(() => {
-        // Without an acknowledgment the coordinator may still call this session quiet. Joining
-        // again reports it as busy.
+        // Without an acknowledgment, the coordinator may still regard this session as quiet. After
+        // the stream is canceled, the session joins again and reports that it is busy.
         stream.cancel();
         resolve();
       }, busyMs);
@@ -141,7 +152,7 @@ export class RemoteCluster implements Cluster {
   }
 
   async activity(signal?: AbortSignal): Promise<ClusterActivity | undefined> {
-    const doing = "Asking the coordinator what the cluster does";
+    const doing = "Asking the coordinator which sessions are busy";
     throwIfAborted(signal, doing);
     try {
       const { epoch, busyPeriods, sessions, busy } = await this.#options.connection.ask(
@@ -158,11 +169,13 @@ export class RemoteCluster implements Cluster {
   }
 
   #introduce(session: string): Join {
-    // The introduction says what is held now, which includes the steps that wait.
+    // The `Join` message lists the session's current claims and says whether it is busy. It
+    // replaces the steps that are still waiting.
     for (const { resolve } of this.#steps.splice(0)) resolve?.(true);
     this.#introducedPeriod = this.#busyPeriod;
-    // A busy period that was not acknowledged, because there was no connection, is reported even if
-    // it has ended. A process that compares two answers of the coordinator must see it.
+    // The connection may have been lost before the coordinator acknowledged a busy period. The
+    // session then reports that period even if it has ended, because a process that compares two
+    // answers of the coordinator must see that something ran in between.
     const busy = this.#isBusy || this.#acknowledgedPeriod < this.#busyPeriod;
     return { session, busy, claims: [...this.#held.values()] };
   }

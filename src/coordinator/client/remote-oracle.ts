@@ -9,7 +9,7 @@ import type { Channel, ClientStream } from "./channel.js";
 import type { ConnectOptions } from "./connect-options.js";
 import type { LeaderConnection } from "./leader-connection.js";
 
-/** Timestamps from the coordinator that leads, over one stream with one request at a time. */
+/** Takes timestamps from the leader, over one stream with one request at a time. */
 export function remoteOracle(connection: LeaderConnection, options: ConnectOptions): GatheredOracle {
   const { environment, maxAtOnce, maxWaiting, retryForMs } = options;
   let stream: TimestampStream | undefined;
@@ -34,11 +34,14 @@ export function remoteOracle(connection: LeaderConnection, options: ConnectOptio
   });
 }
 
-/** Callers of the oracle need not know of leaders. */
+/**
+ * Turns a `NotLeaderError` into an `OracleUnavailableError`, because callers of an oracle know
+ * nothing of leaders.
+ */
 function asUnavailable(error: unknown): never {
   if (!(error instanceof NotLeaderError)) throw error;
   throw new OracleUnavailableError(
-    `No coordinator gives timestamps at the moment: ${error.message} Asked again until \`retryForMs\` is over.`,
+    `No coordinator assigns timestamps now: ${error.message} The request was repeated until \`retryForMs\` was over.`,
     { cause: error },
   );
 }
@@ -49,8 +52,8 @@ interface Waiting {
 }
 
 /**
- * A stream of timestamps from one coordinator. An abandoned request ends the stream, because its
- * answer could be taken for that of the next request.
+ * A stream of timestamps from one coordinator. An abandoned request ends the stream. Otherwise its
+ * late answer could be taken for the answer to the next request.
  */
 class TimestampStream {
   readonly channel: Channel;
@@ -63,7 +66,9 @@ class TimestampStream {
     this.#stream = channel.open(coordinatorService.timestamps);
     this.#stream.on("data", (reply: Received<TimestampRange>) => this.#take(reply));
     this.#stream.on("error", (error) => this.#end(error));
-    this.#stream.on("end", () => this.#end(new ClosedError("The coordinator has ended the stream.")));
+    this.#stream.on("end", () =>
+      this.#end(new ClosedError("The coordinator ended the stream of timestamps.")),
+    );
   }
 
   get isOver(): boolean {
@@ -88,7 +93,7 @@ class TimestampStream {
   }
 
   cancel(): void {
-    this.#end(new OracleUnavailableError("The request for timestamps was given up."));
+    this.#end(new OracleUnavailableError("The request for timestamps was cancelled."));
     this.#stream.cancel();
   }
 

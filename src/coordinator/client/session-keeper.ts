@@ -14,12 +14,14 @@ import { SessionStream } from "./session-stream.js";
 
 const retrying: Backoff = { initialMs: 50, maximumMs: 2_000 };
 /**
- * Interval of attempts after a refusal, in milliseconds, if an earlier attempt had worked: somebody
- * may be replacing a token, for example.
+ * How long to wait after a refusal before the session tries to join again, in milliseconds. This
+ * applies only if the session had joined before. The cause may be temporary: for example, an
+ * operator is replacing a token.
  */
 const refusedMs = 10_000;
 /**
- * How long to wait until the coordinator has acknowledged that the session leaves, in milliseconds.
+ * Maximum time to wait, in milliseconds, until the coordinator has acknowledged the end of the
+ * session.
  */
 const leaveMs = 1_000;
 
@@ -27,9 +29,11 @@ export interface SessionKeeperOptions {
   readonly connection: LeaderConnection;
   readonly environment: Environment;
   readonly attemptMs: number;
-  /** The introduction for joining now. */
+  /** Returns the `Join` message for a session that joins now. */
   readonly introduce: () => Join;
-  /** Called with each new connection of the session, and with undefined when it is lost. */
+  /**
+   * Called with each new connection of the session, and with undefined when a connection is lost.
+   */
   readonly onStream: (stream: SessionStream | undefined) => void;
   /** Called when the coordinator has acknowledged the session. */
   readonly onJoined: (epoch: string) => void;
@@ -37,8 +41,8 @@ export interface SessionKeeperOptions {
 }
 
 /**
- * Keeps one session joined to the coordinator that leads: it joins, joins again after a connection
- * ends, and leaves.
+ * Keeps one session joined to the leader: joins, joins again after each lost connection, and at
+ * last leaves.
  */
 export class SessionKeeper {
   readonly #options: SessionKeeperOptions;
@@ -88,8 +92,8 @@ export class SessionKeeper {
       if (this.#isLeaving) return;
       if (this.#wasJoined) failures = 0;
       this.#wasJoined = false;
-      // A leader that was named is tried at once, but only once: two coordinators could name each
-      // other for ever.
+      // If the refusal named a leader, the client tries that leader at once, but only once: two
+      // coordinators could name each other forever.
       if (error instanceof NotLeaderError && failures === 0) {
         failures++;
         continue;
@@ -111,7 +115,7 @@ export class SessionKeeper {
     return this.#leaving.signal.aborted;
   }
 
-  /** Joins, and waits until the connection ends. Resolves to the reason. */
+  /** Joins, and waits until the connection ends. Resolves to the reason why it ended. */
   async #stand(): Promise<PercolatorError> {
     const { connection, introduce, onStream, onJoined } = this.#options;
     const doing = "Joining the cluster";
@@ -119,7 +123,7 @@ export class SessionKeeper {
       const opened = new SessionStream(channel, introduce());
       const cancel = () => opened.cancel();
       signal.addEventListener("abort", cancel, { once: true });
-      // Steps from now on are sent after the introduction.
+      // Steps from now on are sent after the `Join` message.
       onStream(opened);
       this.#stream = opened;
       try {

@@ -14,8 +14,8 @@ interface Waiting {
 export class SessionStream {
   readonly channel: Channel;
   /**
-   * Resolves to the table's epoch when the coordinator has accepted the session. Rejects if it
-   * refuses.
+   * Resolves to the epoch of the membership table when the coordinator has accepted the session.
+   * Rejects if the coordinator refuses it.
    */
   readonly joined: Promise<string>;
   /** Resolves to the reason when the stream ends. */
@@ -51,14 +51,14 @@ export class SessionStream {
     return (await this.#request({ join: undefined, steps })).granted;
   }
 
-  /** Ends the session. {@link over} resolves when the coordinator has acknowledged that. */
+  /** Ends the session. {@link over} resolves when the coordinator has acknowledged the end. */
   finish(): void {
     if (!this.#isOver) this.#stream.end();
   }
 
   /** Drops the stream without ending the session first. */
   cancel(): void {
-    this.#ended(new OracleUnavailableError("The session's connection was given up."));
+    this.#ended(new OracleUnavailableError("The session's connection was closed."));
     this.#stream.cancel();
   }
 
@@ -95,5 +95,5 @@ export class SessionStream {
 }
 
 function endedByServer(): OracleUnavailableError {
-  return new OracleUnavailableError("The coordinator has ended the session's connection.");
+  return new OracleUnavailableError("The coordinator ended the session's connection.");
 }

@@ -7,9 +7,9 @@ import { parseAddress } from "../wire/address.js";
 const maxMs = 1_000;
 
 /**
- * Finds out by a TLS handshake of its own whether TLS is the reason for a failed connection,
- * because gRPC does not report that reliably. Undefined if TLS is not the reason, or if that is not
- * certain.
+ * Does a separate TLS handshake to find out whether TLS is the reason for a failed connection. gRPC
+ * does not report that reliably. Resolves to undefined if TLS is not the reason, or if the reason
+ * is uncertain.
  */
 export async function diagnose(
   address: string,
@@ -20,7 +20,7 @@ export async function diagnose(
   if (tls === undefined) {
     if (outcome !== "secure") return undefined;
     return new CoordinatorError(
-      `The coordinator at ${address} speaks TLS, and the client does not. Give the client \`tls\` (--tls-ca FILE).`,
+      `The coordinator at ${address} uses TLS, but the client does not. Give the client \`tls\` (--tls-ca FILE).`,
       { reason: "tls" },
     );
   }
@@ -28,15 +28,15 @@ export async function diagnose(
   const code = outcome.code ?? "";
   if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER" || code.startsWith("ERR_SSL_PACKET")) {
     return new CoordinatorError(
-      `The client speaks TLS, and what answers at ${address} does not (${outcome.message}). Start the coordinator with a ` +
-        "certificate, or leave the client's `tls` out.",
+      `The client uses TLS, but the server at ${address} does not (${outcome.message}). Start the coordinator with a ` +
+        "certificate, or leave out the client's `tls`.",
       { reason: "tls", cause: outcome },
     );
   }
   if (!/CERT|SIGNATURE|ISSUER|ALTNAME|SSL|TLS/.test(code)) return undefined;
   return new CoordinatorError(
     `TLS with the coordinator at ${address} fails: ${outcome.message} (${code}). Give the client the authority of the ` +
-      "coordinator's certificate (`tls.ca`, --tls-ca FILE), and see that the certificate names the address and has not expired.",
+      "coordinator's certificate (`tls.ca`, --tls-ca FILE), and check that the certificate names the address and has not expired.",
     { reason: "tls", cause: outcome },
   );
 }
@@ -45,7 +45,7 @@ type Outcome = "secure" | "unknown" | NodeJS.ErrnoException;
 
 /**
  * Does one TLS handshake. Without `tls` every certificate is accepted, because the only question is
- * whether there is one.
+ * whether the server uses TLS.
  */
 function shakeHands(address: string, tls: Security["tls"], environment: Environment): Promise<Outcome> {
   const { host, port } = parseAddress(address, "The coordinator's address");
@@ -74,7 +74,7 @@ function shakeHands(address: string, tls: Security["tls"], environment: Environm
   });
 }
 
-/** Whether the host can be sent as a server name, which an IP address cannot. */
+/** Whether TLS can send the host as the server name. An IP address cannot be one. */
 function isName(host: string): boolean {
   return !/^[\d.]+$/.test(host) && !host.includes(":");
 }

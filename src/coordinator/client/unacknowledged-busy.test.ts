@@ -6,7 +6,7 @@ import type { SessionReply, SessionRequest } from "../wire/messages.js";
 import type { LeaderConnection } from "./leader-connection.js";
 import { RemoteCluster } from "./remote-cluster.js";
 
-/** A connection that a test can cut. The table at its other end stays the same. */
+/** A connection that a test can cut. The coordinator's membership table stays the same. */
 class CutConnection {
   readonly table = new MembershipTable("e");
   isCut = false;
@@ -70,7 +70,7 @@ class CutStream extends EventEmitter {
   }
 }
 
-test("a busy period that was not acknowledged is reported after the next connection, though it has ended", async () => {
+test("a busy period that was not acknowledged is reported after the next connection, even if it has ended", async () => {
   const connection = new CutConnection();
   const cluster = new RemoteCluster({
     connection: connection as unknown as LeaderConnection,
@@ -89,7 +89,8 @@ test("a busy period that was not acknowledged is reported after the next connect
   await cluster.busy();
   cluster.quiet();
   connection.isCut = false;
-  // A process that compares two answers sees that something ran in between.
+  // The second busy period is counted. A process that compares this activity with an earlier one
+  // therefore sees that something ran in between.
   await expect
     .poll(() => connection.table.activity(), { timeout: 30_000 })
     .toMatchObject({ busyPeriods: 2, sessions: ["s"], busy: [] });

@@ -12,7 +12,7 @@ function stand(world: TestWorld, name: string) {
 const epochOf = ({ leadership }: ReturnType<typeof stand>) => leadership.term().table.epoch;
 const join = { session: "s", busy: true, claims: [Buffer.from("x")] };
 
-test("a leader that was paused has forgotten all sessions, though no other has led", async () => {
+test("a leader that was paused has forgotten all sessions, even if there was no other leader", async () => {
   const world = new TestWorld();
   const only = stand(world, "only");
   await world.when(() => only.leadership.leader.status.role === "leading");
@@ -20,10 +20,10 @@ test("a leader that was paused has forgotten all sessions, though no other has l
   first.table.join(join, () => undefined);
   await world.advance(5_000);
   expect(only.leadership.term()).toBe(first);
-  only.machine.pause();
+  only.machine.suspend();
   await world.advance(2_500);
   only.machine.resume();
-  // Nothing has run there yet but this question.
+  // This call is the first code that runs after the pause.
   const second = only.leadership.term();
   expect(second.table.epoch).not.toBe(first.table.epoch);
   expect(second.table.alive("s")).toBeUndefined();
@@ -40,7 +40,7 @@ test("the next leader begins a new term, and one whose lease has expired answers
   await world.advance(1_000);
   expect(() => b.leadership.term()).toThrow(expect.objectContaining({ code: "NOT_LEADER", leader: "a" }));
   const term = a.leadership.term();
-  a.machine.pause();
+  a.machine.suspend();
   await world.when(() => b.leadership.leader.status.role === "leading");
   expect(() => a.leadership.term()).toThrow(expect.objectContaining({ code: "NOT_LEADER" }));
   a.machine.resume();

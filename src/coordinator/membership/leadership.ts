@@ -5,10 +5,10 @@ import { type LeaderStatus, OracleLeader, type OracleLeaderOptions } from "../..
 import { maxStallMs } from "../limits.js";
 import { MembershipTable } from "./membership-table.js";
 
-/** One uninterrupted period of leadership, and the membership table that lives as long. */
+/** One uninterrupted period of leadership, with its membership table. */
 export interface Term {
   readonly table: MembershipTable;
-  /** Aborted when the term ends. Clients get its reason. */
+  /** Aborted when the term ends. Clients get the signal's reason. */
   readonly signal: AbortSignal;
 }
 
@@ -58,7 +58,8 @@ export class Leadership {
   /** The current term. Throws a `NotLeaderError` if the lease does not hold. */
   term(): Term {
     this.#look();
-    // Throws if the lease may have expired: another leader may then know better than this table.
+    // `latest` throws if the lease may have expired. Another leader may then know sessions that
+    // this table does not have.
     this.leader.latest();
     if (this.#term === undefined) throw new NotLeaderError("it does not lead yet. Ask again.");
     return this.#term;
@@ -69,7 +70,7 @@ export class Leadership {
       if (this.#term?.epoch !== status.epoch) this.#begin(status.epoch);
     } else {
       this.#end(
-        new NotLeaderError("it leads no longer. Ask the leader.", {
+        new NotLeaderError("it no longer leads. Ask the leader.", {
           leader: status.role === "standby" ? status.leader : undefined,
         }),
       );
@@ -78,9 +79,9 @@ export class Leadership {
   }
 
   #begin(epoch: number): void {
-    this.#end(new NotLeaderError("it has begun a new term, and forgotten all sessions. Join again."));
+    this.#end(new NotLeaderError("it has begun a new term without sessions. Join again."));
     const ending = new AbortController();
-    // Every session adds a listener.
+    // Every session adds a listener, so this turns off Node's warning about many listeners.
     setMaxListeners(0, ending.signal);
     const table = new MembershipTable(`${epoch}-${this.#environment.uniqueId()}`);
     this.#term = { epoch, table, ending, signal: ending.signal };
@@ -93,8 +94,8 @@ export class Leadership {
   }
 
   /**
-   * Detects that this process was paused. Its clients may have acted in the meantime on assumptions
-   * that this table contradicts, so a new term begins.
+   * Detects that this process was paused. During the pause, its clients may have made assumptions
+   * that contradict this table. A new term with an empty table therefore begins.
    */
   #look(): void {
     const now = this.#environment.monotonic();
@@ -104,7 +105,7 @@ export class Leadership {
     const { epoch } = this.#term;
     this.#end(
       new OracleUnavailableError(
-        `it was paused for ${Math.round(stoodMs)} ms, and has forgotten all sessions. Join again.`,
+        `it was paused for ${Math.round(stoodMs)} ms, and has dropped all sessions. Join again.`,
       ),
     );
     this.#begin(epoch);

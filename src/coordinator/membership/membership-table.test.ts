@@ -8,7 +8,7 @@ const member = (table: MembershipTable, session: string, onReplaced = () => unde
   table.join({ session, ...noClaims }, onReplaced);
 
 describe("sessions", () => {
-  test("live until they end, and are then known to have ended; others are not known", () => {
+  test("live until they end, and are then known as ended; others are unknown", () => {
     const table = new MembershipTable("e");
     const a = member(table, "a");
     expect([table.alive("a"), table.alive("b")]).toEqual([true, undefined]);
@@ -19,7 +19,7 @@ describe("sessions", () => {
     expect(table.alive("a")).toBe(true);
   });
 
-  test("one that joins again replaces its earlier member, whose end then changes nothing", () => {
+  test("a session that joins again replaces its earlier member, whose end then changes nothing", () => {
     const table = new MembershipTable("e");
     let replaced = 0;
     const before = member(table, "a", () => void replaced++);
@@ -27,8 +27,8 @@ describe("sessions", () => {
     const after = table.join({ session: "a", busy: true, claims: [key("y")] }, () => undefined);
     before.end();
     expect([replaced, table.alive("a"), table.sessions]).toEqual([1, true, 1]);
-    expect(() => before.claim(key("x"))).toThrow("over");
-    expect(() => before.busy()).toThrow("over");
+    expect(() => before.claim(key("x"))).toThrow("has ended");
+    expect(() => before.busy()).toThrow("has ended");
     const other = member(table, "b");
     expect([other.claim(key("x")), other.claim(key("y"))]).toEqual([true, false]);
     expect(table.activity().busy).toEqual(["a"]);
@@ -36,7 +36,7 @@ describe("sessions", () => {
     expect(other.claim(key("y"))).toBe(true);
   });
 
-  test("are bounded, and so is the memory of those that ended", () => {
+  test("are limited, and so is the memory of ended ones", () => {
     const table = new MembershipTable("e");
     for (let index = 0; index < limits.endedSessions + 2; index++) member(table, `s${index}`).end();
     expect([table.alive("s0"), table.alive("s1"), table.alive("s2")]).toEqual([undefined, undefined, false]);
@@ -48,7 +48,7 @@ describe("sessions", () => {
 });
 
 describe("claims", () => {
-  test("are held by one session until it gives them back or ends", () => {
+  test("are held by one session until it releases them or ends", () => {
     const table = new MembershipTable("e");
     const [a, b] = [member(table, "a"), member(table, "b")];
     expect([a.claim(key("x")), a.claim(key("x")), b.claim(key("x"))]).toEqual([true, true, false]);
@@ -60,7 +60,7 @@ describe("claims", () => {
     expect([a.claim(key("x")), table.claims]).toEqual([true, 1]);
   });
 
-  test("are names by all their bytes", () => {
+  test("are distinguished by all their bytes", () => {
     const table = new MembershipTable("e");
     const [a, b] = [member(table, "a"), member(table, "b")];
     a.claim(Buffer.from([0xc3, 0x28]));
@@ -68,7 +68,7 @@ describe("claims", () => {
     expect(b.claim(new Uint8Array([0xc3, 0x28]))).toBe(false);
   });
 
-  test("beyond a session's limit are granted and not kept", () => {
+  test("beyond a session's limit are granted but not recorded", () => {
     const table = new MembershipTable("e");
     const [a, b] = [member(table, "a"), member(table, "b")];
     for (let index = 0; index <= limits.claimsOfSession; index++) expect(a.claim(key(`${index}`))).toBe(true);
@@ -78,7 +78,7 @@ describe("claims", () => {
   });
 });
 
-test("claims of all sessions are bounded in bytes", () => {
+test("of all sessions are limited in bytes", () => {
   const table = new MembershipTable("e");
   const longest = (index: number) => Buffer.alloc(limits.claimBytes, `${index} `);
   const fit = limits.allClaimBytes / limits.claimBytes;

@@ -31,15 +31,15 @@ export class MembershipTable {
   }
 
   /**
-   * Adds a session. It replaces a member of the same name: that client has reconnected before its
-   * old connection was seen to end. `onReplaced` is called if this member is replaced in the same
-   * way.
+   * Adds a session. If the table has a member of the same name, its client has reconnected before
+   * the coordinator noticed the end of the old connection. The new member replaces the old one.
+   * Calls `onReplaced` when a later member replaces the new one.
    */
   join({ session, busy, claims }: Join, onReplaced: () => void): Member {
     const before = this.#members.get(session);
     if (before === undefined && this.#members.size >= limits.sessions) {
       throw new LimitExceededError(
-        `The coordinator has ${limits.sessions} sessions, and takes no more. Run fewer processes.`,
+        `The coordinator already has ${limits.sessions} sessions, the limit. Run fewer processes.`,
       );
     }
     before?.replace();
@@ -128,12 +128,15 @@ export class Member {
     return this.#isBusy;
   }
 
-  /** Number of claims that it holds. */
+  /** Number of claims that the session holds. */
   get held(): number {
     return this.#claims.size;
   }
 
-  /** Takes a claim. True if this session has it, and also if there was no room to record it. */
+  /**
+   * Takes a claim. True if this session now holds the claim, or if the table had no room to record
+   * it.
+   */
   claim(key: Uint8Array): boolean {
     this.#checkOpen();
     const name = byteString(key);
@@ -175,6 +178,6 @@ export class Member {
   }
 
   #checkOpen(): void {
-    if (this.#isOver) throw new InvalidArgumentError(`The session ${this.session} is over.`);
+    if (this.#isOver) throw new InvalidArgumentError(`The session ${this.session} has ended. Join again.`);
   }
 }

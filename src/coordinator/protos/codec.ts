@@ -29,14 +29,6 @@ export interface TimestampRange {
   count?: number | undefined;
 }
 
-/** `percolator.coordinator.v1.LatestRequest` */
-export type LatestRequest = Record<string, never>;
-
-/** `percolator.coordinator.v1.LatestTimestamp` */
-export interface LatestTimestamp {
-  timestamp?: number | undefined;
-}
-
 /** `percolator.coordinator.v1.SessionRequest` */
 export interface SessionRequest {
   join?: Join | undefined;
@@ -106,18 +98,6 @@ export function encodeTimestampRange(message: TimestampRange): Buffer {
   return w.finish() as Buffer;
 }
 
-export function encodeLatestRequest(message: LatestRequest): Buffer {
-  const w = Writer.create();
-  writeLatestRequest(w, message);
-  return w.finish() as Buffer;
-}
-
-export function encodeLatestTimestamp(message: LatestTimestamp): Buffer {
-  const w = Writer.create();
-  writeLatestTimestamp(w, message);
-  return w.finish() as Buffer;
-}
-
 export function encodeSessionRequest(message: SessionRequest): Buffer {
   const w = Writer.create();
   writeSessionRequest(w, message);
@@ -176,16 +156,6 @@ export function decodeTimestampRange(bytes: Uint8Array): TimestampRange {
   return readTimestampRange(r, r.len);
 }
 
-export function decodeLatestRequest(bytes: Uint8Array): LatestRequest {
-  const r = Reader.create(bytes);
-  return readLatestRequest(r, r.len);
-}
-
-export function decodeLatestTimestamp(bytes: Uint8Array): LatestTimestamp {
-  const r = Reader.create(bytes);
-  return readLatestTimestamp(r, r.len);
-}
-
 export function decodeSessionRequest(bytes: Uint8Array): SessionRequest {
   const r = Reader.create(bytes);
   return readSessionRequest(r, r.len);
@@ -238,14 +208,6 @@ function writeTimestampRange(w: Writer, m: TimestampRange): void {
   }
   if (m.count) {
     w.uint32(16).uint32(m.count);
-  }
-}
-
-function writeLatestRequest(_w: Writer, _m: LatestRequest): void {}
-
-function writeLatestTimestamp(w: Writer, m: LatestTimestamp): void {
-  if (m.timestamp) {
-    w.uint32(8).uint64(m.timestamp);
   }
 }
 
@@ -368,37 +330,6 @@ function readTimestampRange(r: Reader, length: number): TimestampRange {
         break;
       case 2:
         m.count = r.uint32();
-        break;
-      default:
-        r.skipType(tag & 7);
-    }
-  }
-
-  return m;
-}
-
-function readLatestRequest(r: Reader, length: number): LatestRequest {
-  const m: LatestRequest = {};
-
-  for (const end = r.pos + length; r.pos < end; ) {
-    const tag = r.uint32();
-    switch (tag >>> 3) {
-      default:
-        r.skipType(tag & 7);
-    }
-  }
-
-  return m;
-}
-
-function readLatestTimestamp(r: Reader, length: number): LatestTimestamp {
-  const m: LatestTimestamp = { timestamp: undefined };
-
-  for (const end = r.pos + length; r.pos < end; ) {
-    const tag = r.uint32();
-    switch (tag >>> 3) {
-      case 1:
-        m.timestamp = Number(r.uint64());
         break;
       default:
         r.skipType(tag & 7);

@@ -24,7 +24,9 @@ export class Admission {
     this.replace(tokens);
   }
 
-  /** Replaces the tokens, for new calls. Keeps the old ones if a new one is invalid. */
+  /**
+   * Replaces the tokens for new calls. If a new token is invalid, throws and keeps the old tokens.
+   */
   replace(tokens: readonly string[]): void {
     for (const token of tokens) checkToken(token);
     this.#digests = tokens.map(digestOf);
@@ -36,7 +38,7 @@ export class Admission {
     const version = metadata.get(versionKey)[0];
     if (version === String(protocolVersion)) return;
     throw new CoordinatorError(
-      `it speaks version ${protocolVersion} of the protocol, and the client ${version === undefined ? "none" : `version ${String(version).slice(0, 20)}`}. ` +
+      `it uses version ${protocolVersion} of the protocol, and the client ${version === undefined ? "none" : `version ${String(version).slice(0, 20)}`}. ` +
         "Run the same version of percolatordb everywhere.",
       { reason: "version" },
     );
@@ -47,7 +49,7 @@ export class Admission {
     const given = metadata.get(tokenKey)[0];
     if (typeof given !== "string" || !given.startsWith(scheme)) {
       throw new CoordinatorError(
-        "it asks for a token, and the client gave none. Give the client the token: `token`, or `--token-file`.",
+        "it asks for a token, and the client gave none. Give the client the token with `token` or `--token-file`.",
         { reason: "token" },
       );
     }
@@ -55,7 +57,7 @@ export class Admission {
     const digest = digestOf(given.slice(scheme.length));
     const matches = this.#digests.filter((known) => timingSafeEqual(known, digest));
     if (matches.length > 0) return;
-    throw new CoordinatorError("the client's token is not the coordinator's. Give both the same token.", {
+    throw new CoordinatorError("it does not accept the client's token. Give both the same token.", {
       reason: "token",
     });
   }

@@ -13,7 +13,7 @@ interface Named {
 export interface CheckedCertificate {
   /** When it expires, in milliseconds since 1970. */
   readonly expires: number;
-  /** Whether it names this host, by which clients connect. */
+  /** Whether the certificate names this host. */
   names(host: string): boolean;
   /** Its names as text, for messages. */
   readonly subjects: string;
@@ -28,19 +28,19 @@ export function checkPair(what: Named, cert: Pem, key: Pem | undefined, nowMs: n
   const [from, expires] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
   if (nowMs >= expires) {
     throw new InvalidArgumentError(
-      `The certificate (${what.cert}) has expired on ${showDate(expires)}: put a new one in its place. If it has not, set this machine's clock.`,
+      `The certificate (${what.cert}) expired on ${showDate(expires)}. Replace it. If the date is wrong, set this machine's clock.`,
     );
   }
   if (nowMs < from) {
     throw new InvalidArgumentError(
-      `The certificate (${what.cert}) is valid from ${showDate(from)} only: is this machine's clock right?`,
+      `The certificate (${what.cert}) is valid only from ${showDate(from)}. Check this machine's clock.`,
     );
   }
   if (key !== undefined) {
     const own = parsed(what.key, () => createPrivateKey(pemOf(what.key, key)));
     if (!certificate.checkPrivateKey(own)) {
       throw new InvalidArgumentError(
-        `The certificate (${what.cert}) does not belong to the private key (${what.key}): give the two that were made together.`,
+        `The certificate (${what.cert}) does not belong to the private key (${what.key}): give a certificate and a key that were made together.`,
       );
     }
   }

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "../../errors/index.js";
 import { ChannelCredentials } from "../packages.js";
 import { pemsOf, type Security } from "./client-security.js";
 
-/** The security of a connection, as gRPC takes it. */
+/** Turns TLS settings into gRPC's channel credentials. */
 export function credentialsOf({ tls }: Security): ChannelCredentials {
   if (tls === undefined) return ChannelCredentials.createInsecure();
   const pems = pemsOf(tls);
@@ -10,7 +10,7 @@ export function credentialsOf({ tls }: Security): ChannelCredentials {
     return ChannelCredentials.createSsl(...pems);
   } catch (cause) {
     throw new InvalidArgumentError(
-      "The client's certificates cannot be used: they must be PEM, `cert` with its `key`.",
+      "The client's certificates cannot be used: `ca`, `cert` and `key` must be PEM, and `cert` needs its `key`.",
       { cause },
     );
   }

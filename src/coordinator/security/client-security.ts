@@ -10,7 +10,10 @@ export interface ClientTls {
   /** The client's own certificate with its key, if the coordinator asks for one. */
   readonly cert?: Pem | undefined;
   readonly key?: Pem | undefined;
-  /** The name in the certificate of the coordinator, if it is not the host of its address. */
+  /**
+   * The name in the coordinator's certificate, if it differs from the host in the coordinator's
+   * address.
+   */
   readonly serverName?: string | undefined;
 }
 
@@ -20,13 +23,16 @@ export interface Security {
   readonly token: string | undefined;
 }
 
-/** TLS settings and token as options give them. A function is called again each time. */
-export interface GivenSecurity {
+/**
+ * TLS settings and token as the options give them. If an option is a function, it is called each
+ * time a value is needed.
+ */
+export interface SecurityOptions {
   readonly tls?: ClientTls | boolean | (() => ClientTls | undefined) | undefined;
   readonly token?: string | (() => string | undefined) | undefined;
 }
 
-export function securityOf({ tls, token }: GivenSecurity): Security {
+export function securityOf({ tls, token }: SecurityOptions): Security {
   return {
     get tls() {
       const given = typeof tls === "function" ? tls() : tls;
@@ -38,7 +44,7 @@ export function securityOf({ tls, token }: GivenSecurity): Security {
   };
 }
 
-/** Authorities, key and certificate. */
+/** The authorities, the key and the certificate, in this order. Null for one that is not given. */
 export function pemsOf({ ca, key, cert }: ClientTls): [Buffer | null, Buffer | null, Buffer | null] {
   return [optionalPem("tls.ca", ca), optionalPem("tls.key", key), optionalPem("tls.cert", cert)];
 }

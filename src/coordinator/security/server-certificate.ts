@@ -5,21 +5,21 @@ import type { Pem } from "./pem.js";
 
 /** TLS of a coordinator. */
 export interface CoordinatorTls {
-  /** Its certificate, with the chain to its authority. */
+  /** The coordinator's certificate, with the chain to its authority. */
   readonly cert: Pem;
   /** The certificate's private key. */
   readonly key: Pem;
   /**
-   * Authorities of clients' certificates. If given, only clients with a certificate of one of them
-   * can connect.
+   * Authorities of clients' certificates. If given, a client can connect only with a certificate
+   * that one of these authorities has signed.
    */
   readonly ca?: Pem | undefined;
 }
 
 /**
- * Refuses a certificate that no client would accept: one that has expired, has another key, or does
- * not name the advertised address. Without `advertise` the name is not checked, because clients may
- * expect another one (`serverName`).
+ * Throws for a certificate that no client would accept: it has expired, does not belong to its key,
+ * or does not name the advertised host. Without `advertise`, the name is not checked, because
+ * clients may expect another name (`serverName`).
  */
 export function checkServerCertificate(
   tls: CoordinatorTls,
@@ -31,7 +31,7 @@ export function checkServerCertificate(
   const host = advertise === undefined ? undefined : parseAddress(advertise, "`advertise`").host;
   if (host === undefined || checked.names(host)) return checked;
   throw new InvalidArgumentError(
-    `The certificate (${what.cert}) does not name ${host}, by which clients call this coordinator (\`advertise\`, --advertise); it names ` +
-      `${checked.subjects}. Get one that names it; a wildcard counts only under a domain of two labels or more.`,
+    `The certificate (${what.cert}) does not name ${host}, the host by which clients reach this coordinator (\`advertise\`, --advertise). It names ` +
+      `${checked.subjects}. Get a certificate that names the host. A wildcard is valid only under a domain of two labels or more.`,
   );
 }

@@ -4,7 +4,7 @@ import type { Admission } from "../security/admission.js";
 import { refusalOf } from "../wire/call-status.js";
 import type { Received } from "../wire/message-codec.js";
 
-/** A stream of a client, as its server sees it. */
+/** A client's stream, as the server sees it. */
 export type ServerStream<Request, Reply> = ServerDuplexStream<Received<Request>, Received<Reply>>;
 
 /** Called with failures of this process itself, as opposed to failures of one call. */
@@ -30,7 +30,7 @@ export function answering<Request, Reply>(
   };
 }
 
-/** The server side of one stream. */
+/** Answers the requests of one stream. */
 export interface StreamServer<Request, Reply> {
   /** Answers one request. The next request is read only after this answer. */
   answer(request: Request): Reply | Promise<Reply>;
@@ -39,9 +39,9 @@ export interface StreamServer<Request, Reply> {
 }
 
 /**
- * Serves a stream one request at a time. It reads the next request after it has answered the
- * previous one, and while the client keeps reading the answers. `open` starts the server side. An
- * error from `open`, or from the server later, ends the stream.
+ * Serves a stream one request at a time. It reads the next request only after it has answered the
+ * previous one, and only while the client keeps reading the answers. `open` makes the stream's
+ * `StreamServer`. An error from `open` or from the `StreamServer` ends the stream.
  */
 export function serveStream<Request, Reply>(
   stream: ServerStream<Request, Reply>,
@@ -59,7 +59,7 @@ export function serveStream<Request, Reply>(
     end();
     stream.emit("error", refusalOf(error));
   };
-  // The errors that are emitted above arrive here too.
+  // This listener also gets the errors that `fail` emits.
   stream.on("error", end);
   stream.on("cancelled", end);
   try {

@@ -10,20 +10,23 @@ export interface CoordinatorOptions {
   /** The store of the cluster. One of its rows holds the lease. The caller closes the store. */
   readonly store: RowStore;
   readonly environment: Environment;
-  /** `HOST:PORT` to listen at; port 0 takes a free one. Default: `127.0.0.1:0`. */
+  /** `HOST:PORT` to listen at. Port 0 takes a free port. Default: `127.0.0.1:0`. */
   readonly listen?: string | undefined;
-  /** `HOST:PORT` by which clients reach it. Default: the address that it listens at. */
+  /**
+   * `HOST:PORT` by which clients reach the coordinator. Default: the address at which it listens.
+   */
   readonly advertise?: string | undefined;
-  /** Default: none, which is refused beyond loopback. */
+  /** Default: no TLS. Listening beyond loopback then needs `insecure`. */
   readonly tls?: CoordinatorTls | undefined;
   /**
-   * The token that clients must show. Of several, each one is accepted, so that tokens can be
-   * rotated. Default: none, which is refused beyond loopback.
+   * The token that clients must show. If several are given, the coordinator accepts each of them,
+   * so that tokens can be rotated. Default: no token. Listening beyond loopback then needs
+   * `insecure`.
    */
   readonly token?: string | readonly string[] | undefined;
   /**
-   * Allows listening beyond loopback without TLS or a token. Then everyone in the network can take
-   * timestamps and end sessions.
+   * Allows listening beyond loopback without TLS or a token. Any process in the network can then
+   * take timestamps and end sessions.
    */
   readonly insecure?: boolean | undefined;
   /**
@@ -32,13 +35,16 @@ export interface CoordinatorOptions {
    */
   readonly leaseMs?: number | undefined;
   /**
-   * How far ahead the high-water mark is raised, in milliseconds: 1,000 timestamps each. Default:
-   * 10,000.
+   * How far ahead the leader reserves timestamps, by raising the high-water mark, in milliseconds.
+   * Each millisecond stands for 1,000 timestamps. Default: 10,000.
    */
   readonly windowMs?: number | undefined;
   /** Called after each change of {@link Coordinator.status}. Must not throw. */
   readonly onChange?: ((status: LeaderStatus) => void) | undefined;
-  /** Called with each failure in the background, which is retried automatically. Must not throw. */
+  /**
+   * Called with each failure in the background. The coordinator retries automatically. Must not
+   * throw.
+   */
   readonly onFailure?: ((failure: LeaderFailure) => void) | undefined;
 }
 
@@ -58,8 +64,8 @@ export function coordinatorSettings(options: CoordinatorOptions): CoordinatorSet
       : formatAddress(parseAddress(options.advertise, "`advertise`"));
   if (advertise === undefined && isWildcard(listen.host)) {
     throw new InvalidArgumentError(
-      `A coordinator that listens at all addresses (${formatAddress(listen)}) must be told with \`advertise\` by which HOST:PORT ` +
-        "clients reach it.",
+      `A coordinator that listens on all addresses (${formatAddress(listen)}) must know the HOST:PORT by which clients reach it. ` +
+        "Give it with `advertise` (--advertise).",
     );
   }
   if (!isLoopback(listen.host) && options.insecure !== true) {
@@ -68,7 +74,7 @@ export function coordinatorSettings(options: CoordinatorOptions): CoordinatorSet
     );
     if (missing.length > 0) {
       throw new InvalidArgumentError(
-        `A coordinator does not listen beyond this machine (${formatAddress(listen)}) without ${missing.join(" and ")}: give ` +
+        `A coordinator may not listen beyond this machine (${formatAddress(listen)}) without ${missing.join(" and ")}. Give ` +
           "`tls` (--tls-cert, --tls-key) and `token` (--token-file), or `insecure` (--insecure) if every program in the network may " +
           "disturb the cluster.",
       );

@@ -1,18 +1,20 @@
 /**
- * The service that all processes of a cluster share, and the legend of its terms:
+ * The service that all processes of a cluster share. Its terms:
  *
  * - *Coordinator*: a process that runs this service. Of all coordinators of a store, the one that
  *   holds the oracle's lease is the *leader*; the others are *standbys*, which name the leader.
  * - *Term*: one uninterrupted period of leadership. A term has an *epoch* and begins with an empty
- *   membership table. A pause of this process ends a term, even if it keeps the lease.
- * - *Session*: a process of the cluster that has joined. It lives as long as its stream.
+ *   membership table. A pause of the process ends a term, even if the process keeps the lease.
+ * - *Session*: a process of the cluster that has joined. The session lives as long as its stream.
  * - *Member*: a session in the *membership table* of the term.
- * - *Claim*: advice that a session works on a row, so that others leave it alone.
- * - *Busy*: a session with a run in flight. A *busy period* lasts until it has none. The count of
- *   busy periods tells an observer of two quiet moments whether something ran in between.
+ * - *Claim*: advice that a session works on a row, so that other sessions skip it.
+ * - *Busy*: a session with a run in flight. A *busy period* lasts until the session has none. A
+ *   process that finds all sessions quiet twice can tell by the count of busy periods whether
+ *   something ran in between.
  *
- * `wire/` has the messages and their codec, `security/` certificates and tokens, `membership/` the
- * table and the leadership, `client/` the other side, and this folder the server.
+ * `wire/` has the messages and their codec, `security/` the certificates and tokens, and
+ * `membership/` the membership table and the leadership. `client/` has the client, and this folder
+ * the server.
  */
 
 import type { ServerOptions } from "@grpc/grpc-js";
@@ -26,13 +28,7 @@ import { Admission } from "../security/admission.js";
 import { checkServerCertificate } from "../security/server-certificate.js";
 import { ReplaceableCredentials } from "../security/server-credentials.js";
 import { type Address, formatAddress } from "../wire/address.js";
-import type {
-  ActivityReply,
-  LatestTimestamp,
-  Nothing,
-  SessionReply,
-  SessionRequest,
-} from "../wire/messages.js";
+import type { ActivityReply, Nothing, SessionReply, SessionRequest } from "../wire/messages.js";
 import { coordinatorService, healthService } from "../wire/service.js";
 import { answering, type ServerStream, serveStream } from "./calls.js";
 import {
@@ -46,7 +42,7 @@ import { SessionServer, TimestampServer } from "./stream-servers.js";
 /** How long a stopping coordinator waits for its clients to disconnect, in milliseconds. */
 const shutdownMs = 1_000;
 
-/** The longest interval at which a standby checks whether the leader has gone, in milliseconds. */
+/** The longest time between two reads of the lease by a standby, in milliseconds. */
 const maxLookMs = 500;
 
 /** The longest time that the store may take for one request, in milliseconds. */
@@ -63,8 +59,8 @@ const serverOptions: ServerOptions = {
 /** What a coordinator counts. */
 export interface CoordinatorFigures {
   /**
-   * Sessions that are connected, and those of them that have a run in flight. Both are 0 unless
-   * this coordinator leads.
+   * The number of connected sessions. `busySessions` counts those that have a run in flight. Both
+   * are 0 unless this coordinator leads.
    */
   readonly sessions: number;
   readonly busySessions: number;
@@ -94,8 +90,8 @@ export interface Coordinator {
   /**
    * Replaces the certificate, for new connections, and the tokens, for new calls.
    *
-   * @throws InvalidArgumentError for secrets that it would have refused at its start. It then keeps
-   * the old ones.
+   * @throws InvalidArgumentError for secrets with which the coordinator would not have started. It
+   * then keeps the old secrets.
    */
   replace(secrets: Pick<CoordinatorOptions, "tls" | "token">): void;
   /**
@@ -110,8 +106,8 @@ export interface Coordinator {
  * Starts a coordinator, the service that all processes of a cluster share. It gives out timestamps
  * if the store has no counter of its own. It also tracks which sessions are alive, what they work
  * on and whether any of them is busy. A store may have any number of coordinators. The one that
- * holds the lease leads and answers; the standbys refuse, name the leader, and take over when it
- * goes.
+ * holds the lease leads and answers; the standbys refuse, name the leader, and take over when the
+ * leader ends.
  *
  * Rejects with an `InvalidArgumentError` if an option makes no sense, such as listening beyond this
  * machine without TLS and a token, and if it cannot listen at the address.
@@ -214,7 +210,7 @@ class CoordinatorServer implements Coordinator {
     const { tokens } = coordinatorSettings({ ...this.#options, tls, token });
     if ((tls === undefined) !== (this.#credentials === undefined)) {
       throw new InvalidArgumentError(
-        "A coordinator cannot begin or cease to speak TLS while it runs: restart it.",
+        "A coordinator cannot start or stop using TLS while it runs. Restart it.",
       );
     }
     if (tls !== undefined) {
@@ -273,10 +269,6 @@ class CoordinatorServer implements Coordinator {
           return new TimestampServer(this.#leadership, onAsked, this.#enter());
         });
       },
-      latest: answering<Nothing, LatestTimestamp>(admission, () => {
-        this.#checkCounts();
-        return { timestamp: this.#leadership.leader.latest() };
-      }),
       session: (stream: ServerStream<SessionRequest, SessionReply>) => {
         serveStream(stream, (metadata, fail) => {
           admission.check(metadata);
@@ -292,18 +284,20 @@ class CoordinatorServer implements Coordinator {
     this.#server.addService(healthService, { check: this.#health.check, watch: this.#health.watch });
   }
 
-  /** Refuses to give timestamps if the store counts by itself. */
+  /** Throws if the store counts timestamps itself. */
   #checkCounts(): void {
     const { store } = this.#options;
     if (store.atomic === undefined) return;
     throw new InvalidArgumentError(
-      `it gives no timestamps: ${store.description} counts by itself. Open the database without an oracle.`,
+      `it assigns no timestamps: ${store.description} assigns them itself. Open the database without an oracle.`,
     );
   }
 
   #enter(): () => void {
     if (this.#streams >= limits.streams) {
-      throw new LimitExceededError(`it serves ${limits.streams} streams, and takes no more.`);
+      throw new LimitExceededError(
+        `it already serves ${limits.streams} streams, the limit. Run fewer processes.`,
+      );
     }
     this.#streams++;
     return () => {
@@ -312,7 +306,7 @@ class CoordinatorServer implements Coordinator {
   }
 }
 
-/** Resolves to the address that it listens at. */
+/** Listens at the address. Resolves to the address with the port that it got. */
 async function bind(
   server: Server,
   listen: Address,
@@ -327,7 +321,7 @@ async function bind(
       }
       reject(
         new InvalidArgumentError(
-          `A coordinator cannot listen at ${formatAddress(listen)}: ${error.message}. Choose another address with \`listen\`.`,
+          `A coordinator cannot listen on ${formatAddress(listen)}: ${error.message}. Choose another address with \`listen\`.`,
           { cause: error },
         ),
       );

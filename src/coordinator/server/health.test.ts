@@ -21,7 +21,7 @@ afterEach(() => all.close());
 
 const [serving, notServing, unknown] = [1, 2, 3];
 
-/** What a probe has: an address, and no token. */
+/** A probe, which has an address but no token. */
 class Probe {
   readonly #client: Client;
 
@@ -45,7 +45,7 @@ class Probe {
     });
   }
 
-  /** What it is told, as it comes; `end` after the last. */
+  /** Collects the health states as they arrive. Adds `end` when the stream has ended. */
   watch(service: string): unknown[] {
     const { path, requestSerialize, responseDeserialize } = healthService.watch;
     const told: unknown[] = [];
@@ -68,7 +68,7 @@ class Probe {
 
 const eventually = (check: () => void) => vi.waitFor(check, { timeout: 30_000, interval: 5 });
 
-test("leader and standby serve; who leads is a service of its own; nothing serves while it drains", async () => {
+test("leader and standby serve; leadership is a separate service; nothing serves during a drain", async () => {
   const leader = await all.lead({ token: "secret" });
   const standby = await all.start({ token: "secret" });
   const [first, second] = [new Probe(leader.address), new Probe(standby.address)];
@@ -91,7 +91,10 @@ test("leader and standby serve; who leads is a service of its own; nothing serve
   second.close();
 });
 
-/** A store that can be away: requests wait until it is back. `replace`: it is back, and empty. */
+/**
+ * A store that can be unavailable. During an outage, requests wait until the store is back.
+ * `replace` brings it back empty.
+ */
 class Outage {
   #store: RowStore = memoryStore({ atomicBatches: false });
   #back: Promise<void> | undefined;
@@ -129,7 +132,7 @@ class Outage {
   }
 }
 
-test("a leader whose lease has run out does not serve, whether it is asked or watched, until it is renewed", async () => {
+test("a leader whose lease has expired does not serve, asked or watched, until the lease is renewed", async () => {
   const outage = new Outage();
   const failures: string[] = [];
   const options = { leaseMs: 200, onFailure: ({ doing }: { doing: string }) => failures.push(doing) };
@@ -139,7 +142,8 @@ test("a leader whose lease has run out does not serve, whether it is asked or wa
   await eventually(() => expect(watched.at(-1)).toBe(serving));
   outage.begin();
   await eventually(() => expect(watched.at(-1)).toBe(notServing));
-  // Nobody else leads, and it goes on trying: by its role it leads still.
+  // No other coordinator leads, and this one keeps trying to renew its lease. Its role is therefore
+  // still that of a leader.
   expect([leader.status.role, leader.holdsLease]).toEqual(["leading", false]);
   expect(await probe.check(leaderServiceName)).toBe(notServing);
   expect(await probe.check("")).toBe(serving);
@@ -151,7 +155,7 @@ test("a leader whose lease has run out does not serve, whether it is asked or wa
   probe.close();
 });
 
-test("a leader whose store comes back empty serves again when it has taken the lease there", async () => {
+test("a leader whose store comes back empty serves again after it has taken the lease there", async () => {
   const outage = new Outage();
   const leader = await all.lead({ store: outage.store, leaseMs: 200 });
   const probe = new Probe(leader.address);

@@ -13,11 +13,11 @@ type Watcher = ServerWritableStream<Received<HealthRequest>, Received<HealthResp
  * gRPC's health service. It asks for no token, because probes have none. The services `""` and the
  * coordinator's own name are SERVING from the start until the coordinator drains, on the leader and
  * on standbys. {@link leaderServiceName} is SERVING only while this coordinator leads and its lease
- * holds, which is when it answers clients.
+ * holds. Only then does it answer clients.
  */
 export class Health {
   readonly #holdsLease: () => boolean;
-  readonly #watchers = new Map<Watcher, { readonly service: string; told: number }>();
+  readonly #watchers = new Map<Watcher, { readonly service: string; reported: number }>();
   readonly #servings: Readonly<Record<string, (() => boolean) | undefined>> = Object.assign(
     Object.create(null) as object,
     {
@@ -47,8 +47,8 @@ export class Health {
     for (const [call, watcher] of this.#watchers) {
       const serving = this.#statusOf(watcher.service) ?? ServingStatus.SERVICE_UNKNOWN;
       // Back-pressure: a watcher that does not read gets the newest status when it reads again.
-      if (serving === watcher.told || call.writableNeedDrain) continue;
-      watcher.told = serving;
+      if (serving === watcher.reported || call.writableNeedDrain) continue;
+      watcher.reported = serving;
       call.write({ status: serving });
     }
   }
@@ -63,7 +63,7 @@ export class Health {
       return;
     }
     const serving = this.#statusOf(request.service);
-    if (serving === undefined) reply({ code: status.NOT_FOUND, details: "There is no such service here." });
+    if (serving === undefined) reply({ code: status.NOT_FOUND, details: "This server has no such service." });
     else reply(null, { status: serving });
   };
 
@@ -74,15 +74,18 @@ export class Health {
       return;
     }
     if (this.#watchers.size >= coordinatorLimits.streams) {
-      call.emit("error", refusalOf(new LimitExceededError("Too many watch its health already.")));
+      call.emit(
+        "error",
+        refusalOf(new LimitExceededError("Too many clients already watch the health of this server.")),
+      );
       return;
     }
     const end = () => this.#watchers.delete(call);
     call.on("cancelled", end);
     call.on("error", end);
-    const told = this.#statusOf(request.service) ?? ServingStatus.SERVICE_UNKNOWN;
-    this.#watchers.set(call, { service: request.service, told });
-    call.write({ status: told });
+    const reported = this.#statusOf(request.service) ?? ServingStatus.SERVICE_UNKNOWN;
+    this.#watchers.set(call, { service: request.service, reported });
+    call.write({ status: reported });
   };
 
   /** Ends the streams of all watchers. */

@@ -31,7 +31,7 @@ function watching(first: Secrets) {
   return { watch, look, replaced, failures, told: () => told };
 }
 
-test("secrets that change are given to the coordinator once, and told once", async () => {
+test("changed secrets are given to the coordinator once, and reported once", async () => {
   const { watch, look, replaced, failures, told } = watching({ token: "one" });
   watch.start();
   for (let n = 0; n < 3; n++) await look(() => ({ token: "one" }));
@@ -46,7 +46,7 @@ test("secrets that change are given to the coordinator once, and told once", asy
   expect(told()).toBe(2);
 });
 
-test("secrets that cannot be read or used leave those before, and are tried again", async () => {
+test("secrets that cannot be read or used leave the earlier ones in place, and are tried again", async () => {
   const { watch, look, replaced, failures } = watching({ token: "one" });
   watch.start();
   await look(() => {

@@ -28,9 +28,12 @@ export interface SecretsWatchOptions {
   readonly onExpiring?: ((expires: number) => void) | undefined;
 }
 
-/** How often the secrets are read again, in milliseconds. */
+/** Interval between readings of the secrets, in milliseconds. */
 const lookMs = 1_000;
-/** How long before its expiry to warn of a certificate, in milliseconds, and how often. */
+/**
+ * How long before a certificate expires the warnings begin, and how often they repeat, in
+ * milliseconds.
+ */
 const soonMs = 14 * 86_400_000;
 const warnEveryMs = 86_400_000;
 
@@ -76,7 +79,7 @@ export class SecretsWatch {
       }
       this.#warn();
     } catch (error) {
-      onFailure("taking the changed token and certificate files", error);
+      onFailure("loading the changed token and certificate files", error);
     }
   }
 

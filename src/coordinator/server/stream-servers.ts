@@ -20,8 +20,8 @@ export class TimestampServer implements StreamServer<number, TimestampRange> {
   }
 
   /**
-   * The oracle checks its lease after it has taken the timestamps. Nothing waits between that check
-   * and the socket.
+   * The oracle checks its lease after it has taken the timestamps. There is no wait between that
+   * check and the write to the socket.
    */
   answer(count: number): Promise<TimestampRange> {
     this.#onAsked(count);
@@ -34,7 +34,7 @@ export class TimestampServer implements StreamServer<number, TimestampRange> {
   }
 }
 
-/** Serves one session. The session ends when its stream does. */
+/** Serves one session. The session ends when its stream ends. */
 export class SessionServer implements StreamServer<SessionRequest, SessionReply> {
   readonly #leadership: Leadership;
   readonly #fail: (error: unknown) => void;
@@ -76,7 +76,7 @@ export class SessionServer implements StreamServer<SessionRequest, SessionReply>
 
   readonly #onReplaced = () =>
     this.#fail(
-      new CoordinatorError("its session has joined again over another connection.", { reason: "use" }),
+      new CoordinatorError("the session has joined again over another connection.", { reason: "use" }),
     );
 }
 

@@ -23,12 +23,12 @@ test.each([
   "a b:1",
   "http://host:1",
   "host:1/x",
-])("%j is none", (text) => {
+])("%j is not an address", (text) => {
   expect(isAddress(text)).toBe(false);
   expect(() => parseAddress(text, "It")).toThrow("HOST:PORT");
 });
 
-test("who reaches it", () => {
+test("reachability of an address", () => {
   expect(["localhost", "127.0.0.1", "127.1.2.3", "::1"].every(isLoopback)).toBe(true);
   expect(["0.0.0.0", "::", "10.0.0.7", "localhost.example", "127.0.0.1.example"].some(isLoopback)).toBe(
     false,

@@ -15,7 +15,7 @@ export function parseAddress(text: string, what: string): Address {
   const parts = partsOf(text);
   if (parts !== undefined) return parts;
   throw new InvalidArgumentError(
-    `${what} is ${JSON.stringify(text)}, and must be HOST:PORT, such as 10.0.0.7:4100 or [::1]:4100.`,
+    `${what} is ${JSON.stringify(text)}, but it must be HOST:PORT, such as 10.0.0.7:4100 or [::1]:4100.`,
   );
 }
 
@@ -34,7 +34,7 @@ export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** Whether it means all addresses of the machine, which a client could not call. */
+/** Whether the host means all addresses of the machine. A client cannot connect to such a host. */
 export function isWildcard(host: string): boolean {
   return host === "0.0.0.0" || host === "::";
 }

@@ -36,7 +36,11 @@ const statuses: Partial<Record<ErrorCode, status>> = {
 export function refusalOf(error: unknown): Refusal {
   const metadata = new Metadata();
   if (!(error instanceof PercolatorError)) {
-    return { code: status.INTERNAL, details: "The coordinator has a defect; its log says more.", metadata };
+    return {
+      code: status.INTERNAL,
+      details: "The coordinator failed because of a defect. See its log.",
+      metadata,
+    };
   }
   metadata.set(keys.code, error.code);
   if (error instanceof NotLeaderError && error.leader !== undefined) {
@@ -67,14 +71,14 @@ export function errorOf(failure: unknown, address: string): PercolatorError {
   if (code === status.UNAUTHENTICATED) return new CoordinatorError(message, { reason: "token" });
   if (code === status.UNIMPLEMENTED) {
     return new CoordinatorError(
-      `What answers at ${address} is no coordinator, or one of another version (${details ?? ""}). See the address, and run the ` +
-        "same version everywhere.",
+      `The server at ${address} is not a coordinator, or has another version (${details ?? ""}). Check the address, and run the ` +
+        "same version of percolatordb everywhere.",
       { reason: "version" },
     );
   }
   return new OracleUnavailableError(
-    `The coordinator at ${address} gives no answer at the moment (${details ?? String(failure)}). See whether it runs and can be ` +
-      "reached.",
+    `The coordinator at ${address} does not answer (${details ?? String(failure)}). Check whether it runs, and whether this machine can ` +
+      "reach it.",
     { cause: failure },
   );
 }

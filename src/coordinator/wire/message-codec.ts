@@ -11,7 +11,7 @@ export interface Codec<T> {
   decode(bytes: Uint8Array): Received<T>;
 }
 
-/** `T` is the message as the package uses it, `W` as the generated codec does. */
+/** `T` is the message's type in this package. `W` is its type in the generated codec. */
 export function codec<W, T>(
   encodeWire: (wire: W) => Buffer,
   decodeWire: (bytes: Uint8Array) => W,

@@ -4,7 +4,7 @@ import * as wire from "../protos/codec.js";
 import { brokenMessage, bytesOf, listOf, textOf, wholeIn } from "./message-check.js";
 import { codec } from "./message-codec.js";
 
-/** The first message of a session: what it holds and whether it is busy. */
+/** The first message of a session: the claims that it holds, and whether it is busy. */
 export interface Join {
   readonly session: string;
   readonly busy: boolean;
@@ -35,12 +35,8 @@ export interface ActivityReply {
   readonly busy: readonly string[];
 }
 
-// Messages that may be empty or zero are objects, because gRPC takes such values for a missing
-// message.
-
-export interface LatestTimestamp {
-  readonly timestamp: number;
-}
+// The messages of the health service are objects, although each has only one value. That value may
+// be empty or zero, and gRPC treats an empty or zero value as a missing message.
 
 export interface HealthRequest {
   /** "" stands for the whole process. */
@@ -70,20 +66,6 @@ export const timestampRange = codec(
     first: wholeIn("a timestamp", first, 1, lastTimestamp),
     count: wholeIn("a number of timestamps", count, 1, limits.timestamps),
   }),
-);
-
-export const latestRequest = codec(
-  wire.encodeLatestRequest,
-  wire.decodeLatestRequest,
-  (_: Nothing) => ({}),
-  () => nothing,
-);
-
-export const latestTimestamp = codec(
-  wire.encodeLatestTimestamp,
-  wire.decodeLatestTimestamp,
-  ({ timestamp }: LatestTimestamp) => ({ timestamp }),
-  ({ timestamp }) => ({ timestamp: wholeIn("a timestamp", timestamp, 0, lastTimestamp) }),
 );
 
 export const sessionRequest = codec(
@@ -185,7 +167,7 @@ function stepFromWire(step: wire.Step): Step {
   if (step.claim !== undefined) return { type: "claim", key: claimKey(step.claim) };
   if (step.release !== undefined) return { type: "release", key: claimKey(step.release) };
   if (typeof step.busy === "boolean") return { type: step.busy ? "busy" : "quiet" };
-  throw brokenMessage("a step says nothing");
+  throw brokenMessage("a step is empty");
 }
 
 const { Life } = wire;

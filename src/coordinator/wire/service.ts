@@ -11,9 +11,6 @@ import {
   type HealthResponse,
   healthRequest,
   healthResponse,
-  type LatestTimestamp,
-  latestRequest,
-  latestTimestamp,
   type Nothing,
   type SessionReply,
   type SessionRequest,
@@ -44,7 +41,7 @@ function method<Request, Reply>(
     path,
     requestStream,
     responseStream,
-    // Only received messages can be invalid.
+    // Only received messages can be invalid, so the casts are safe.
     requestSerialize: (message) => request.encode(message as Request),
     requestDeserialize: (bytes) => request.decode(bytes),
     responseSerialize: (message) => reply.encode(message as Reply),
@@ -58,7 +55,6 @@ const both = { requestStream: true, responseStream: true };
 /** The coordinator's service. */
 export const coordinatorService = {
   timestamps: method<number, TimestampRange>(path("Timestamps"), timestampRequest, timestampRange, both),
-  latest: method<Nothing, LatestTimestamp>(path("Latest"), latestRequest, latestTimestamp),
   session: method<SessionRequest, SessionReply>(path("Session"), sessionRequest, sessionReply, both),
   alive: method<readonly string[], readonly (boolean | undefined)[]>(path("Alive"), aliveRequest, aliveReply),
   activity: method<Nothing, ActivityReply>(path("Activity"), activityRequest, activityReply),

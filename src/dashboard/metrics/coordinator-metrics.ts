@@ -80,8 +80,7 @@ export function coordinatorPages(coordinator: Coordinator): PlainPages {
       if (coordinator.holdsLease) return { status: 200, text: "ok, leading\n" };
       if (role === "standby" && leader !== undefined)
         return { status: 200, text: `ok, standing by for ${leader}\n` };
-      const why =
-        role === "leading" ? "its lease has run out and is not renewed yet" : "it knows of no leader";
+      const why = role === "leading" ? "its lease has expired and is not renewed yet" : "it knows no leader";
       return { status: 503, text: `The coordinator does not lead: ${why}.\n` };
     },
   };

@@ -1,154 +1,133 @@
-import type { Database, DatabaseReach } from "../../database/index.js";
+import type { Database, DatabaseReach, DatabaseStatus } from "../../database/index.js";
 import type { ExposedMetric, MetricDescription, MetricSample } from "../../events/index.js";
-import { type Backlog, observerBacklogs } from "../backlog.js";
+import { type ObserverBacklog, observerBacklogs } from "../backlog.js";
 
 /**
- * Changes of one observer that are counted one by one. A bound, because scrapers ask every few
- * seconds.
+ * Most changes of one observer to count. Scrapers ask every few seconds, so counting must be quick.
  */
 const max = { pending: 10_000, parked: 10_000 };
 
-/** What the store and its cluster hold at `now`; the same for every process. */
+/** What the store and its cluster hold at `now`. Every process sees the same. */
 export interface Standing {
-  readonly status: Awaited<ReturnType<Database["status"]>>;
-  /** By observer. */
-  readonly pending: ReadonlyMap<string, Backlog>;
-  readonly parked: ReadonlyMap<string, Backlog>;
+  readonly status: DatabaseStatus;
+  readonly observers: readonly ObserverBacklog[];
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** What is known beyond this process when a scraper asks. */
-export interface Sampled {
-  /** The newest look at the store that succeeded; undefined before the first. */
+/** What this process knows of the store and its cluster when a scraper asks. */
+export interface SampledDistribution {
+  /** What the store held at the newest successful count. Undefined before the first count. */
   readonly standing: Standing | undefined;
-  /** Whether a newer look failed, or did not end in time. */
+  /** Whether a newer count failed, or did not end in time. */
   readonly isStale: boolean;
   readonly reach: DatabaseReach;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** Like a metric, but of the store instead of a process. */
+/** A metric of the store. Other metrics belong to one process. */
 export interface GaugeDescription extends Omit<MetricDescription, "read"> {
   readonly kind: "gauge";
-  readonly read: (sampled: Sampled) => readonly MetricSample[];
+  readonly read: (sampled: SampledDistribution) => readonly MetricSample[];
 }
 
-/** A gauge of what the store holds: absent before the first look at the store. */
-function standingGauge(
-  gauge: Omit<GaugeDescription, "kind" | "read"> & {
-    readonly read: (standing: Standing) => readonly MetricSample[];
-  },
+function gauge(
+  name: string,
+  about: string,
+  read: GaugeDescription["read"],
+  labels: readonly string[] = [],
 ): GaugeDescription {
-  const { read } = gauge;
-  return { ...gauge, kind: "gauge", read: ({ standing }) => (standing === undefined ? [] : read(standing)) };
+  return { kind: "gauge", name, about, labels, read };
+}
+
+/**
+ * Returns a gauge of what the store holds. It has no samples before the first count of the store.
+ */
+function standingGauge(
+  name: string,
+  about: string,
+  read: (standing: Standing) => readonly MetricSample[],
+  labels?: readonly string[],
+): GaugeDescription {
+  return gauge(name, about, ({ standing }) => (standing === undefined ? [] : read(standing)), labels);
+}
+
+function observerGauge(
+  name: string,
+  about: string,
+  read: (backlog: ObserverBacklog, now: number) => number,
+): GaugeDescription {
+  const samples = ({ observers, now }: Standing) =>
+    observers.map((each) => ({ labels: { observer: each.record.name }, value: read(each, now) }));
+  return standingGauge(name, about, samples, ["observer"]);
 }
 
 const one = (value: number | boolean): readonly MetricSample[] => [{ labels: {}, value: Number(value) }];
 
-function ofObservers(
-  standing: ReadonlyMap<string, Backlog>,
-  read: (backlog: Backlog) => number,
-): readonly MetricSample[] {
-  return [...standing].map(([observer, backlog]) => ({ labels: { observer }, value: read(backlog) }));
-}
+const secondsSince = (from: number, now: number) => Math.max(0, now - from) / 1_000;
 
-const ageOf = (oldest: Date | undefined, now: number) =>
-  oldest === undefined ? 0 : Math.max(0, now - oldest.getTime()) / 1_000;
-
-/** Every gauge beyond this process. */
+/** Every gauge of the store and its cluster. */
 export const gaugeCatalogue: readonly GaugeDescription[] = [
-  {
-    kind: "gauge",
-    name: "store_answers",
-    about: "1 if the store answers this request for metrics within 0.7 s, otherwise 0.",
-    labels: [],
-    read: ({ reach }) => one(reach.store.answers),
-  },
-  {
-    kind: "gauge",
-    name: "coordinator_answers",
-    about:
-      "1 if the cluster's coordinator answers this process within 0.7 s, otherwise 0, also if it refuses the token. Absent if the process uses no coordinator.",
-    labels: [],
-    read: ({ reach: { coordinator } }) => (coordinator === undefined ? [] : one(coordinator.answers)),
-  },
-  {
-    kind: "gauge",
-    name: "standing_stale",
-    about: "1 if the gauges of the store are old because no newer look at the store succeeded, otherwise 0.",
-    labels: [],
-    read: ({ isStale }) => one(isStale),
-  },
-  {
-    kind: "gauge",
-    name: "standing_age_seconds",
-    about: "Age of the gauges of the store. Absent, like those gauges, before the first look at the store.",
-    labels: [],
-    read: ({ standing, now }) => (standing === undefined ? [] : one(Math.max(0, now - standing.now) / 1_000)),
-  },
-  standingGauge({
-    name: "pending_changes",
-    about: "Changes that wait for an observer; at most 10,000 of each observer are counted.",
-    labels: ["observer"],
-    read: ({ pending }) => ofObservers(pending, ({ count }) => count),
-  }),
-  standingGauge({
-    name: "oldest_pending_age_seconds",
-    about: "Age of the oldest counted pending change; 0 if there is none.",
-    labels: ["observer"],
-    read: ({ pending, now }) => ofObservers(pending, ({ oldest }) => ageOf(oldest, now)),
-  }),
-  standingGauge({
-    name: "parked_changes",
-    about: "Parked changes of an observer; at most 10,000 of each observer are counted.",
-    labels: ["observer"],
-    read: ({ parked }) => ofObservers(parked, ({ count }) => count),
-  }),
-  standingGauge({
-    name: "sessions",
-    about: "Processes with workers.",
-    labels: [],
-    read: ({ status }) => [{ labels: {}, value: status.sessions.size }],
-  }),
-  standingGauge({
-    name: "latest_timestamp",
-    about: "The newest timestamp issued.",
-    labels: [],
-    read: ({ status }) => [{ labels: {}, value: status.latestTimestamp }],
-  }),
-  standingGauge({
-    name: "safepoint_age_seconds",
-    about:
-      "Age of the safepoint, below which garbage may have been collected; absent before the first collection.",
-    labels: [],
-    read: ({ status: { safepointAgeMs } }) =>
-      safepointAgeMs === undefined ? [] : [{ labels: {}, value: safepointAgeMs / 1_000 }],
-  }),
-  standingGauge({
-    name: "store_statistic",
-    about: "A figure that the store reports about itself, such as bytes or entries.",
-    labels: ["statistic"],
-    read: ({ status: { statistics } }) =>
+  gauge(
+    "store_answers",
+    "1 if the store answers this request for metrics within 0.7 s, otherwise 0.",
+    ({ reach }) => one(reach.store.answers),
+  ),
+  gauge(
+    "coordinator_answers",
+    "1 if the cluster's coordinator answers this process within 0.7 s, otherwise 0, also if it refuses the token. Absent if the process uses no coordinator.",
+    ({ reach: { coordinator } }) => (coordinator === undefined ? [] : one(coordinator.answers)),
+  ),
+  gauge(
+    "standing_stale",
+    "1 if the gauges of the store are old because no newer read of the store succeeded, otherwise 0.",
+    ({ isStale }) => one(isStale),
+  ),
+  gauge(
+    "standing_age_seconds",
+    "Age of the gauges of the store. Absent, like those gauges, before the first read of the store.",
+    ({ standing, now }) => (standing === undefined ? [] : one(secondsSince(standing.now, now))),
+  ),
+  observerGauge(
+    "pending_changes",
+    "Changes that wait for an observer; at most 10,000 of each observer are counted.",
+    ({ pending }) => pending.count,
+  ),
+  observerGauge(
+    "oldest_pending_age_seconds",
+    "Age of the oldest counted pending change; 0 if there is none.",
+    ({ pending: { oldest } }, now) => (oldest === undefined ? 0 : secondsSince(oldest.getTime(), now)),
+  ),
+  observerGauge(
+    "parked_changes",
+    "Parked changes of an observer; at most 10,000 of each observer are counted.",
+    ({ parked }) => parked.count,
+  ),
+  standingGauge("sessions", "Processes with workers.", ({ status }) => one(status.sessions.size)),
+  standingGauge("latest_timestamp", "The newest timestamp issued.", ({ status }) =>
+    one(status.latestTimestamp),
+  ),
+  standingGauge(
+    "safepoint_age_seconds",
+    "Age of the safepoint, below which garbage may have been collected; absent before the first collection.",
+    ({ status: { safepointAgeMs } }) => (safepointAgeMs === undefined ? [] : one(safepointAgeMs / 1_000)),
+  ),
+  standingGauge(
+    "store_statistic",
+    "A figure that the store reports about itself, such as bytes or entries.",
+    ({ status: { statistics } }) =>
       Object.entries(statistics).map(([statistic, value]) => ({ labels: { statistic }, value })),
-  }),
+    ["statistic"],
+  ),
 ];
 
 /** Counts what the store holds. Reads at most 10,000 hints and parked records of each observer. */
-export async function readStanding(db: Database, now: number, signal?: AbortSignal): Promise<Standing> {
-  const status = await db.status();
-  const pending = new Map<string, Backlog>();
-  const parked = new Map<string, Backlog>();
-  for (const observer of (await db.observers()).keys()) {
-    const backlogs = await observerBacklogs(db, observer, max, signal);
-    pending.set(observer, backlogs.pending);
-    parked.set(observer, backlogs.parked);
-  }
-  return { status, pending, parked, now };
+export async function readStanding(db: Database, now: number, signal: AbortSignal): Promise<Standing> {
+  return { status: await db.status(), observers: await observerBacklogs(db, max, signal), now };
 }
 
 /** The samples of every gauge. */
-export function exposedGauges(sampled: Sampled): readonly ExposedMetric[] {
-  return gaugeCatalogue.map((gauge) => ({ ...gauge, samples: gauge.read(sampled) }));
+export function exposedGauges(sampled: SampledDistribution): readonly ExposedMetric[] {
+  return gaugeCatalogue.map((each) => ({ ...each, samples: each.read(sampled) }));
 }

@@ -7,7 +7,7 @@ import type { RowStore } from "../../store/index.js";
 import { coordinatorCatalogue } from "./coordinator-metrics.js";
 import { type MetricsServer, serveCoordinatorMetrics, serveMetrics } from "./metrics-server.js";
 
-/** The pages of the metrics server while the store or the coordinator does not answer. */
+/** Tests what the metrics server answers while the store or the coordinator does not answer. */
 
 const pages = table("pages", { body: text() });
 let all: Coordinators;
@@ -40,7 +40,7 @@ const sampleOf = ({ text: shown }: { text: string }, name: string) =>
     .find((line) => line.startsWith(`percolator_${name} `))
     ?.split(" ")[1];
 
-/** The store of the coordinators; after `pause` it does not answer. */
+/** The store of the coordinators. After `pause` it does not answer. */
 function pausable(): { readonly store: RowStore; pause(): void } {
   let paused: Promise<void> | undefined;
   const { store: real } = all;
@@ -112,7 +112,7 @@ test("a coordinator that refuses the token counts as not answering, and the reas
 
 test("with a store that never answers, the metrics of the process are served, and the others are marked stale", async () => {
   const { pause } = await serve();
-  // A clock that the test moves: a look at the store is repeated when it is ten seconds old.
+  // The server counts the store again only after ten seconds. The test moves the clock past them.
   await server!.close();
   let passedMs = 0;
   const environment = { ...systemEnvironment, monotonic: () => systemEnvironment.monotonic() + passedMs };
@@ -131,7 +131,7 @@ test("with a store that never answers, the metrics of the process are served, an
   expect(await ask("/readyz")).toMatchObject({ status: 503, text: expect.stringContaining("store: ") });
 });
 
-test("a worker that cannot work says why, although store and coordinator answer", async () => {
+test("a worker that cannot work says why, even if the store and the coordinator answer", async () => {
   await serve();
   await server!.close();
   let why: string | undefined = "The worker has not started yet.";
@@ -141,7 +141,7 @@ test("a worker that cannot work says why, although store and coordinator answer"
   await eventually(async () => expect(await ask("/readyz")).toEqual({ status: 200, text: "ok\n" }));
 });
 
-test("a coordinator serves its metrics: whether it leads, its sessions and its streams", async () => {
+test("a coordinator serves its metrics: leadership, sessions and streams", async () => {
   const leader = await all.lead();
   const client = await all.member("s", { addresses: [leader.address] });
   await client.oracle.next();
@@ -160,7 +160,7 @@ test("a coordinator serves its metrics: whether it leads, its sessions and its s
   expect(await ask("/healthz")).toMatchObject({ status: 200 });
 });
 
-test("beyond this machine metrics need a token, and the probes do not", async () => {
+test("beyond this machine metrics need a token, but the probes do not", async () => {
   db = await open("memory:");
   await expect(serveMetrics(db, { host: "0.0.0.0" })).rejects.toThrow(/--metrics-token-file.*--insecure/);
   await expect(serveMetrics(db, { token: "short" })).rejects.toThrow("at least 16 characters");

@@ -1,7 +1,7 @@
 import type { Database, DatabaseReach, SignOfLife } from "../../database/index.js";
-import { type Environment, SingleFlight, sleep, systemEnvironment } from "../../environment/index.js";
-import { ClosedError } from "../../errors/index.js";
+import { type Environment, SingleFlight, systemEnvironment } from "../../environment/index.js";
 import { prometheusText } from "../../events/index.js";
+import { Shared } from "../sources/shared.js";
 import { exposedGauges, readStanding, type Standing } from "./gauges.js";
 import type { PlainAnswer, PlainPages } from "./plain-pages.js";
 
@@ -10,24 +10,24 @@ export interface MetricsPagesOptions {
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly environment?: Environment | undefined;
   /**
-   * Why this process cannot work although store and coordinator answer, for `/readyz`; undefined if
-   * it can. Default: it can.
+   * For `/readyz`: returns why this process cannot work although the store and the coordinator
+   * answer, or undefined if it can work. Default: it can work.
    */
   readonly unready?: (() => string | undefined) | undefined;
 }
 
-/** The gauges of the store are counted at most this often, however often a scraper asks. */
+/** Shortest time between two counts of the store's gauges, however often a scraper asks. */
 const standingMs = 10_000;
 /**
- * How long an answer waits for the gauges of the store. If they come later, the next answer has
- * them.
+ * How long an answer waits for the gauges of the store. If the count takes longer, the next answer
+ * has them.
  */
 const patienceMs = 500;
 /** How long the store and the coordinator may take to answer a probe. */
 const reachMs = 700;
 
 /**
- * `/metrics`, `/healthz` and `/readyz` of a database in this process. None waits for a store or
+ * `/metrics`, `/healthz` and `/readyz` of a database in this process. No page waits for a store or
  * coordinator that does not answer.
  */
 export class MetricsPages {
@@ -40,17 +40,16 @@ export class MetricsPages {
   readonly #options: MetricsPagesOptions;
   readonly #environment: Environment;
   readonly #ending = new AbortController();
-  #standing: Standing | undefined;
-  /** The look at the store that is under way. */
-  #looking: Promise<void> | undefined;
-  #lookedAt = Number.NEGATIVE_INFINITY;
-  #hasFailed = false;
+  readonly #standing: Shared<Standing>;
   readonly #reaching = new SingleFlight<DatabaseReach>();
 
   constructor(db: Database, options: MetricsPagesOptions) {
     this.#db = db;
     this.#options = options;
-    this.#environment = options.environment ?? systemEnvironment;
+    const environment = options.environment ?? systemEnvironment;
+    this.#environment = environment;
+    const { signal } = this.#ending;
+    this.#standing = new Shared(environment, standingMs, () => readStanding(db, environment.now(), signal));
   }
 
   close(): void {
@@ -58,11 +57,12 @@ export class MetricsPages {
   }
 
   async #metrics(): Promise<PlainAnswer> {
-    const [reach] = await Promise.all([this.#reach(), this.#look()]);
-    const isStale = this.#hasFailed || this.#looking !== undefined;
-    const sampled = { reach, standing: this.#standing, isStale, now: this.#environment.now() };
-    const text = prometheusText(this.#db.metrics, exposedGauges(sampled), this.#options.labels);
-    return { status: 200, text };
+    const [reach, { value: standing, isStale }] = await Promise.all([
+      this.#reach(),
+      this.#standing.newest(patienceMs),
+    ]);
+    const gauges = exposedGauges({ reach, standing, isStale, now: this.#environment.now() });
+    return { status: 200, text: prometheusText(this.#db.metrics, gauges, this.#options.labels) };
   }
 
   #health(): PlainAnswer {
@@ -80,38 +80,9 @@ export class MetricsPages {
     return { status: 503, text: [...lines, ""].join("\n") };
   }
 
-  /** One probe for all requests at the same time. */
+  /** Concurrent requests share one probe. */
   #reach(): Promise<DatabaseReach> {
     return this.#reaching.run(() => this.#db.reach({ timeoutMs: reachMs }));
-  }
-
-  /**
-   * Starts a look at the store if the last one is old, and waits for it for `patienceMs`. It goes
-   * on in the background.
-   */
-  async #look(): Promise<void> {
-    const now = this.#environment.monotonic();
-    if (this.#looking === undefined && (this.#hasFailed || now - this.#lookedAt >= standingMs)) {
-      this.#lookedAt = now;
-      this.#looking = this.#lookOnce().finally(() => {
-        this.#looking = undefined;
-      });
-    }
-    if (this.#looking === undefined) return;
-    const late = new AbortController();
-    const patience = sleep(this.#environment, patienceMs, late.signal).catch(() => undefined);
-    await Promise.race([this.#looking, patience]);
-    late.abort();
-  }
-
-  async #lookOnce(): Promise<void> {
-    try {
-      this.#standing = await readStanding(this.#db, this.#environment.now(), this.#ending.signal);
-      this.#hasFailed = false;
-    } catch (error) {
-      if (error instanceof ClosedError) return;
-      this.#hasFailed = true;
-    }
   }
 }
 

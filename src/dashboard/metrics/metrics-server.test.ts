@@ -54,7 +54,7 @@ test("answers /healthz, and refuses unknown paths and methods", async () => {
   expect(await sick.text()).toContain("was closed");
 });
 
-test("refuses a request target that is not a path, and goes on", async () => {
+test("refuses a request target that is not a path, and continues", async () => {
   const { url } = await start();
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   socket.write("GET // HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
@@ -62,7 +62,7 @@ test("refuses a request target that is not a path, and goes on", async () => {
   expect((await fetch(new URL("/healthz", url))).status).toBe(200);
 });
 
-test("an error for a taken address names it", async () => {
+test("an error for an address in use names it", async () => {
   const { url } = await start();
   const port = Number(new URL(url).port);
   await expect(serveMetrics(db, { port })).rejects.toThrow(`Metrics cannot be served at 127.0.0.1:${port}`);

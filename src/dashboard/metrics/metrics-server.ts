@@ -3,10 +3,11 @@ import { Hono } from "hono";
 import type { Coordinator } from "../../coordinator/index.js";
 import type { Database } from "../../database/index.js";
 import { InvalidArgumentError } from "../../errors/index.js";
-import { currentToken, hasBearer, type TokenSource } from "../server/access.js";
+import { currentToken, hasBearer } from "../server/access.js";
 import { listenerOf } from "../server/app-listener.js";
 import { pathOf, type RunningServer, serveOn } from "../server/listen.js";
 import { isLoopbackHost } from "../server/loopback.js";
+import type { TokenSource } from "../server/options.js";
 import { coordinatorPages } from "./coordinator-metrics.js";
 import { MetricsPages, type MetricsPagesOptions } from "./metrics-pages.js";
 import { answerPlain, sendPlain } from "./plain-answer.js";
@@ -22,14 +23,14 @@ export interface PlainServerOptions {
   /** Default: 0, which takes a free port. */
   readonly port?: number | undefined;
   /**
-   * The token that `/metrics` needs, as `Authorization: Bearer TOKEN`; at least 16 characters. A
-   * function is called at each request, so that the token can change. Default: none. `/healthz` and
-   * `/readyz` need none.
+   * The token that `/metrics` needs, as `Authorization: Bearer TOKEN`. It has at least 16
+   * characters. A function is called at each request, so that the token can change. Default: none.
+   * `/healthz` and `/readyz` never need a token.
    */
   readonly token?: TokenSource | undefined;
   /**
-   * Serves other machines without a token, in a network in which everyone may read metrics.
-   * Default: false.
+   * Whether to serve other machines without a token. Use it only in a network in which everyone may
+   * read metrics. Default: false.
    */
   readonly insecure?: boolean | undefined;
 }
@@ -43,9 +44,9 @@ export interface MetricsServerOptions extends MetricsPagesOptions, PlainServerOp
 /**
  * Serves the metrics of a database in this process to Prometheus at `/metrics`, and two probes.
  * `/healthz` answers 200 while the process runs and the database is open. `/readyz` answers 200
- * while transactions are possible, and otherwise 503 with the part that does not answer. Each page
- * answers within a second, even if the store or the coordinator does not. Runs until it is closed;
- * close it before the database.
+ * while transactions are possible. Otherwise it answers 503 and names the part that does not
+ * answer. Each page answers within a second, even if the store or the coordinator does not. The
+ * server runs until you close it. Close it before the database.
  *
  * @throws InvalidArgumentError if the address is taken or does not belong to this machine, or if
  * other machines can reach it without a token.
@@ -60,8 +61,8 @@ export async function serveMetrics(db: Database, options: MetricsServerOptions =
 
 /**
  * Serves the metrics of a coordinator in this process at `/metrics`, and two probes. `/healthz`
- * answers 200 while the process runs. `/readyz` answers 200 while the coordinator leads or stands
- * by for a leader, and 503 after its own lease has run out. Runs until it is closed.
+ * answers 200 while the process runs. `/readyz` answers 200 while the coordinator leads or is the
+ * standby of a leader, and 503 after its own lease has run out. Runs until it is closed.
  *
  * @throws InvalidArgumentError as `serveMetrics` does.
  */
@@ -82,8 +83,8 @@ async function servePlain(
   const token = currentToken("metrics", options.token);
   if (token() === undefined && !insecure && !isLoopbackHost(host)) {
     throw new InvalidArgumentError(
-      `Metrics at ${host} can be reached from other machines: give a \`token\` (--metrics-token-file), serve them at 127.0.0.1, or say ` +
-        "`insecure` (--insecure) if everybody in the network may read them.",
+      `Metrics at ${host} can be reached from other machines: give a \`token\` (--metrics-token-file), serve them at 127.0.0.1, or give ` +
+        "`insecure` (--insecure) if every machine in the network may read them.",
     );
   }
   const app = new Hono<{ Bindings: HttpBindings }>();

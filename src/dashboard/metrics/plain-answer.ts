@@ -6,8 +6,9 @@ import type { PlainPages } from "./plain-pages.js";
 export async function answerPlain(c: Context, path: string, pages: PlainPages): Promise<Response> {
   const page = Object.hasOwn(pages, path) ? pages[path] : undefined;
   if (page === undefined)
-    return sendPlain(c, 404, `There is no such page. There are ${Object.keys(pages).join(", ")}.\n`);
-  if (c.req.method !== "GET" && c.req.method !== "HEAD") return sendPlain(c, 405, "Only GET is answered.\n");
+    return sendPlain(c, 404, `There is no such page. The pages are ${Object.keys(pages).join(", ")}.\n`);
+  if (c.req.method !== "GET" && c.req.method !== "HEAD")
+    return sendPlain(c, 405, "This server answers only GET.\n");
   try {
     const { status, text } = await page();
     return sendPlain(c, status, text);

@@ -12,12 +12,12 @@ const fight: Fight = {
 };
 
 test.each<[string, Partial<Fight>]>([
-  ["narrow the range", { cell: { ...fight.cell, column: "*" } }],
+  ["Narrow the range", { cell: { ...fight.cell, column: "*" } }],
   ["combine queue", { isNumber: true }],
-  ["spread by hash what they share", {}],
-  ["lower its `concurrency`", { rows: 20 }],
-  ["let one of them own pages.title", { winner: "ranks" }],
-  ["let titles write a column of its own", { winner: "load", isWinnerObserver: false }],
+  ["Spread the shared row by hash", {}],
+  ["Lower its `concurrency`", { rows: 20 }],
+  ["Let one of them own pages.title", { winner: "ranks" }],
+  ["Let titles write a column of its own", { winner: "load", isWinnerObserver: false }],
   ['let "load" notify', { loser: "load", isLoserObserver: false }],
   [
     "transactions without a label run at once",

@@ -1,41 +1,28 @@
 import type { EventCell } from "../../events/index.js";
+import type { ConflictReport } from "./report.js";
+import { sumByKey } from "./sums.js";
 import type { Winners } from "./winners.js";
 
 const maxPairs = 200;
 const maxUnknown = 200;
 
-/** How often one name lost a cell to another. */
-export interface ConflictCount {
+/** How often transactions of one name lost a cell to transactions of another name. */
+export interface ConflictCount extends Omit<ConflictReport, "cell"> {
   readonly cell: EventCell;
-  readonly loser: string;
-  /** Undefined if only its timestamp is known, or not even that. */
-  readonly winner: string | undefined;
-  readonly winnerTimestamp: number | undefined;
-  readonly count: number;
-  readonly lastAt: number;
-}
-
-interface Counting {
-  readonly cell: EventCell;
-  readonly loser: string;
-  readonly winner: string | undefined;
-  count: number;
-  lastAt: number;
-}
-
-interface Unknown extends Omit<Counting, "winner"> {
-  readonly winnerTimestamp: number;
 }
 
 /** The most frequent conflicts of the last minutes, by cell, loser and winner. */
 export class ConflictCounts {
   readonly #winners: Winners;
   readonly #windowMs: number;
-  #pairs = new Map<string, Counting>();
-  #before = new Map<string, Counting>();
+  #pairs = new Map<string, ConflictCount>();
+  #before = new Map<string, ConflictCount>();
   #begunAt: number;
-  /** Conflicts whose winners have not ended yet, or run in another process. */
-  #unknown: Unknown[] = [];
+  /**
+   * Conflicts whose winners have no known name, because they have not ended yet or run in another
+   * process.
+   */
+  #unknown: ConflictCount[] = [];
 
   constructor(winners: Winners, windowMs: number, nowMs: number) {
     this.#winners = winners;
@@ -46,15 +33,16 @@ export class ConflictCounts {
   add(nowMs: number, cell: EventCell, loser: string, winnerTimestamp: number | undefined): void {
     this.#turn(nowMs);
     const winner = this.#winners.of(winnerTimestamp);
-    if (winner !== undefined || winnerTimestamp === undefined) {
-      this.#count({ cell, loser, winner, count: 1, lastAt: nowMs });
-      return;
-    }
-    this.#unknown.push({ cell, loser, winnerTimestamp, count: 1, lastAt: nowMs });
-    if (this.#unknown.length > maxUnknown) this.#count({ ...this.#unknown.shift()!, winner: undefined });
+    const conflict = { cell, loser, winner, winnerTimestamp, count: 1, lastAt: nowMs };
+    if (winner !== undefined || winnerTimestamp === undefined) this.#count(conflict);
+    else this.#unknown.push(conflict);
+    if (this.#unknown.length > maxUnknown) this.#count(this.#unknown.shift()!);
   }
 
-  /** Starts new counts after each window, and keeps those of the window before. */
+  /**
+   * Starts a new window if the current one has ended. The counts of the ended window replace those
+   * of the window before it.
+   */
   #turn(nowMs: number): void {
     if (nowMs - this.#begunAt < this.#windowMs) return;
     this.#before = this.#pairs;
@@ -63,53 +51,40 @@ export class ConflictCounts {
     this.#unknown = this.#unknown.filter(({ lastAt }) => nowMs - lastAt < this.#windowMs);
   }
 
-  #count(one: Counting): void {
+  #count(conflict: ConflictCount): void {
+    const one = { ...conflict, winnerTimestamp: undefined };
     const key = keyOf(one);
-    const counted = this.#pairs.get(key);
-    if (counted !== undefined) {
-      counted.count += one.count;
-      counted.lastAt = Math.max(counted.lastAt, one.lastAt);
-      return;
-    }
-    if (this.#pairs.size >= maxPairs) this.#dropRarest();
-    this.#pairs.set(key, { ...one });
+    const known = this.#pairs.get(key);
+    if (known === undefined && this.#pairs.size >= maxPairs) this.#dropRarest();
+    this.#pairs.set(key, known === undefined ? one : addConflicts(known, one));
   }
 
   #dropRarest(): void {
-    let rarest: readonly [string, Counting] | undefined;
-    for (const entry of this.#pairs) {
-      if (rarest === undefined || entry[1].count < rarest[1].count) rarest = entry;
-    }
-    if (rarest !== undefined) this.#pairs.delete(rarest[0]);
+    const rarest = [...this.#pairs].reduce((a, b) => (b[1].count < a[1].count ? b : a));
+    this.#pairs.delete(rarest[0]);
   }
 
   /** All conflicts, in no order. */
   list(nowMs: number): readonly ConflictCount[] {
     this.#turn(nowMs);
-    this.#settleUnknown();
-    const sums = new Map<string, Counting>();
-    for (const pair of [...this.#before.values(), ...this.#pairs.values()]) {
-      const key = keyOf(pair);
-      const sum = sums.get(key);
-      const count = (sum?.count ?? 0) + pair.count;
-      sums.set(key, { ...pair, count, lastAt: Math.max(sum?.lastAt ?? 0, pair.lastAt) });
-    }
-    const known = [...sums.values()].map((pair) => ({ ...pair, winnerTimestamp: undefined }));
-    return [...known, ...this.#unknown.map((each) => ({ ...each, winner: undefined }))];
-  }
-
-  #settleUnknown(): void {
-    const left: Unknown[] = [];
-    for (const each of this.#unknown) {
+    const unknown = this.#unknown;
+    this.#unknown = [];
+    for (const each of unknown) {
       const winner = this.#winners.of(each.winnerTimestamp);
-      if (winner === undefined) left.push(each);
+      if (winner === undefined) this.#unknown.push(each);
       else this.#count({ ...each, winner });
     }
-    this.#unknown = left;
+    const known = sumByKey([...this.#before.values(), ...this.#pairs.values()], keyOf, addConflicts);
+    return [...known, ...this.#unknown];
   }
 }
 
-function keyOf({ cell, loser, winner }: Omit<Counting, "count" | "lastAt">): string {
+/** Adds up the conflicts of one pair over one cell. */
+export function addConflicts<C extends Pick<ConflictReport, "count" | "lastAt">>(sum: C, one: C): C {
+  return { ...one, count: sum.count + one.count, lastAt: Math.max(sum.lastAt, one.lastAt) };
+}
+
+function keyOf({ cell, loser, winner }: ConflictCount): string {
   const bytes = (part: Uint8Array) => Buffer.from(part).toString("base64");
   return JSON.stringify([cell.table, bytes(cell.row), bytes(cell.column), loser, winner]);
 }

@@ -8,14 +8,15 @@ const maxRows = 48;
 interface Bucket {
   number: number;
   total: number;
-  /** Rows offered so far. `rows` is a uniform sample of them. */
+  /** Count of rows offered to the sample so far. `rows` is a uniform sample of them. */
   offered: number;
   rows: Uint8Array[];
 }
 
 /**
- * Uniform samples of the rows that are written, fought for and hinted at, by ten seconds. Any key
- * ranges can be made of them later.
+ * Samples of the rows that transactions wrote, conflicted on or added hints for. There is one
+ * uniform sample for each ten seconds. A heat map with any key ranges can be computed from the
+ * samples later.
  */
 export class HeatSamples {
   readonly #environment: Environment;
@@ -25,7 +26,7 @@ export class HeatSamples {
     this.#environment = environment;
   }
 
-  /** `all`: how many cells there were, if not all are given. */
+  /** `all`: the number of cells in the transaction, if `cells` has only some of them. */
   add(nowMs: number, metric: HeatMetric, cells: readonly EventCell[], all = cells.length): void {
     if (cells.length === 0) return;
     const weight = Math.max(1, all / cells.length);

@@ -4,7 +4,7 @@ import { addHistograms, DurationWindow, durationsOf } from "./histogram.js";
 const minute = 60_000;
 
 describe("durations of the last minutes", () => {
-  test("give percentiles that are right to about a fifteenth", () => {
+  test("give percentiles that are accurate to about 7 %", () => {
     const window = new DurationWindow(5 * minute);
     for (let ms = 1; ms <= 1_000; ms++) window.add(0, ms);
     const { count, p50Ms, p99Ms } = durationsOf(window.histogram(0));
@@ -24,7 +24,7 @@ describe("durations of the last minutes", () => {
     expect(p99Ms).toBeGreaterThan(3_600_000);
   });
 
-  test("are forgotten after the window, also if nothing was added in between", () => {
+  test("are forgotten after the window, even if nothing was added in between", () => {
     const window = new DurationWindow(5 * minute);
     window.add(0, 1);
     window.add(4 * minute, 2);

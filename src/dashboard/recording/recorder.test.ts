@@ -105,7 +105,7 @@ describe("a recorder", () => {
     expect(Object.keys(observers).length).toBe(256);
   });
 
-  test("names the winner of a conflict, also if the winner ends after the loser or holds a lock", () => {
+  test("names the winner of a conflict, even if the winner ends after the loser or holds a lock", () => {
     const { recorder, tell } = start();
     const lost = (winnerTimestamp: number | undefined, loser: string) =>
       tell(ended({ outcome: "conflict", label: loser, conflict: { cell: cell("a"), winnerTimestamp } }));
@@ -138,7 +138,7 @@ describe("a recorder", () => {
     expect(recorder.conflicts()).toEqual([]);
   });
 
-  test("learns flows by column and family, and when they cease", async () => {
+  test("learns flows by column and family, and when they stop", async () => {
     const { clock, recorder, tell } = start();
     for (let commit = 1; commit <= 20; commit++) {
       await clock.advance(1_000);

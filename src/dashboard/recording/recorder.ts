@@ -6,7 +6,7 @@ import { HeatSamples } from "./heat-samples.js";
 import { DurationWindow } from "./histogram.js";
 import type { HeatMetric, HeatSample, ObserverReport } from "./report.js";
 import { seriesSeconds, windowMs } from "./report.js";
-import { SecondCounts } from "./seconds.js";
+import { SlotCounts } from "./slot-counts.js";
 import { nameOf, Winners } from "./winners.js";
 
 /** A source of events: a `Database`. */
@@ -28,9 +28,9 @@ const rateWindow = 16;
 
 class ObserverCounts {
   readonly delay = new DurationWindow(windowMs);
-  readonly runs = new SecondCounts(rateWindow);
-  readonly failures = new SecondCounts(rateWindow);
-  readonly conflicts = new SecondCounts(rateWindow);
+  readonly runs = new SlotCounts(rateWindow);
+  readonly failures = new SlotCounts(rateWindow);
+  readonly conflicts = new SlotCounts(rateWindow);
 }
 
 /**
@@ -45,9 +45,9 @@ export class Recorder {
   readonly #environment: Environment;
   readonly #unlisten: readonly (() => void)[];
   readonly #transactions: Remembered[] = [];
-  readonly #commits = new SecondCounts(seriesSeconds);
-  readonly #conflicted = new SecondCounts(seriesSeconds);
-  readonly #rollbacks = new SecondCounts(rateWindow);
+  readonly #commits = new SlotCounts(seriesSeconds);
+  readonly #conflicted = new SlotCounts(seriesSeconds);
+  readonly #rollbacks = new SlotCounts(rateWindow);
   readonly #duration = new DurationWindow(windowMs);
   readonly #observers = new Map<string, ObserverCounts>();
   readonly #conflicts: ConflictCounts;
@@ -128,7 +128,10 @@ export class Recorder {
     return this.#newest;
   }
 
-  /** The transactions after a number, oldest first; of more than `max` the newest. */
+  /**
+   * The transactions with a larger number than `after`, oldest first. If there are more than `max`,
+   * only the newest of them.
+   */
   transactions(after: number, max: number): readonly Remembered[] {
     return this.#transactions.slice(-Math.min(max, maxTransactions)).filter(({ number }) => number > after);
   }

@@ -1,4 +1,4 @@
-import type { CellName, Series, TransactionDetail } from "../api.js";
+import type { CellName, ObserverOverview, Pipeline, Rates, TransactionDetail } from "../api.js";
 import type { Histogram } from "./histogram.js";
 
 /** A transaction as the process that ran it recorded it. */
@@ -6,30 +6,33 @@ export type RecordedTransaction = Omit<TransactionDetail, "causedBy" | "caused">
 
 /** A request for reports. */
 export interface ReportRequest {
-  /** By recorder: the number of its newest known transaction. The report has only later ones. */
+  /**
+   * For each recorder: the newest transaction number that the asker knows. The report has only
+   * later transactions.
+   */
   readonly after: Readonly<Record<string, number>>;
-  /** Timestamps of winners; a report names those that its process knows. */
+  /** Timestamps of winners of conflicts. The report names the winners that its process knows. */
   readonly who: readonly number[];
   /** If given, the report has the samples of this heat map too. */
   readonly heat?: { readonly table: string; readonly metric: HeatMetric } | undefined;
 }
 
-export type HeatMetric = "writes" | "conflicts" | "hints";
+export const heatMetrics = ["writes", "conflicts", "hints"] as const;
+export type HeatMetric = (typeof heatMetrics)[number];
 
-/** A sample of the rows met in ten seconds. */
+/** A sample of the rows that transactions of this process touched within ten seconds. */
 export interface HeatSample {
   readonly startsAt: number;
-  /** How many rows there were. `rows` are some of them, or all if there are as many. */
+  /** How many rows were touched. If `rows` has fewer, it is a random sample of them. */
   readonly total: number;
   /** Encoded rows, in base64. */
   readonly rows: readonly string[];
 }
 
-export interface ObserverReport {
+type RunRates = Pick<ObserverOverview, "runsPerSecond" | "failuresPerSecond" | "conflictsPerSecond">;
+
+export interface ObserverReport extends RunRates {
   readonly delay: Histogram;
-  readonly runsPerSecond: number;
-  readonly failuresPerSecond: number;
-  readonly conflictsPerSecond: number;
 }
 
 export interface ConflictReport {
@@ -42,35 +45,24 @@ export interface ConflictReport {
   readonly lastAt: number;
 }
 
-export interface FlowReport {
-  readonly observer: string;
-  readonly table: string;
-  readonly column: string;
-  readonly does: "reads" | "writes";
-  readonly perSecond: number;
-}
+export type FlowReport = Pipeline["flows"][number];
 
 /** What one process has seen, as plain JSON. Reports of several processes can be added. */
-export interface Report {
+export interface Report extends Rates {
   /** The recorder, which is unique even if a process name is used again. */
   readonly recorder: string;
   readonly process: string;
   readonly at: number;
   /** When the recorder began to listen. */
   readonly since: number;
-  /** Number of its newest transaction, for `after`. */
+  /** Number of the recorder's newest transaction, for `after` in the next request. */
   readonly newest: number;
   readonly transactions: readonly RecordedTransaction[];
-  readonly commits: Series;
-  readonly conflicts: Series;
-  readonly commitsPerSecond: number;
-  readonly conflictsPerSecond: number;
-  readonly rollbacksPerSecond: number;
   readonly duration: Histogram;
   readonly observers: Readonly<Record<string, ObserverReport>>;
   readonly pairs: readonly ConflictReport[];
   readonly flows: readonly FlowReport[];
-  /** By timestamp: observer, label, or `transaction`. */
+  /** The names of winners by timestamp: observer, label, or `transaction`. */
   readonly winners: Readonly<Record<string, string>>;
   readonly heat: readonly HeatSample[];
   readonly running: number | undefined;
@@ -79,7 +71,7 @@ export interface Report {
 }
 
 export const seriesSeconds = 300;
-/** The window of durations, conflicts and heat. */
+/** Milliseconds of the past that a report's durations, conflicts and heat cover. */
 export const windowMs = 300_000;
 export const heatBucketMs = 10_000;
 export const heatBuckets = windowMs / heatBucketMs;

@@ -2,14 +2,17 @@ import type { EventMap } from "../../events/index.js";
 
 const maxNames = 20_000;
 /** The name of a transaction without observer and label. */
-export const nameless = "transaction";
+export const unnamedTransaction = "transaction";
 
 /** The name of a transaction: its observer, its label, or `transaction`. */
 export function nameOf({ cause, label }: Pick<EventMap["transaction"], "cause" | "label">): string {
-  return cause?.observer ?? label ?? nameless;
+  return cause?.observer ?? label ?? unnamedTransaction;
 }
 
-/** The names of the newest transactions by timestamp, to name the winners of conflicts. */
+/**
+ * Remembers the names of the newest transactions by their timestamps, because a conflict knows only
+ * the timestamp of its winner.
+ */
 export class Winners {
   readonly #names = new Map<number, string>();
 
@@ -18,7 +21,11 @@ export class Winners {
     if (this.#names.size > maxNames) this.#names.delete(this.#names.keys().next().value!);
   }
 
-  /** Adds a name by commit timestamp, and by start timestamp too if the transaction held locks. */
+  /**
+   * Adds a transaction's name under its commit timestamp. If the transaction held locks, also adds
+   * the name under its start timestamp: a transaction that conflicts with a lock knows only that
+   * timestamp.
+   */
   addTransaction(event: EventMap["transaction"]): void {
     const name = nameOf(event);
     if (event.commitTimestamp !== undefined) this.add(event.commitTimestamp, name);

@@ -4,16 +4,7 @@ import { parse } from "hono/utils/cookie";
 import { InvalidArgumentError } from "../../errors/index.js";
 import { RequestError } from "./failure.js";
 import { hostName, isLoopback, isLoopbackHost } from "./loopback.js";
-
-/** A token. A function is called at each request, so that the token can change. */
-export type TokenSource = string | (() => string | undefined);
-
-export interface AccessOptions {
-  readonly token: TokenSource | undefined;
-  /** Allowed `Host` names besides those of loopback. */
-  readonly hosts: readonly string[];
-  readonly writable: boolean;
-}
+import type { DashboardHandlerOptions, TokenSource } from "./options.js";
 
 const minToken = 16;
 
@@ -34,9 +25,9 @@ function checkToken(what: string, token: string): void {
 }
 
 /**
- * Returns a function that reads the current token; undefined if there never was one. If the source
- * gives an invalid token, the last valid one stays: a file is empty for a moment while it is
- * written, and a server with a token must never drop it.
+ * Returns a function that returns the current token, or undefined if there never was a token. If
+ * the source gives an invalid token, the last valid one stays in use. A token file is empty for a
+ * moment while it is written, and the server must not become open to everyone in that moment.
  *
  * @throws InvalidArgumentError if the first token cannot be sent or is too short.
  */
@@ -58,29 +49,34 @@ export function currentToken(what: string, source: TokenSource | undefined): () 
 }
 
 /**
- * Whether a request shows the token as `Authorization: Bearer TOKEN`; undefined if it shows none.
+ * Whether the token that a request sends as `Authorization: Bearer TOKEN` is the right one.
+ * Undefined if the request sends no token in this way.
  */
 export function hasBearer({ headers }: IncomingMessage, token: string): boolean | undefined {
   const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
   return bearer === undefined ? undefined : isSame(bearer, token);
 }
 
+type AccessOptions = Pick<DashboardHandlerOptions, "hosts" | "token" | "writable">;
+
 /** Decides which requests are allowed. */
 export class Access {
-  readonly #options: AccessOptions;
   readonly #hosts: ReadonlySet<string>;
   readonly #token: () => string | undefined;
+  readonly #isWritable: boolean;
 
-  constructor(options: AccessOptions) {
-    this.#options = options;
-    this.#hosts = new Set(options.hosts.map((host) => host.toLowerCase()));
-    this.#token = currentToken("a dashboard", options.token);
+  constructor({ hosts = [], token, writable = false }: AccessOptions) {
+    this.#hosts = new Set(hosts.map((host) => host.toLowerCase()));
+    this.#token = currentToken("a dashboard", token);
+    this.#isWritable = writable;
   }
 
   /**
-   * Refuses requests under a foreign name. A page elsewhere may let its own name resolve to this
-   * machine (DNS rebinding); its requests carry that name in `Host`. With a token, other names are
-   * allowed from other machines: such a page has no cookie, because cookies belong to a name.
+   * Refuses a request whose `Host` is neither a loopback name nor one of `hosts`. A hostile page
+   * may let its own name resolve to this machine (DNS rebinding), and its requests carry that name
+   * in `Host`. If there is a token, a request that arrives at another address than loopback may
+   * have any name: a hostile page lacks the cookie, because a browser sends a cookie only to the
+   * name that set it.
    */
   checkHost(request: IncomingMessage): void {
     const name = hostName(request.headers.host);
@@ -92,7 +88,7 @@ export class Access {
     throw new RequestError(
       421,
       "HOST",
-      `The dashboard does not answer to the name ${JSON.stringify(request.headers.host ?? "")}: use 127.0.0.1 or localhost, or add the name to \`hosts\`.`,
+      `The dashboard does not accept requests for the host ${JSON.stringify(request.headers.host ?? "")}: use 127.0.0.1 or localhost, or add the name to \`hosts\`.`,
     );
   }
 
@@ -101,11 +97,11 @@ export class Access {
     throw new RequestError(
       403,
       "FORBIDDEN",
-      "Without a token the dashboard answers only this machine: start it with a token to use it from others.",
+      "Without a token the dashboard answers only requests from its own machine. To use it from others, start it with a token.",
     );
   }
 
-  /** Whether a request carries the token, or the cookie that stands for it. */
+  /** Whether a request carries the token, or the cookie made from the token. */
   isAllowed(request: IncomingMessage): boolean {
     const token = this.#token();
     if (token === undefined) return true;
@@ -121,14 +117,14 @@ export class Access {
     throw new RequestError(
       401,
       "UNAUTHORIZED",
-      "The dashboard needs its token: send `Authorization: Bearer TOKEN`, or open it once with ?token=TOKEN.",
+      "The dashboard asks for a token: send `Authorization: Bearer TOKEN`, or open it once with ?token=TOKEN.",
       { "www-authenticate": 'Bearer realm="percolatordb"' },
     );
   }
 
   /**
-   * The cookie for a token that was given in the address; undefined if it is wrong, or no token is
-   * needed.
+   * The cookie for a token that was given in the address. Undefined if the token is wrong, or if
+   * the dashboard needs none.
    */
   cookieFor(request: IncomingMessage, given: string): { name: string; value: string } | undefined {
     const token = this.#token();
@@ -136,7 +132,7 @@ export class Access {
     return { name: cookieName(request), value: cookieOf(token) };
   }
 
-  /** Only the dashboard's own pages, and programs that are no pages, may change anything. */
+  /** Lets only the dashboard's own pages, and programs other than browsers, change anything. */
   checkOrigin({ headers }: IncomingMessage): void {
     const { origin, host } = headers;
     const site = headers["sec-fetch-site"];
@@ -145,12 +141,12 @@ export class Access {
     throw new RequestError(
       403,
       "ORIGIN",
-      "The request comes from a page of another origin; the dashboard answers only its own pages.",
+      "The request comes from a page of another origin. The dashboard answers only its own pages.",
     );
   }
 
   checkWritable(): void {
-    if (this.#options.writable) return;
+    if (this.#isWritable) return;
     throw new RequestError(
       403,
       "READ_ONLY",
@@ -159,12 +155,12 @@ export class Access {
   }
 }
 
-/** Cookies ignore the port: the name keeps two dashboards of one machine apart. */
+/** Browsers share cookies between ports, so two dashboards on one machine need different names. */
 function cookieName({ socket }: IncomingMessage): string {
   return `percolator-${socket.localPort ?? 0}`;
 }
 
-/** The cookie does not reveal the token, and is worth nothing after the token changes. */
+/** The cookie does not reveal the token, and becomes invalid when the token changes. */
 function cookieOf(token: string): string {
   return createHmac("sha256", token).update("percolatordb dashboard").digest("base64url");
 }

@@ -1,19 +1,21 @@
 import type { HttpBindings } from "@hono/node-server";
-import { type Context, Hono } from "hono";
+import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { setCookie } from "hono/cookie";
 import { etag } from "hono/etag";
 import { onAbort } from "../../environment/index.js";
 import { AbortedError, ClosedError } from "../../errors/index.js";
 import type { MetricsPages } from "../metrics/metrics-pages.js";
 import { answerPlain } from "../metrics/plain-answer.js";
+import type { ViewContext } from "../views/context.js";
+import { Parameters } from "../views/parameters.js";
 import type { Access } from "./access.js";
 import { answer, answerFailure, answerJson } from "./answers.js";
+import { readBody } from "./body.js";
 import { RequestError } from "./failure.js";
 import { securityHeaders } from "./headers.js";
-import { Parameters, readBody } from "./input.js";
 import { pathOf } from "./listen.js";
 import { tokenPage } from "./plain-page.js";
-import { actions, type RouteContext, reports, routes } from "./routes.js";
+import { actions, report, views } from "./routes.js";
 import { staticPages } from "./static-pages.js";
 import type { Streams } from "./stream.js";
 
@@ -22,7 +24,7 @@ export interface Served {
   /** Path under which it answers; ends with a slash. */
   readonly base: string;
   readonly access: Access;
-  readonly context: RouteContext;
+  readonly context: ViewContext;
   readonly streams: Streams;
   readonly metrics: MetricsPages;
   /** The folder of the built pages. */
@@ -37,13 +39,14 @@ const maxAtOnce = 64;
 type AppContext = Context<{ Bindings: HttpBindings }>;
 
 /**
- * The app of a dashboard. The order of its steps protects it: limits first, then the probes, which
- * need no token, then the token, then the API and the pages. The handler has checked `Host` before.
+ * The app of a dashboard. The order of its steps matters for security: limits first, then the
+ * probes, which need no token, then the token, then the API and the pages. Before these steps, the
+ * handler has checked `Host`.
  */
 export function dashboardApp(served: Served): Hono<{ Bindings: HttpBindings }> {
   const { base, access, metrics, closing } = served;
   const app = new Hono<{ Bindings: HttpBindings }>({
-    // The path as it was sent: routes compare it before anything is decoded.
+    // Routes must match the path as it was sent. By default, Hono would decode the path first.
     getPath: (_, options) => pathOf(options!.env!.incoming) ?? "",
   });
   const at = base === "/" ? app : app.basePath(base);
@@ -56,7 +59,8 @@ export function dashboardApp(served: Served): Hono<{ Bindings: HttpBindings }> {
   app.use(async (_, next) => {
     underWay++;
     try {
-      if (underWay > maxAtOnce) throw new RequestError(503, "TOO_MANY", "Too many requests at once.");
+      if (underWay > maxAtOnce)
+        throw new RequestError(503, "TOO_MANY", "Too many requests at once. Try again.");
       if (closing.aborted) throw new ClosedError("The dashboard was closed.");
       await next();
     } finally {
@@ -72,13 +76,16 @@ export function dashboardApp(served: Served): Hono<{ Bindings: HttpBindings }> {
     return await next();
   });
   at.all("/metrics", (c) => answerPlain(c, "/metrics", metrics.pages));
-  at.all("/*", onlyGet, etag(), staticPages(served.pages, base), () => {
-    throw new RequestError(404, "NOT_FOUND", "There is no such page: the dashboard starts at its base.");
+  at.all("/*", only("GET"), etag(), staticPages(served.pages, base), () => {
+    throw new RequestError(404, "NOT_FOUND", "There is no such page. The dashboard starts at its base path.");
   });
   return app;
 }
 
-/** Replaces a token in the address by a cookie, so that no history and no link keeps it. */
+/**
+ * Replaces a token in the address by a cookie, so that the browser's history and copied links do
+ * not contain it.
+ */
 function takeToken(access: Access, base: string, c: AppContext): Response | undefined {
   const given = c.req.query("token");
   if (given === undefined || c.req.method !== "GET") return undefined;
@@ -97,19 +104,13 @@ function redirect(c: AppContext, location: string): Response {
   return c.redirect(location, 303);
 }
 
-async function onlyGet(c: AppContext, next: () => Promise<void>): Promise<void> {
-  if (c.req.method !== "GET" && c.req.method !== "HEAD") throw wrongMethod("GET");
-  await next();
-}
-
-async function onlyPost(c: AppContext, next: () => Promise<void>): Promise<void> {
-  if (c.req.method !== "POST") throw wrongMethod("POST");
-  await next();
-}
-
-function wrongMethod(method: "GET" | "POST"): RequestError {
+/** Refuses requests with other methods. */
+function only(method: "GET" | "POST"): MiddlewareHandler {
   const allow = method === "GET" ? "GET, HEAD" : "POST";
-  return new RequestError(405, "METHOD", `Only ${method} is answered here.`, { allow });
+  return async (c, next) => {
+    if (allow.split(", ").includes(c.req.method)) return await next();
+    throw new RequestError(405, "METHOD", `This path answers only ${method}.`, { allow });
+  };
 }
 
 /** `api/`: JSON for the pages and for scripts. */
@@ -119,24 +120,22 @@ function addApi(at: Hono<{ Bindings: HttpBindings }>, served: Served): void {
     access.checkAllowed(c.env.incoming);
     await next();
   });
-  at.all("/api/stream", onlyGet, (c) => {
+  at.all("/api/stream", only("GET"), (c) => {
     if (c.req.method === "HEAD") return answerJson(c, {});
     return answer(c, 200, "text/event-stream; charset=utf-8", streams.add(), { "x-accel-buffering": "no" });
   });
-  for (const [name, route] of routes) {
-    at.all(`/api/${name}`, onlyGet, (c) => {
-      const given = new Parameters(new URL(c.req.url).searchParams);
-      return untilGone(c, served.closing, async (signal) =>
-        answerJson(c, await route(context, given, signal)),
-      );
+  for (const [name, view] of Object.entries(views)) {
+    at.all(`/api/${name}`, only("GET"), (c) => {
+      const given = new Parameters(new URL(c.req.url).searchParams, context.tables);
+      return untilGone(c, served.closing, (signal) => view(context, given, signal));
     });
   }
-  for (const [name, action] of [...actions, ["report", reports] as const]) {
-    at.all(`/api/${name}`, onlyPost, (c) => {
+  for (const [name, action] of Object.entries({ ...actions, report })) {
+    at.all(`/api/${name}`, only("POST"), (c) => {
       access.checkOrigin(c.env.incoming);
-      if (name !== "report") access.checkWritable();
+      if (action !== report) access.checkWritable();
       return untilGone(c, served.closing, async (signal) =>
-        answerJson(c, await action(context, await readBody(c.env.incoming), signal)),
+        action(context, await readBody(c.env.incoming), signal),
       );
     });
   }
@@ -148,18 +147,20 @@ function addApi(at: Hono<{ Bindings: HttpBindings }>, served: Served): void {
 
 /** Answers a request. Aborts its work when the client goes away or the dashboard is closed. */
 async function untilGone(
-  { env }: AppContext,
+  c: AppContext,
   closing: AbortSignal,
-  work: (signal: AbortSignal) => Promise<Response>,
+  work: (signal: AbortSignal) => Promise<unknown>,
 ): Promise<Response> {
+  const { outgoing } = c.env;
   const ending = new AbortController();
-  const end = () => ending.abort(new AbortedError("The client has gone, or the dashboard was closed."));
+  const end = () =>
+    ending.abort(new AbortedError("The client closed the connection, or the dashboard was closed."));
   const stopListening = onAbort(closing, end);
-  env.outgoing.once("close", end);
+  outgoing.once("close", end);
   try {
-    return await work(ending.signal);
+    return answerJson(c, await work(ending.signal));
   } finally {
     stopListening();
-    env.outgoing.off("close", end);
+    outgoing.off("close", end);
   }
 }

@@ -1,7 +1,10 @@
 import { PercolatorError } from "../../errors/index.js";
 import type { Failure } from "../api.js";
 
-/** A refused request, or one for something that does not exist, with its status. */
+/**
+ * Thrown to refuse a request, or if the thing that the request names does not exist. `status` is
+ * the HTTP status.
+ */
 export class RequestError extends Error {
   readonly status: number;
   readonly code: string;
@@ -35,7 +38,8 @@ const statuses: Readonly<Record<string, number>> = {
 };
 
 /**
- * The status and the message of an error. Messages of errors from outside this package stay inside.
+ * Returns the HTTP status and the message of an error. If the error does not come from this
+ * package, its message is replaced, so that the client does not see it.
  */
 export function failureOf(error: unknown): { readonly status: number; readonly failure: Failure } {
   if (error instanceof RequestError) {
@@ -44,6 +48,6 @@ export function failureOf(error: unknown): { readonly status: number; readonly f
   if (error instanceof PercolatorError) {
     return { status: statuses[error.code] ?? 500, failure: { code: error.code, message: error.message } };
   }
-  const message = "The dashboard failed inside; the log of the process that serves it may say more.";
+  const message = "The dashboard failed because of a defect. See the log of the process that serves it.";
   return { status: 500, failure: { code: "INTERNAL", message } };
 }

@@ -5,13 +5,12 @@ import { InvalidArgumentError } from "../../errors/index.js";
 import { bindTable } from "../../schema/index.js";
 import type { Reach } from "../api.js";
 import { MetricsPages } from "../metrics/metrics-pages.js";
-import { Recorder } from "../recording/recorder.js";
-import { Gathered } from "../sources/gathered.js";
+import { GatheredReports } from "../sources/gathered.js";
 import { LocalSource } from "../sources/local.js";
 import { RemoteSource } from "../sources/remote.js";
 import { Shared } from "../sources/shared.js";
 import type { ReportSource } from "../sources/source.js";
-import { Tables } from "../text/tables.js";
+import { sharedTables } from "../text/tables.js";
 import { overview } from "../views/overview.js";
 import { StandingLook } from "../views/standing.js";
 import { Access } from "./access.js";
@@ -19,7 +18,7 @@ import { dashboardApp } from "./app.js";
 import { listenerOf } from "./app-listener.js";
 import { failureOf } from "./failure.js";
 import { securityHeaders } from "./headers.js";
-import { pathOf, type RequestListener } from "./listen.js";
+import { pathOf } from "./listen.js";
 import type { DashboardHandlerOptions } from "./options.js";
 import { builtPages } from "./static-pages.js";
 import { Streams } from "./stream.js";
@@ -28,9 +27,7 @@ import { Streams } from "./stream.js";
 export interface DashboardHandler {
   /** The path under which it answers, with a slash at the end. */
   readonly base: string;
-  /**
-   * Answers a request under its base. Returns false for any other request, which it leaves alone.
-   */
+  /** Answers a request under its base. Returns false for any other request, without touching it. */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
   /** Ends its streams, and stops listening to the database. */
   close(): void;
@@ -50,71 +47,41 @@ export interface DashboardHandler {
  * });
  */
 export function dashboardHandler(db: Database, options: DashboardHandlerOptions = {}): DashboardHandler {
-  return new Handler(db, options);
-}
-
-class Handler implements DashboardHandler {
-  readonly base: string;
-  readonly #access: Access;
-  readonly #listener: RequestListener;
-  readonly #closing = new AbortController();
-  /** Closed together with the handler. */
-  readonly #closed: readonly ({ close(): void } | undefined)[];
-
-  constructor(db: Database, options: DashboardHandlerOptions) {
-    const environment = options.environment ?? systemEnvironment;
-    this.base = checkBase(options.base ?? "/");
-    const { token, hosts = [], writable = false } = options;
-    const access = new Access({ token, hosts, writable });
-    this.#access = access;
-    const watched = (options.observers ?? []).map(({ target }) => bindTable(target.table));
-    const tables = new Tables(db, [...watched, ...(options.tables ?? [])], environment);
-    const recorder = options.sources === undefined ? new Recorder(db, environment) : undefined;
-    const remote = (options.from ?? []).map((url) => new RemoteSource(url, options.fromToken ?? token));
-    const local = options.sources ?? [
-      new LocalSource({ recorder: recorder!, tables, environment, activity: () => db.activity }),
-    ];
-    const gathered = new Gathered([...local, ...remote], environment);
-    const standing = new StandingLook(db, environment);
-    const reach = reachOf(local, remote);
-    const view = { db, environment, tables, gathered, standing, reach, location: options.location, writable };
-    const shared = new Shared(environment, 900, () => overview(view));
-    const context = { ...view, overview: () => shared.get() };
-    const streams = new Streams({ environment, gathered, overview: () => shared.get() });
-    const metrics = new MetricsPages(db, { environment, labels: options.labels });
-    const app = dashboardApp({
-      base: this.base,
-      access,
-      context,
-      streams,
-      metrics,
-      pages: options.pages ?? builtPages(),
-      closing: this.#closing.signal,
-    });
-    this.#listener = listenerOf(app);
-    this.#closed = [streams, metrics, recorder, gathered, standing];
-  }
-
-  handle(request: IncomingMessage, response: ServerResponse): boolean {
+  const { environment = systemEnvironment, token, location, writable = false } = options;
+  const base = checkBase(options.base ?? "/");
+  const access = new Access(options);
+  const remote = (options.from ?? []).map((url) => new RemoteSource(url, options.fromToken ?? token));
+  const watched = (options.observers ?? []).map(({ target }) => bindTable(target.table));
+  const tables = sharedTables(db, [...watched, ...(options.tables ?? [])], environment);
+  const local = options.sources ?? [new LocalSource(db, tables, environment)];
+  const gathered = new GatheredReports([...local, ...remote], environment);
+  const standing = new StandingLook(db, environment);
+  const reach = reachOf(local, remote);
+  const parts = { db, environment, tables, gathered, standing, reach, location, writable };
+  const context = { ...parts, overview: new Shared(environment, 900, () => overview(parts)) };
+  const streams = new Streams(context);
+  const metrics = new MetricsPages(db, options);
+  const closing = new AbortController();
+  const pages = options.pages ?? builtPages();
+  const listener = listenerOf(
+    dashboardApp({ base, access, context, streams, metrics, pages, closing: closing.signal }),
+  );
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
     const path = pathOf(request);
-    if (path === undefined || !(`${path}/` === this.base || path.startsWith(this.base))) return false;
+    if (path === undefined || !(`${path}/` === base || path.startsWith(base))) return false;
     try {
-      this.#access.checkHost(request);
-      this.#listener(request, response);
+      access.checkHost(request);
+      listener(request, response);
     } catch (error) {
       refuse(response, error);
     }
     return true;
-  }
-
-  close(): void {
-    this.#closing.abort();
-    for (const part of this.#closed) part?.close();
-  }
-
-  [Symbol.dispose](): void {
-    this.close();
-  }
+  };
+  const close = () => {
+    closing.abort();
+    for (const part of [streams, metrics, gathered, standing]) part.close();
+  };
+  return { base, handle, close, [Symbol.dispose]: close };
 }
 
 function checkBase(base: string): string {

@@ -26,7 +26,10 @@ export interface ListenOptions {
   readonly port: number;
   /** Path of the first page. */
   readonly path: string;
-  /** Called when the server closes, before requests end; also if the server cannot listen. */
+  /**
+   * Called when the server closes, before its requests end. Also called if the server cannot
+   * listen.
+   */
   readonly end: () => void;
 }
 
@@ -47,7 +50,7 @@ export async function serveOn(options: ListenOptions, listener: RequestListener)
   } catch (cause) {
     end();
     throw new InvalidArgumentError(
-      `${what} cannot be served at ${host}:${port}: ${(cause as Error).message}. Name a free port of this machine.`,
+      `${what} cannot be served at ${host}:${port}: ${(cause as Error).message}. Choose a free port of this machine.`,
       { cause },
     );
   }

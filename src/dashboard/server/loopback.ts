@@ -12,7 +12,7 @@ export function isLoopbackHost(host: string): boolean {
   return host === "localhost" || isLoopback(host);
 }
 
-/** The name in a `Host` header, without its port; undefined if the header is malformed. */
+/** The name in a `Host` header, without its port. Undefined if the header is malformed. */
 export function hostName(header: string | undefined): string | undefined {
   const found = /^(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::\d{1,5})?$/i.exec(header ?? "");
   return found?.[1]?.toLowerCase();

@@ -2,7 +2,9 @@ import type { Environment } from "../../environment/index.js";
 import type { Observer } from "../../observer/index.js";
 import type { AnyTable } from "../../schema/index.js";
 import type { ReportSource } from "../sources/source.js";
-import type { TokenSource } from "./access.js";
+
+/** A token. A function is called at each request, so that the token can change. */
+export type TokenSource = string | (() => string | undefined);
 
 /** Options of {@link dashboardHandler}. */
 export interface DashboardHandlerOptions {
@@ -10,20 +12,20 @@ export interface DashboardHandlerOptions {
   readonly base?: string | undefined;
   /**
    * The token that a client must send, at least 16 characters. A function is called at each
-   * request, so that the token can change; a changed token ends the sessions of browsers. Default:
-   * none, and the dashboard answers only this machine.
+   * request, so that the token can change. A changed token ends the sessions of browsers. Default:
+   * none. Without a token, the dashboard answers only this machine.
    */
   readonly token?: TokenSource | undefined;
   /**
-   * Host names under which clients reach the dashboard, besides those of loopback: the `Host` that
-   * a proxy sends. Default: none.
+   * Host names under which clients reach the dashboard, in addition to those of loopback. Give the
+   * name that a proxy sends in `Host`. Default: none.
    */
   readonly hosts?: readonly string[] | undefined;
   /** Whether parked changes may be retried and discarded, and locks resolved. Default: false. */
   readonly writable?: boolean | undefined;
   /** Tables with codecs of the program's own, which the database cannot know. Default: none. */
   readonly tables?: readonly AnyTable[] | undefined;
-  /** Observers; the dashboard uses the tables that they watch. Default: none. */
+  /** Observers. The dashboard uses only the tables that they watch. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
   /**
    * Addresses of other dashboards whose transactions this one shows too, such as

@@ -20,11 +20,14 @@ ${form}</main>
 
 export const notBuiltPage = plainPage(
   "The pages have not been built",
-  "This server runs from the sources, whose pages <code>npm run build</code> builds, or from a bundle, which has no pages: leave " +
-    "<code>percolatordb</code> out of the bundle. The data of the pages is at <code>api/overview</code> and its neighbours.",
+  "This server runs from the sources, or from a bundle. In the sources, run <code>npm run build</code>. For a bundle, leave " +
+    "<code>percolatordb</code> out of it, because a bundle has no pages. The data of the pages is under <code>api/</code>, such as <code>api/overview</code>.",
 );
 
-/** Its form sends the token in the address; the answer removes it from there at once. */
+/**
+ * The page that asks for the token. Its form sends the token in the URL. The server's answer
+ * removes it from the URL at once.
+ */
 export const tokenPage = plainPage(
   "The dashboard asks for its token",
   "Its token is in the file that it was started with, or comes from the program that serves it.",

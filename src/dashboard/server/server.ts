@@ -23,7 +23,7 @@ export async function serveDashboard(db: Database, options: DashboardOptions = {
   const { host = "127.0.0.1", port = 0, token } = options;
   if (token === undefined && !isLoopbackHost(host)) {
     throw new InvalidArgumentError(
-      `A dashboard at ${host} can be reached from other machines: give it a \`token\`, or serve it at 127.0.0.1.`,
+      `A dashboard at ${host} can be reached from other machines. Give it a \`token\`, or serve it at 127.0.0.1.`,
     );
   }
   const hosts = [...(options.hosts ?? []), host.includes(":") ? `[${host}]` : host];

@@ -24,14 +24,15 @@ export function staticPages(folder: string, base: string): MiddlewareHandler {
   const rewriteRequestPath = (path: string) => path.slice(base.length - 1);
   let serve: MiddlewareHandler | undefined;
   return async (c, next) => {
-    // The pages may be built while this runs.
+    // Each request looks for the pages until they exist, because they may be built while the server
+    // runs.
     if (serve === undefined && hasIndex(folder)) serve = serveStatic({ root: folder, rewriteRequestPath });
     if (serve === undefined) {
       return c.req.path === base ? answer(c, 503, "text/html; charset=utf-8", notBuiltPage) : await next();
     }
     const page = await serve(c, async () => undefined);
     if (page === undefined) return await next();
-    // The name of an asset changes with its contents.
+    // The name of an asset changes with its contents, so browsers may keep the asset.
     const isHashed = c.req.path.startsWith(`${base}assets/`);
     page.headers.set("cache-control", isHashed ? "private, max-age=31536000, immutable" : "no-cache");
     return page;

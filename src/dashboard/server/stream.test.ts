@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { systemEnvironment } from "../../environment/index.js";
 import type { RecordedTransaction } from "../recording/report.js";
-import { Gathered } from "../sources/gathered.js";
+import { GatheredReports } from "../sources/gathered.js";
+import { Shared } from "../sources/shared.js";
 import { Streams } from "./stream.js";
 
-class Told extends Gathered {
+class Told extends GatheredReports {
   tell: (transactions: readonly RecordedTransaction[]) => void = () => undefined;
 
   override onTransactions(listener: typeof this.tell): () => void {
@@ -15,7 +16,7 @@ class Told extends Gathered {
 
 test("a viewer that does not read misses events, and gets new ones after reading again", async () => {
   const gathered = new Told([], systemEnvironment);
-  const overview = () => new Promise<never>(() => undefined);
+  const overview = new Shared(systemEnvironment, 1_000, () => new Promise<never>(() => undefined));
   const streams = new Streams({ environment: systemEnvironment, gathered, overview });
   const reader = streams.add().getReader();
   const one = { label: "x".repeat(1_000), conflict: undefined } as RecordedTransaction;

@@ -1,7 +1,6 @@
-import type { Environment, Timer } from "../../environment/index.js";
-import type { Overview, TransactionShown } from "../api.js";
+import type { Timer } from "../../environment/index.js";
 import type { RecordedTransaction } from "../recording/report.js";
-import type { Gathered } from "../sources/gathered.js";
+import type { ViewContext } from "../views/context.js";
 import { shown } from "../views/transactions.js";
 import { failureOf, RequestError } from "./failure.js";
 
@@ -9,31 +8,26 @@ const everyMs = 1_000;
 const maxStreams = 32;
 /** How long a browser waits before it connects again. */
 const retryMs = 2_000;
-/** Bytes that may wait for a viewer; beyond them, new events are dropped for that viewer. */
+/** Bytes that may wait for a viewer. If more wait, new events are dropped for that viewer. */
 const maxWaitingBytes = 16 * 1_024;
 
+type StreamContext = Pick<ViewContext, "environment" | "gathered" | "overview">;
 type Viewer = ReadableStreamDefaultController<Uint8Array>;
 
-export interface StreamsOptions {
-  readonly environment: Environment;
-  readonly gathered: Gathered;
-  readonly overview: () => Promise<Overview>;
-}
-
 /**
- * Sends news to all viewers once a second. It is computed once for all of them, and not at all
- * without viewers.
+ * Sends news to all viewers once a second. The news is computed once for all viewers, and not at
+ * all if there are none.
  */
 export class Streams {
-  readonly #options: StreamsOptions;
+  readonly #context: StreamContext;
   readonly #open = new Set<Viewer>();
   readonly #unlisten: () => void;
   #timer: Timer | undefined;
   #isTelling = false;
 
-  constructor(options: StreamsOptions) {
-    this.#options = options;
-    this.#unlisten = options.gathered.onTransactions((learned) => this.#tellTransactions(learned));
+  constructor(context: StreamContext) {
+    this.#context = context;
+    this.#unlisten = context.gathered.onTransactions((learned) => this.#tellTransactions(learned));
   }
 
   /**
@@ -41,9 +35,8 @@ export class Streams {
    */
   add(): ReadableStream<Uint8Array> {
     if (this.#open.size >= maxStreams) {
-      throw new RequestError(503, "TOO_MANY", `There are ${maxStreams} viewers already.`, {
-        "retry-after": "10",
-      });
+      const message = `The dashboard already has ${maxStreams} viewers, the limit. Close one.`;
+      throw new RequestError(503, "TOO_MANY", message, { "retry-after": "10" });
     }
     let viewer: Viewer | undefined;
     const start = (controller: Viewer) => {
@@ -63,36 +56,33 @@ export class Streams {
   }
 
   async #tick(): Promise<void> {
-    const begunAt = this.#options.environment.monotonic();
+    const begunAt = this.#context.environment.monotonic();
     this.#isTelling = true;
     await this.#tell([...this.#open]);
     this.#isTelling = false;
     if (this.#open.size === 0) return;
-    const tookMs = this.#options.environment.monotonic() - begunAt;
+    const tookMs = this.#context.environment.monotonic() - begunAt;
     const waitMs = Math.max(everyMs / 4, everyMs - tookMs);
-    this.#timer = this.#options.environment.setTimer(() => void this.#tick(), waitMs, { background: true });
+    this.#timer = this.#context.environment.setTimer(() => void this.#tick(), waitMs, { background: true });
   }
 
   async #tell(viewers: readonly Viewer[]): Promise<void> {
     try {
-      const now = await this.#options.overview();
-      this.#send(viewers, "overview", JSON.stringify(now));
+      this.#send(viewers, "overview", await this.#context.overview.get());
     } catch (error) {
-      this.#send(viewers, "failure", JSON.stringify(failureOf(error).failure));
+      this.#send(viewers, "failure", failureOf(error).failure);
     }
   }
 
   #tellTransactions(learned: readonly RecordedTransaction[]): void {
     if (this.#open.size === 0) return;
-    const transactions: readonly TransactionShown[] = learned.map((each) =>
-      shown(this.#options.gathered, each),
-    );
-    this.#send([...this.#open], "transactions", JSON.stringify(transactions));
+    const transactions = learned.map((each) => shown(this.#context.gathered, each));
+    this.#send([...this.#open], "transactions", transactions);
   }
 
   /** Skips viewers that have not read what was sent before. */
-  #send(viewers: readonly Viewer[], event: string, data: string): void {
-    const bytes = Buffer.from(`event: ${event}\ndata: ${data}\n\n`);
+  #send(viewers: readonly Viewer[], event: string, data: unknown): void {
+    const bytes = Buffer.from(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
     for (const viewer of viewers) {
       if (this.#open.has(viewer) && (viewer.desiredSize ?? 0) > 0) viewer.enqueue(bytes);
     }

@@ -1,6 +1,5 @@
 import type { Environment } from "../../environment/index.js";
-import { onAbort, sleep } from "../../environment/index.js";
-import { TimeoutError } from "../../errors/index.js";
+import { within } from "../../oracle/index.js";
 import { maxTransactions } from "../recording/recorder.js";
 import type {
   HeatMetric,
@@ -21,8 +20,8 @@ const maxAsked = 200;
 const maxListened = 64;
 const maxHeat = 64;
 
-/** The reports of all processes, gathered on demand, at most once a second. */
-export class Gathered {
+/** The reports of all processes. It asks for them on demand, at most once a second. */
+export class GatheredReports {
   readonly sources: readonly ReportSource[];
   readonly #environment: Environment;
   readonly #closing = new AbortController();
@@ -64,8 +63,8 @@ export class Gathered {
   }
 
   /**
-   * The name of the transaction at a timestamp; if it is unknown, the next look asks the processes
-   * for it.
+   * The name of the transaction at a timestamp. If the name is unknown, the next request asks the
+   * processes for it.
    */
   winner(timestamp: number | undefined): string | undefined {
     if (timestamp === undefined) return undefined;
@@ -91,7 +90,10 @@ export class Gathered {
     return reports.flatMap((report) => report.heat);
   }
 
-  /** The newest transaction of every recorder: a request after it gets no transactions. */
+  /**
+   * Returns, for each recorder, the number of its newest known transaction. A request with these
+   * numbers as `after` gets none of the known transactions again.
+   */
   async #everything(): Promise<Record<string, number>> {
     return Object.fromEntries((await this.reports()).map(({ recorder, newest }) => [recorder, newest]));
   }
@@ -129,9 +131,15 @@ export class Gathered {
 
   /** Asks all sources. A source that does not answer in time is left out. */
   async #ask(request: ReportRequest): Promise<readonly Report[]> {
+    const bounds = {
+      environment: this.#environment,
+      timeoutMs: patienceMs,
+      signal: this.#closing.signal,
+    };
     const answers = this.sources.map(async (source) => {
       try {
-        const reports = await this.#askOne(source, request);
+        const ask = (signal: AbortSignal) => source.reports(request, signal);
+        const reports = await within({ ...bounds, doing: `Asking ${source.name}` }, ask);
         this.#failures.delete(source.name);
         return reports;
       } catch (error) {
@@ -145,21 +153,5 @@ export class Gathered {
   /** The sources that did not answer the last request, and why. */
   get failures(): readonly { readonly name: string; readonly error: string }[] {
     return [...this.#failures].map(([name, error]) => ({ name, error }));
-  }
-
-  async #askOne(source: ReportSource, request: ReportRequest): Promise<readonly Report[]> {
-    const ending = new AbortController();
-    const end = () => ending.abort();
-    const stopListening = onAbort(this.#closing.signal, end);
-    const late = sleep(this.#environment, patienceMs, ending.signal).then(() => {
-      throw new TimeoutError(`${source.name} did not answer within ${patienceMs} ms.`);
-    });
-    late.catch(() => undefined);
-    try {
-      return await Promise.race([source.reports(request, ending.signal), late]);
-    } finally {
-      stopListening();
-      end();
-    }
   }
 }

@@ -1,39 +1,46 @@
+import type { Database } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
 import type { EventCell } from "../../events/index.js";
 import type { CellName } from "../api.js";
-import type { Recorder, Remembered } from "../recording/recorder.js";
-import type { ConflictReport, RecordedTransaction, Report, ReportRequest } from "../recording/report.js";
+import { Recorder, type Remembered } from "../recording/recorder.js";
+import type { RecordedTransaction, Report, ReportRequest } from "../recording/report.js";
 import { cellName } from "../text/cells.js";
-import type { KnownTables, Tables } from "../text/tables.js";
+import type { KnownTables } from "../text/tables.js";
+import type { Shared } from "./shared.js";
 import type { ReportSource } from "./source.js";
 
 /** The most transactions in one report. */
 const maxTold = 200;
 
-export interface LocalOptions {
-  readonly recorder: Recorder;
-  readonly tables: Tables;
-  readonly environment: Environment;
-  readonly activity: () => { readonly running: number; readonly claims: number | undefined };
-}
-
-/** Reports about this process. */
+/** Reports about this process. It listens to the events of its database until it is closed. */
 export class LocalSource implements ReportSource {
   readonly name = "this process";
-  readonly #options: LocalOptions;
+  readonly #db: Database;
+  readonly #tables: Shared<KnownTables>;
+  readonly #environment: Environment;
+  readonly #recorder: Recorder;
 
-  constructor(options: LocalOptions) {
-    this.#options = options;
+  constructor(db: Database, tables: Shared<KnownTables>, environment: Environment) {
+    this.#db = db;
+    this.#tables = tables;
+    this.#environment = environment;
+    this.#recorder = new Recorder(db, environment);
+  }
+
+  close(): void {
+    this.#recorder.close();
   }
 
   async reports(request: ReportRequest): Promise<readonly Report[]> {
     return [await this.report(request)];
   }
 
-  /** What this process has seen since the last request. */
+  /**
+   * Reports the transactions that the asker does not know yet, and the figures of the last minutes.
+   */
   async report({ after, who, heat }: ReportRequest): Promise<Report> {
-    const { recorder, environment, activity } = this.#options;
-    const tables = await this.#options.tables.current();
+    const recorder = this.#recorder;
+    const tables = await this.#tables.get();
     const remembered = recorder.transactions(after[recorder.name] ?? 0, maxTold);
     const known = who.flatMap((timestamp) => {
       const name = recorder.winners.of(timestamp);
@@ -41,21 +48,18 @@ export class LocalSource implements ReportSource {
     });
     return {
       recorder: recorder.name,
-      process: environment.processName,
-      at: environment.now(),
+      process: this.#environment.processName,
+      at: this.#environment.now(),
       since: recorder.since,
       newest: recorder.newest,
       transactions: remembered.map((each) => this.#shown(tables, each)),
       ...recorder.figures(),
       observers: recorder.observers(),
-      pairs: recorder.conflicts().map((pair): ConflictReport => {
-        const { cell, loser, winner, winnerTimestamp, count, lastAt } = pair;
-        return { cell: cellName(tables, cell), loser, winner, winnerTimestamp, count, lastAt };
-      }),
+      pairs: recorder.conflicts().map((pair) => ({ ...pair, cell: cellName(tables, pair.cell) })),
       flows: recorder.flows(),
       winners: Object.fromEntries(known),
       heat: heat === undefined ? [] : recorder.heat(heat.table, heat.metric),
-      ...activity(),
+      ...this.#db.activity,
       memoryBytes: process.memoryUsage.rss(),
     };
   }
@@ -65,8 +69,8 @@ export class LocalSource implements ReportSource {
     const { cause, conflict, error } = event;
     const { startTimestamp, commitTimestamp, outcome, label, phases, durationMs, reads, cells } = event;
     return {
-      id: `${this.#options.recorder.name}:${number}`,
-      process: this.#options.environment.processName,
+      id: `${this.#recorder.name}:${number}`,
+      process: this.#environment.processName,
       startTimestamp,
       commitTimestamp,
       outcome,
@@ -81,7 +85,7 @@ export class LocalSource implements ReportSource {
       conflict: conflict && {
         cell: conflict.cell && name(conflict.cell),
         winnerTimestamp: conflict.winnerTimestamp,
-        winner: this.#options.recorder.winners.of(conflict.winnerTimestamp),
+        winner: this.#recorder.winners.of(conflict.winnerTimestamp),
       },
       error: error === undefined ? undefined : errorText(error),
       spans: event.spans.map(({ kind, name: span, fromMs, toMs, cell }) => {

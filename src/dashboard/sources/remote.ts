@@ -1,6 +1,7 @@
 import { InvalidArgumentError, StoreError } from "../../errors/index.js";
 import type { Report, ReportRequest } from "../recording/report.js";
-import type { TokenSource } from "../server/access.js";
+import type { TokenSource } from "../server/options.js";
+import { boundedText } from "../text/bounded.js";
 import type { ReportSource } from "./source.js";
 
 const maxBytes = 32 * 2 ** 20;
@@ -19,22 +20,27 @@ export class RemoteSource implements ReportSource {
 
   async reports(request: ReportRequest, signal: AbortSignal): Promise<readonly Report[]> {
     const token = typeof this.#token === "function" ? this.#token() : this.#token;
-    const response = await fetch(new URL("api/report", this.#url), {
+    const headers = new Headers({ "content-type": "application/json" });
+    if (token !== undefined) headers.set("authorization", `Bearer ${token}`);
+    const body = JSON.stringify(request);
+    const url = new URL("api/report", this.#url);
+    const {
+      ok,
+      status,
+      body: answer,
+    } = await fetch(url, {
       method: "POST",
-      headers: {
-        "content-type": "application/json",
-        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-      },
-      body: JSON.stringify(request),
+      headers,
+      body,
       redirect: "error",
       signal,
     });
-    const text = await textOf(response);
-    if (!response.ok)
-      throw new StoreError(
-        `The dashboard at ${this.name} answered ${response.status}: ${text.slice(0, 500)}`,
-      );
-    return JSON.parse(text) as readonly Report[];
+    const text = answer === null ? "" : await boundedText(answer, maxBytes);
+    if (text === undefined) {
+      throw new StoreError(`The answer of the dashboard is longer than ${maxBytes} bytes.`);
+    }
+    if (ok) return JSON.parse(text) as readonly Report[];
+    throw new StoreError(`The dashboard at ${this.name} answered ${status}: ${text.slice(0, 500)}`);
   }
 }
 
@@ -42,22 +48,9 @@ function addressOf(address: string): URL {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "") {
     throw new InvalidArgumentError(
-      `${JSON.stringify(address)} is not the address of a dashboard: give one such as http://10.0.0.7:4180/, without a token in it.`,
+      `${JSON.stringify(address)} is not the address of a dashboard. Give one such as http://10.0.0.7:4180/, without a token in it.`,
     );
   }
   if (!url.pathname.endsWith("/")) url.pathname += "/";
   return url;
-}
-
-/** The text of an answer, refused if it is longer than `maxBytes`. */
-async function textOf(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body ?? []) {
-    size += chunk.length;
-    if (size > maxBytes)
-      throw new StoreError(`The answer of the dashboard is longer than ${maxBytes} bytes.`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }

@@ -1,11 +1,14 @@
-import type { Environment } from "../../environment/index.js";
+import { type Environment, sleep } from "../../environment/index.js";
 
-/** Work takes at most one part in four of the time. */
+/**
+ * A computation that took t is not repeated until 4 t have passed since it began. Computing thus
+ * takes at most a quarter of the time.
+ */
 const restFactor = 4;
 
 /**
- * A value that is computed once for all who ask, at most every `everyMs`, and less often if the
- * computation takes long. A failure is not kept: the next caller computes again.
+ * A value that all callers share. It is computed at most every `everyMs`, and less often if the
+ * computation takes long. A failure is not kept: the next call computes the value again.
  */
 export class Shared<T> {
   readonly #environment: Environment;
@@ -13,6 +16,7 @@ export class Shared<T> {
   readonly #work: () => Promise<T>;
   #value: Promise<T> | undefined;
   #dueAt = Number.NEGATIVE_INFINITY;
+  #known: T | undefined;
 
   constructor(environment: Environment, everyMs: number, work: () => Promise<T>) {
     this.#environment = environment;
@@ -26,13 +30,29 @@ export class Shared<T> {
     const value = this.#work();
     this.#value = value;
     this.#dueAt = Number.POSITIVE_INFINITY;
-    const settled = () => {
+    const succeed = (known: T) => {
       const tookMs = this.#environment.monotonic() - begunAt;
       this.#dueAt = begunAt + Math.max(this.#everyMs, tookMs * restFactor);
+      this.#known = known;
     };
-    value.then(settled, () => {
-      if (this.#value === value) this.#value = undefined;
-    });
+    const fail = () => {
+      this.#value = undefined;
+    };
+    value.then(succeed, fail);
     return value;
+  }
+
+  /**
+   * The newest value. If a value is being computed, waits at most `patienceMs` for it. After that,
+   * the computation continues for later calls. `isStale` says that the computation is late or has
+   * failed.
+   */
+  async newest(patienceMs: number): Promise<{ readonly value: T | undefined; readonly isStale: boolean }> {
+    const ending = new AbortController();
+    const late = sleep(this.#environment, patienceMs, ending.signal);
+    await Promise.allSettled([Promise.race([this.get(), late])]);
+    ending.abort();
+    const isStale = this.#value === undefined || this.#dueAt === Number.POSITIVE_INFINITY;
+    return { value: this.#known, isStale };
   }
 }

@@ -6,8 +6,9 @@ import type { CellName } from "../api.js";
 import type { KnownTables } from "./tables.js";
 
 /**
- * A column as commands name it: `name` or `name:qualifier`. For a record of an observer: the kind
- * of record, the observer, and the column that it watches. `*` stands for a whole row.
+ * Returns a column's name as commands use it: `name` or `name:qualifier`. The name of an observer's
+ * record consists of the kind of record, the observer, and the column that the observer watches.
+ * The empty path means a whole row, and its name is `*`.
  */
 export function columnText(path: Uint8Array): string {
   if (path.length === 0) return "*";

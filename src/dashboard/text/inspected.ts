@@ -2,7 +2,7 @@ import { decodeAcknowledgment } from "../../observer/index.js";
 import { formatValue, parsePath, type TableDefinition } from "../../schema/index.js";
 import type { InspectedColumn } from "../../transaction/index.js";
 
-/** Decodes a value of an inspected column; returns the bytes if they cannot be decoded. */
+/** Decodes a value of an inspected column. Returns the bytes if they cannot be decoded. */
 export function inspectedValue(
   table: TableDefinition,
   { path }: InspectedColumn,

@@ -10,8 +10,8 @@ export interface KnownTables {
 }
 
 /**
- * The tables of a database. Tables declared by the program win over recorded ones: only the program
- * knows its codecs.
+ * The tables of a database. Tables declared by the program take precedence over recorded ones,
+ * because only the program knows its codecs.
  */
 export async function knownTables(db: Database, declared: readonly AnyTable[]): Promise<KnownTables> {
   const tables = new Map<string, AnyTable>(await db.tables());
@@ -20,14 +20,6 @@ export async function knownTables(db: Database, declared: readonly AnyTable[]): 
 }
 
 /** The tables of a database, read at most once a second. */
-export class Tables {
-  readonly #shared: Shared<KnownTables>;
-
-  constructor(db: Database, declared: readonly AnyTable[], environment: Environment) {
-    this.#shared = new Shared(environment, 1_000, () => knownTables(db, declared));
-  }
-
-  current(): Promise<KnownTables> {
-    return this.#shared.get();
-  }
+export function sharedTables(db: Database, declared: readonly AnyTable[], environment: Environment) {
+  return new Shared(environment, 1_000, () => knownTables(db, declared));
 }

@@ -1,18 +1,18 @@
 import { packageManifest } from "../../environment/index.js";
 import type { About } from "../api.js";
-import type { ViewContext } from "./context.js";
+import type { View } from "./context.js";
 
 /** What the dashboard shows, and what it allows. */
-export async function about(context: ViewContext): Promise<About> {
-  const status = await context.db.status();
+export const about: View<About> = async ({ db, environment, location, writable, reach }) => {
+  const { store, commit, retentionMs } = await db.status();
   return {
     version: packageManifest().version,
-    location: context.location ?? status.store,
-    store: status.store,
-    commit: status.commit,
-    retentionMs: status.retentionMs,
-    writable: context.writable,
-    reach: context.reach,
-    now: Math.round(context.environment.now()),
+    location: location ?? store,
+    store,
+    commit,
+    retentionMs,
+    writable,
+    reach,
+    now: Math.round(environment.now()),
   };
-}
+};

@@ -1,10 +1,12 @@
 import { bindColumn, definition, isColumn, isFamily } from "../../schema/index.js";
 import type { ConflictInsights } from "../api.js";
 import { adviceOn } from "../recording/advice.js";
+import { addConflicts } from "../recording/conflict-counts.js";
 import { type ConflictReport, windowMs } from "../recording/report.js";
-import { nameless } from "../recording/winners.js";
+import { sumByKey } from "../recording/sums.js";
+import { unnamedTransaction } from "../recording/winners.js";
 import type { KnownTables } from "../text/tables.js";
-import type { ViewContext } from "./context.js";
+import type { View } from "./context.js";
 
 const maxPairs = 100;
 
@@ -12,20 +14,19 @@ interface Pair extends ConflictReport {
   readonly winner: string;
 }
 
-/** Which transactions conflict with which over which cells, most frequent first, with advice. */
-export async function conflicts(context: ViewContext): Promise<ConflictInsights> {
+/** Which transactions conflict on which cells, most frequent first, with advice. */
+export const conflicts: View<ConflictInsights> = async (context) => {
   const { gathered, environment, reach } = context;
-  const [tables, reports] = await Promise.all([context.tables.current(), gathered.reports()]);
+  const [tables, reports] = await Promise.all([context.tables.get(), gathered.reports()]);
   const now = environment.now();
   const oldest = Math.min(...reports.map(({ since }) => since), now);
-  const pairs = addPairs(
-    reports.flatMap((report) =>
-      report.pairs.map((pair) => ({
-        ...pair,
-        winner: pair.winner ?? gathered.winner(pair.winnerTimestamp) ?? nameless,
-      })),
-    ),
+  const named = reports.flatMap((report) =>
+    report.pairs.map((pair) => ({
+      ...pair,
+      winner: pair.winner ?? gathered.winner(pair.winnerTimestamp) ?? unnamedTransaction,
+    })),
   );
+  const pairs = sumByKey(named, keyOf, addConflicts);
   const observers = new Set(reports.flatMap((report) => Object.keys(report.observers)));
   const shown = pairs.toSorted((a, b) => b.count - a.count || b.lastAt - a.lastAt).slice(0, maxPairs);
   return {
@@ -47,18 +48,10 @@ export async function conflicts(context: ViewContext): Promise<ConflictInsights>
       return { cell, count, loser, winner, lastAt: Math.round(lastAt), advice };
     }),
   };
-}
+};
 
-function addPairs(pairs: readonly Pair[]): readonly Pair[] {
-  const sums = new Map<string, Pair>();
-  for (const pair of pairs) {
-    const { table, row, column } = pair.cell;
-    const key = JSON.stringify([table, row, column, pair.loser, pair.winner]);
-    const before = sums.get(key);
-    const count = (before?.count ?? 0) + pair.count;
-    sums.set(key, { ...pair, count, lastAt: Math.max(before?.lastAt ?? 0, pair.lastAt) });
-  }
-  return [...sums.values()];
+function keyOf({ cell: { table, row, column }, loser, winner }: Pair): string {
+  return JSON.stringify([table, row, column, loser, winner]);
 }
 
 function isNumber(tables: KnownTables, table: string, column: string): boolean {

@@ -1,15 +1,20 @@
+import { definition } from "../../schema/index.js";
 import { asBuffer } from "../../store/index.js";
 import type { HeatMap } from "../api.js";
-import { type HeatMetric, type HeatSample, heatBucketMs, heatBuckets } from "../recording/report.js";
+import { type HeatSample, heatBucketMs, heatBuckets, heatMetrics } from "../recording/report.js";
 import { rowText } from "../text/cells.js";
-import type { ViewContext } from "./context.js";
+import type { View } from "./context.js";
 
 const maxRanges = 24;
 
-/** How often rows of a table were written, fought for or hinted at, by key range and time. */
-export async function heat(context: ViewContext, table: string, metric: HeatMetric): Promise<HeatMap> {
+/**
+ * How often transactions wrote, conflicted on or hinted at rows of a table, by key range and time.
+ */
+export const heat: View<HeatMap> = async (context, given) => {
+  const table = (await given.table())[definition].name;
+  const metric = given.oneOf("metric", heatMetrics) ?? "writes";
   const { gathered, environment, reach } = context;
-  const [tables, samples] = await Promise.all([context.tables.current(), gathered.heat(table, metric)]);
+  const [tables, samples] = await Promise.all([context.tables.get(), gathered.heat(table, metric)]);
   const newest = Math.floor(environment.now() / heatBucketMs);
   const startsAt = (newest - heatBuckets + 1) * heatBucketMs;
   const weighed = samples.filter((sample) => sample.startsAt >= startsAt).flatMap(weigh);
@@ -29,7 +34,7 @@ export async function heat(context: ViewContext, table: string, metric: HeatMetr
     bucketMs: heatBucketMs,
     counts: counts.map((row) => row.map(Math.round)),
   };
-}
+};
 
 interface Weighed {
   readonly at: number;
@@ -37,7 +42,7 @@ interface Weighed {
   readonly weight: number;
 }
 
-/** Each sampled row stands for its share of all rows of the sample. */
+/** Weighs each sampled row by the number of touched rows that it represents. */
 function weigh({ startsAt, total, rows }: HeatSample): readonly Weighed[] {
   return rows.map((row) => ({
     at: startsAt,
@@ -62,7 +67,7 @@ function rangesOf(weighed: readonly Weighed[]): readonly Buffer[] {
   return starts;
 }
 
-/** Index of the last start that is not after a row; -1 if there is none. */
+/** Index of the last start that is at or before the row, or -1 if there is none. */
 function lastAtMost(starts: readonly Buffer[], row: Buffer): number {
   let low = 0;
   let high = starts.length;

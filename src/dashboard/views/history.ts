@@ -11,23 +11,22 @@ import {
 } from "../../schema/index.js";
 import type { CellHistory } from "../api.js";
 import { valueShown } from "../text/values.js";
-import type { ViewContext } from "./context.js";
+import type { View } from "./context.js";
 
 const maxVersions = 500;
 const maxOfValue = 2_000;
 
 /** The committed versions of a cell, newest first. */
-export async function history(
-  { db }: ViewContext,
-  request: { readonly table: AnyTable; readonly row: string; readonly column: string },
-): Promise<CellHistory> {
-  const column = columnOf(request.table, request.column);
-  const row = parseCellRowText(column, request.row);
+export const history: View<CellHistory> = async ({ db }, given) => {
+  const table = await given.table();
+  const cell = { row: given.needed("row"), column: given.needed("column") };
+  const column = columnOf(table, cell.column);
+  const row = parseCellRowText(column, cell.row);
   const entries = await db.history(column, row);
   return {
     table: column.table.name,
     row: column.table.key.format(row),
-    column: request.column,
+    column: cell.column,
     versions: entries.slice(0, maxVersions).map(({ commitTimestamp, startTimestamp, time, value }) => ({
       commitTimestamp,
       startTimestamp,
@@ -38,10 +37,10 @@ export async function history(
           : valueShown(column.codec, encodeValue(column, row, value), maxOfValue),
     })),
   };
-}
+};
 
 /** Parses the name of a column, or of a cell of a family. */
-export function columnOf(table: AnyTable, text: string): Column<unknown, unknown> {
+function columnOf(table: AnyTable, text: string): Column<unknown, unknown> {
   const defined = table[definition];
   const colon = text.indexOf(":");
   const name = colon < 0 ? text : text.slice(0, colon);

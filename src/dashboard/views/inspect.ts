@@ -1,17 +1,11 @@
 import { parseRecordColumn } from "../../observer/index.js";
-import {
-  type AnyTable,
-  definition,
-  isSystemPath,
-  parseRowText,
-  type TableDefinition,
-} from "../../schema/index.js";
+import { definition, isSystemPath, parseRowText, type TableDefinition } from "../../schema/index.js";
 import { type InspectedColumn, type LockInfo, timestampToDate } from "../../transaction/index.js";
 import type { InspectedRow, ValueShown } from "../api.js";
 import { columnText } from "../text/cells.js";
 import { inspectedText, statusText, writeText } from "../text/inspected.js";
 import { cutText } from "../text/values.js";
-import type { ViewContext } from "./context.js";
+import type { View } from "./context.js";
 
 const maxColumns = 500;
 const maxEntries = 200;
@@ -21,13 +15,10 @@ type Column = InspectedRow["columns"][number];
 type Entry = Column["entries"][number];
 
 /** The protocol cells of a row, in the form of the paper's figure 4. */
-export async function inspect(
-  { db, environment }: ViewContext,
-  request: { readonly table: AnyTable; readonly row: string },
-): Promise<InspectedRow> {
-  const { table } = request;
+export const inspect: View<InspectedRow> = async ({ db, environment }, given) => {
+  const table = await given.table();
   const defined = table[definition];
-  const row = parseRowText(defined, request.row);
+  const row = parseRowText(defined, given.needed("row"));
   const [columns, pending] = await Promise.all([db.inspect(table, row), db.pendingOf(table, row)]);
   const now = environment.now();
   return {
@@ -44,7 +35,7 @@ export async function inspect(
       since: timestamp,
     })),
   };
-}
+};
 
 function roleOf(path: Uint8Array): Column["role"] {
   if (!isSystemPath(path)) return "user";
@@ -64,7 +55,7 @@ function entriesOf(table: TableDefinition, column: InspectedColumn, now: number)
   for (const lock of column.locks) put(lock.startTimestamp, { lock: lockText(lock, now) });
   for (const write of column.writes) {
     const { commitTimestamp, value: bytes } = write;
-    // The write record itself holds a short value.
+    // If a value is short, its write record holds it.
     put(commitTimestamp, { write: writeText(write), ...(bytes === undefined ? {} : { data: value(bytes) }) });
   }
   for (const { startTimestamp, value: bytes } of column.data) put(startTimestamp, { data: value(bytes) });

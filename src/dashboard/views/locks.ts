@@ -1,35 +1,35 @@
+import type { DatabaseStatus } from "../../database/index.js";
+import { InvalidArgumentError } from "../../errors/index.js";
 import { parkedTable } from "../../observer/index.js";
 import { decodeRow, definition } from "../../schema/index.js";
 import { asBuffer } from "../../store/index.js";
 import { type CellAddress, type LockInfo, systemTable } from "../../transaction/index.js";
 import type { Acted, LockShown, LocksPage } from "../api.js";
+import { stringOf } from "../server/body.js";
 import { cellName } from "../text/cells.js";
 import { makeId, readId } from "../text/ids.js";
 import type { KnownTables } from "../text/tables.js";
-import type { ViewContext } from "./context.js";
+import type { Action, View, ViewContext } from "./context.js";
+import { firstOf } from "./first-of.js";
 
 type Lock = Pick<LockInfo, "startTimestamp"> & { readonly cell: CellAddress };
 
 /** A page of the existing locks, ordered by table, row and column. */
-export async function locks(
-  context: ViewContext,
-  request: { readonly after: string | undefined; readonly limit: number },
-  signal: AbortSignal,
-): Promise<LocksPage> {
-  const { after, limit } = request;
-  const [tables, status] = await Promise.all([context.tables.current(), context.db.status()]);
-  const order = [...(await context.db.tables()).keys(), systemTable, parkedTable];
+export const locks: View<LocksPage> = async ({ db, tables: known, environment }, given, signal) => {
+  const after = given.text("after");
   const place = after === undefined ? undefined : lockOf(after);
-  const now = context.environment.now();
-  const found: LockShown[] = [];
-  for await (const lock of context.db.locks({ signal })) {
-    if (place !== undefined && compare(order, lock, place) <= 0) continue;
-    found.push(lockShown(tables, lock, now, ownerLives(lock, now, status)));
-    if (found.length > limit) break;
+  const [tables, status, recorded] = await Promise.all([known.get(), db.status(), db.tables()]);
+  const order = [...recorded.keys(), systemTable, parkedTable];
+  const now = environment.now();
+  async function* behind() {
+    for await (const lock of db.locks({ signal })) {
+      const isBehind = place === undefined || compare(order, lock, place) > 0;
+      if (isBehind) yield lockShown(tables, lock, now, ownerLives(lock, now, status));
+    }
   }
-  const page = found.slice(0, limit);
-  return { locks: page, next: found.length > limit ? page.at(-1)?.id : undefined };
-}
+  const { first, isMore } = await firstOf(behind(), given.limit());
+  return { locks: first, next: isMore ? first.at(-1)?.id : undefined };
+};
 
 /** The order in which `db.locks` lists them. */
 function compare(order: readonly string[], a: Lock, b: Lock): number {
@@ -37,19 +37,25 @@ function compare(order: readonly string[], a: Lock, b: Lock): number {
     const at = order.indexOf(cell.table);
     return at < 0 ? order.length : at;
   };
+  return place(a) - place(b) || compareInTable(a, b);
+}
+
+function compareInTable(a: Lock, b: Lock): number {
   return (
-    place(a) - place(b) ||
     Buffer.compare(a.cell.row, b.cell.row) ||
     Buffer.compare(a.cell.column, b.cell.column) ||
     a.startTimestamp - b.startTimestamp
   );
 }
 
-/** Undefined if no session of the owner is known and the lock has not expired. */
+/**
+ * Whether a lock's owner is alive. Undefined if no session of the owner is known and the lock has
+ * not expired.
+ */
 function ownerLives(
   { session, refreshedAt, ttlMs }: LockInfo,
   now: number,
-  status: Awaited<ReturnType<ViewContext["db"]["status"]>>,
+  status: DatabaseStatus,
 ): boolean | undefined {
   if (status.sessions.has(session) || status.coordinator?.sessions?.has(session)) return true;
   return now - refreshedAt.getTime() > ttlMs ? false : undefined;
@@ -90,31 +96,26 @@ function lockOf(id: string): Lock {
   };
 }
 
-/** Resolves a lock by its primary lock, unless its owner lives. */
-export async function resolveLock(context: ViewContext, id: string, signal: AbortSignal): Promise<Acted> {
-  const wanted = lockOf(id);
-  const lock = await find(context, wanted, signal);
+/** Resolves a lock according to its primary lock, unless the lock's owner lives. */
+export const resolveLock: Action<Acted> = async (context, body, signal) => {
+  const id = stringOf(body, "id");
+  if (id === undefined) throw new InvalidArgumentError("`id` is missing: give the id of a lock.");
+  const lock = await find(context, lockOf(id), signal);
   if (lock === undefined) return { done: 0, gone: 1, standing: 0 };
   const outcome = await context.db.resolve(lock);
   return outcome === "gone" ? { done: 1, gone: 0, standing: 0 } : { done: 0, gone: 0, standing: 1 };
-}
+};
 
-async function find(
-  context: ViewContext,
-  { cell, startTimestamp }: Lock,
-  signal: AbortSignal,
-): Promise<LockInfo | undefined> {
+async function find({ db, tables }: ViewContext, wanted: Lock, signal: AbortSignal) {
   const isIt = (lock: LockInfo) =>
-    lock.startTimestamp === startTimestamp &&
-    lock.cell.table === cell.table &&
-    Buffer.compare(lock.cell.row, cell.row) === 0 &&
-    Buffer.compare(lock.cell.column, cell.column) === 0;
-  const table = (await context.tables.current()).table(cell.table);
+    lock.cell.table === wanted.cell.table && compareInTable(lock, wanted) === 0;
+  const table = (await tables.get()).table(wanted.cell.table);
   if (table === undefined) {
-    // The lock is in one of the protocol's own tables.
-    for await (const lock of context.db.locks({ signal })) if (isIt(lock)) return lock;
+    // The lock is in one of the protocol's own tables. `db.inspect` needs a table's
+    // definition, and the protocol's tables have none, so this code searches all locks.
+    for await (const lock of db.locks({ signal })) if (isIt(lock)) return lock;
     return undefined;
   }
-  const columns = await context.db.inspect(table, decodeRow(table[definition], cell.row));
+  const columns = await db.inspect(table, decodeRow(table[definition], wanted.cell.row));
   return columns.flatMap(({ locks: standing }) => standing).find(isIt);
 }

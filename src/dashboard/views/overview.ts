@@ -1,43 +1,36 @@
 import type { CoordinatorStatus } from "../../database/index.js";
-import type { ObserverOverview, Overview } from "../api.js";
+import type { ObserverOverview, Overview, Series } from "../api.js";
 import { addHistograms, durationsOf } from "../recording/histogram.js";
 import { type Report, seriesSeconds } from "../recording/report.js";
-import { addSeries } from "../recording/seconds.js";
+import { addSeries } from "../recording/slot-counts.js";
+import { sumOf } from "../recording/sums.js";
 import type { ViewContext } from "./context.js";
-import { countOf, type ObserverStanding, type Standing, sumOf } from "./standing.js";
+import { countAll, countOf, type Standing, waitedMs } from "./standing.js";
 
 /** The state of the database and of its observers. */
-export async function overview(context: ViewContext): Promise<Overview> {
+export async function overview(context: Omit<ViewContext, "overview">): Promise<Overview> {
   const [standing, reports] = await Promise.all([context.standing.get(), context.gathered.reports()]);
   const { status, locks } = standing;
   const now = Math.round(context.environment.now());
-  const sum = (read: (report: Report) => number) =>
-    reports.reduce((total, report) => total + read(report), 0);
+  const sum = (read: (report: Report) => number) => sumOf(reports, read);
+  const series = (read: (report: Report) => Series) => addSeries(reports.map(read), now, seriesSeconds);
   return {
     now,
     reach: context.reach,
     observers: observerOverviews(standing, reports),
-    schedules: standing.schedules.map(({ schedule, oldest, ...backlog }) => ({
-      name: schedule,
-      overdue: countOf(backlog),
-      oldestOverdueMs: oldest === undefined ? undefined : Math.max(0, standing.now - oldest.getTime()),
+    schedules: standing.schedules.map((overdue) => ({
+      name: overdue.schedule,
+      overdue: countOf(overdue),
+      oldestOverdueMs: waitedMs(overdue, standing.now),
     })),
     commitsPerSecond: sum((report) => report.commitsPerSecond),
     conflictsPerSecond: sum((report) => report.conflictsPerSecond),
     rollbacksPerSecond: sum((report) => report.rollbacksPerSecond),
-    commits: addSeries(
-      reports.map(({ commits }) => commits),
-      now,
-      seriesSeconds,
-    ),
-    conflicts: addSeries(
-      reports.map(({ conflicts }) => conflicts),
-      now,
-      seriesSeconds,
-    ),
+    commits: series(({ commits }) => commits),
+    conflicts: series(({ conflicts }) => conflicts),
     transactionDuration: durationsOf(addHistograms(reports.map(({ duration }) => duration))),
-    pending: sumOf(standing.observers.map(({ pending }) => countOf(pending))),
-    parked: sumOf(standing.observers.map(({ parked }) => countOf(parked))),
+    pending: countAll(standing.observers.map(({ pending }) => pending)),
+    parked: countAll(standing.observers.map(({ parked }) => parked)),
     locks,
     workers: status.sessions.size,
     safepointAgeMs: status.safepointAgeMs,
@@ -55,29 +48,26 @@ export function coordinatorShown(coordinator: CoordinatorStatus | undefined): Ov
 
 /** Each observer, with its backlog and the outcome of its recent runs. */
 export function observerOverviews(
-  standing: Standing,
+  { observers, status, now }: Standing,
   reports: readonly Report[],
 ): readonly ObserverOverview[] {
-  return standing.observers.map((observer) => observerOverview(standing, observer, reports));
-}
-
-function observerOverview(
-  { status, now }: Standing,
-  { record, pending, parked }: ObserverStanding,
-  reports: readonly Report[],
-): ObserverOverview {
-  const { name, version } = record;
-  const own = reports.flatMap(({ observers }) => (Object.hasOwn(observers, name) ? [observers[name]!] : []));
-  return {
-    name,
-    watches: `${record.table}.${record.column}`,
-    hosts: [...status.sessions.values()].filter(({ observers }) => observers[name] === version).length,
-    pending: countOf(pending),
-    oldestPendingMs: pending.oldest === undefined ? undefined : Math.max(0, now - pending.oldest.getTime()),
-    parked: countOf(parked),
-    delay: durationsOf(addHistograms(own.map(({ delay }) => delay))),
-    runsPerSecond: own.reduce((sum, { runsPerSecond }) => sum + runsPerSecond, 0),
-    failuresPerSecond: own.reduce((sum, { failuresPerSecond }) => sum + failuresPerSecond, 0),
-    conflictsPerSecond: own.reduce((sum, { conflictsPerSecond }) => sum + conflictsPerSecond, 0),
-  };
+  const sessions = [...status.sessions.values()];
+  return observers.map(({ record, pending, parked }) => {
+    const { name, version } = record;
+    const own = reports.flatMap((report) =>
+      Object.hasOwn(report.observers, name) ? [report.observers[name]!] : [],
+    );
+    return {
+      name,
+      watches: `${record.table}.${record.column}`,
+      hosts: sessions.filter((session) => session.observers[name] === version).length,
+      pending: countOf(pending),
+      oldestPendingMs: waitedMs(pending, now),
+      parked: countOf(parked),
+      delay: durationsOf(addHistograms(own.map(({ delay }) => delay))),
+      runsPerSecond: sumOf(own, ({ runsPerSecond }) => runsPerSecond),
+      failuresPerSecond: sumOf(own, ({ failuresPerSecond }) => failuresPerSecond),
+      conflictsPerSecond: sumOf(own, ({ conflictsPerSecond }) => conflictsPerSecond),
+    };
+  });
 }

@@ -1,64 +1,55 @@
-import { ObserverError } from "../../errors/index.js";
+import { InvalidArgumentError, ObserverError } from "../../errors/index.js";
 import type { ObservedCell, ParkedChange } from "../../observer/index.js";
 import { definition, parseRowText } from "../../schema/index.js";
 import type { Acted, ParkedPage, ParkedShown } from "../api.js";
+import { type Body, stringOf } from "../server/body.js";
 import { makeId, readId } from "../text/ids.js";
 import type { KnownTables } from "../text/tables.js";
-import type { ViewContext } from "./context.js";
+import type { Action, View, ViewContext } from "./context.js";
+import { firstOf } from "./first-of.js";
 
 const maxOfError = 4_000;
 const maxOfStack = 16_000;
 
 /** A page of the parked changes, ordered by observer and row. */
-export async function parked(
-  context: ViewContext,
-  request: {
-    readonly observer: string | undefined;
-    readonly after: string | undefined;
-    readonly limit: number;
-  },
-  signal: AbortSignal,
-): Promise<ParkedPage> {
-  const { observer, after, limit } = request;
-  const tables = await context.tables.current();
-  await checkObserver(context, observer);
-  const found: ParkedShown[] = [];
-  let isBehind = after === undefined;
-  const place = after === undefined ? undefined : readId(after, 5);
-  for await (const change of changes(context, observer, place?.[0], signal)) {
-    const shown = parkedShown(tables, change);
-    if (isBehind) found.push(shown);
-    // The last change of the page before may be gone; the changes after it must not be skipped.
-    else if (shown.id === after || change.observer !== place?.[0]) {
-      isBehind = true;
-      if (shown.id !== after) found.push(shown);
-    }
-    if (found.length > limit) break;
-  }
-  const page = found.slice(0, limit);
-  return { parked: page, next: found.length > limit ? page.at(-1)?.id : undefined };
-}
+export const parked: View<ParkedPage> = async (context, given, signal) => {
+  const tables = await context.tables.get();
+  const { first, isMore } = await firstOf(
+    changesBehind(context, tables, given.text("observer"), given.text("after"), signal),
+    given.limit(),
+  );
+  return { parked: first, next: isMore ? first.at(-1)?.id : undefined };
+};
 
-/** Parked changes, from one observer on. */
-async function* changes(
+/**
+ * Yields the parked changes that follow the change `after`. If that change is no longer parked,
+ * begins with the next observer.
+ */
+async function* changesBehind(
   { db }: ViewContext,
+  tables: KnownTables,
   observer: string | undefined,
-  from: unknown,
+  after: string | undefined,
   signal: AbortSignal,
-): AsyncGenerator<ParkedChange> {
-  if (observer !== undefined) return yield* db.parked({ observer, signal });
-  const names = [...(await db.observers()).keys()].sort();
-  for (const name of names) {
-    if (typeof from !== "string" || name >= from) yield* db.parked({ observer: name, signal });
+): AsyncGenerator<ParkedShown> {
+  const last = after === undefined ? undefined : String(readId(after, 5)[0]);
+  const observers = await db.observers();
+  if (observer !== undefined) checkObserver(observers, observer);
+  const all = [...observers.keys()].sort().filter((name) => last === undefined || name >= last);
+  let isBehind = false;
+  for (const name of observer === undefined ? all : [observer]) {
+    for await (const change of db.parked({ observer: name, signal })) {
+      const shown = parkedShown(tables, change);
+      if (isBehind || name !== last) yield shown;
+      else isBehind = shown.id === after;
+    }
   }
 }
 
-async function checkObserver({ db }: ViewContext, observer: string | undefined): Promise<void> {
-  if (observer === undefined) return;
-  const observers = await db.observers();
+function checkObserver(observers: ReadonlyMap<string, unknown>, observer: string): void {
   if (observers.has(observer)) return;
-  const known = observers.size === 0 ? "none is" : `registered: ${[...observers.keys()].join(", ")}`;
-  throw new ObserverError(`No observer ${JSON.stringify(observer)} is registered; ${known}.`);
+  const known = observers.size === 0 ? "no observer" : [...observers.keys()].join(", ");
+  throw new ObserverError(`Observer ${JSON.stringify(observer)} is not registered. Registered: ${known}.`);
 }
 
 function parkedShown(tables: KnownTables, change: ParkedChange): ParkedShown {
@@ -78,28 +69,34 @@ function parkedShown(tables: KnownTables, change: ParkedChange): ParkedShown {
   };
 }
 
-/** Retries or discards parked changes: one by its id, or all of an observer. */
-export async function actOnParked(
-  context: ViewContext,
-  action: "retry" | "discard",
-  which: { readonly id: string } | { readonly observer: string },
+/** Retries parked changes: one by its id, or all of an observer. */
+export const retryParked: Action<Acted> = (context, body, signal) =>
+  act(context, body, signal, (cell) => context.db.retry(cell));
+
+/** Discards parked changes: one by its id, or all of an observer. */
+export const discardParked: Action<Acted> = (context, body, signal) =>
+  act(context, body, signal, (cell) => context.db.discard(cell));
+
+async function act(
+  { db, tables }: ViewContext,
+  body: Body,
   signal: AbortSignal,
+  onCell: (cell: ObservedCell) => Promise<boolean>,
 ): Promise<Acted> {
-  const { db } = context;
-  const act = (cell: ObservedCell) => (action === "retry" ? db.retry(cell) : db.discard(cell));
-  let done = 0;
-  let gone = 0;
-  if ("id" in which) {
-    if (await act(cellOf(await context.tables.current(), which.id))) done++;
-    else gone++;
-  } else {
-    await checkObserver(context, which.observer);
-    for await (const change of db.parked({ observer: which.observer, signal })) {
-      if (await act(change)) done++;
-      else gone++;
-    }
+  const [id, observer] = [stringOf(body, "id"), stringOf(body, "observer")];
+  if ((id === undefined) === (observer === undefined)) {
+    throw new InvalidArgumentError(
+      "Give either `id`, for one parked change, or `observer`, for all of its changes.",
+    );
   }
-  return { done, gone, standing: 0 };
+  const acted = { done: 0, gone: 0, standing: 0 };
+  const one = async (cell: ObservedCell) => acted[(await onCell(cell)) ? "done" : "gone"]++;
+  if (id !== undefined) await one(cellOf(await tables.get(), id));
+  if (observer !== undefined) {
+    checkObserver(await db.observers(), observer);
+    for await (const change of db.parked({ observer, signal })) await one(change);
+  }
+  return acted;
 }
 
 function cellOf(tables: KnownTables, id: string): ObservedCell {

@@ -1,14 +1,15 @@
 import { definition } from "../../schema/index.js";
 import type { Pipeline } from "../api.js";
-import type { FlowReport, Report } from "../recording/report.js";
-import type { ViewContext } from "./context.js";
+import { flowKey } from "../recording/flow-counts.js";
+import { sumByKey } from "../recording/sums.js";
+import type { View } from "./context.js";
 import { observerOverviews } from "./overview.js";
 
 /** The tables, the observers, and the columns that their runs were seen to read and write. */
-export async function pipeline(context: ViewContext): Promise<Pipeline> {
+export const pipeline: View<Pipeline> = async (context) => {
   const { standing, gathered, reach } = context;
   const [known, stands, reports] = await Promise.all([
-    context.tables.current(),
+    context.tables.get(),
     standing.get(),
     gathered.reports(),
   ]);
@@ -17,16 +18,9 @@ export async function pipeline(context: ViewContext): Promise<Pipeline> {
     return { name, columns: columns.map((column) => ({ name: column.name, kind: column.kind })) };
   });
   const names = new Set(known.names);
-  const flows = addFlows(reports).filter(({ table }) => names.has(table));
+  const all = reports.flatMap((report) => report.flows).filter(({ table }) => names.has(table));
+  const flows = sumByKey(all, flowKey, (sum, { perSecond, ...flow }) => {
+    return { ...flow, perSecond: sum.perSecond + perSecond };
+  });
   return { reach, tables, observers: observerOverviews(stands, reports), flows };
-}
-
-function addFlows(reports: readonly Report[]): readonly FlowReport[] {
-  const sums = new Map<string, FlowReport>();
-  for (const flow of reports.flatMap(({ flows }) => flows)) {
-    const key = `${flow.observer}\0${flow.does}\0${flow.table}\0${flow.column}`;
-    const before = sums.get(key)?.perSecond ?? 0;
-    sums.set(key, { ...flow, perSecond: before + flow.perSecond });
-  }
-  return [...sums.values()];
-}
+};

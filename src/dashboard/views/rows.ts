@@ -1,5 +1,4 @@
 import {
-  type AnyTable,
   definition,
   encodePrefix,
   encodeRow,
@@ -8,165 +7,144 @@ import {
   parseRowText,
   type TableDefinition,
 } from "../../schema/index.js";
+import { equalBytes } from "../../store/index.js";
 import { after, type CommittedCell, type Snapshot } from "../../transaction/index.js";
 import type { CellShown, RowDetail, RowShown, RowsPage } from "../api.js";
 import { columnText, rowText } from "../text/cells.js";
 import type { KnownTables } from "../text/tables.js";
 import { valueShown } from "../text/values.js";
-import type { ViewContext } from "./context.js";
+import type { View } from "./context.js";
+import { firstOf } from "./first-of.js";
 
-/** Limits in a list of rows: characters of a value, and cells of a row. */
-const maxOfValue = 200;
-const maxCells = 100;
-/** The same limits if one row is shown. */
-const maxOfWholeValue = 100_000;
-const maxWholeCells = 1_000;
-/** Characters of all values of one row together. */
+const usualRows = 50;
+const maxRows = 200;
+/** Rows read with one request to the store. */
+const pageRows = 32;
+/** After this many characters of its values, a row shows no more cells. */
 const maxOfRow = 4_000_000;
 
-export interface RowsRequest {
-  readonly table: AnyTable;
-  readonly prefix: string | undefined;
-  /** The last row of the page before. */
-  readonly after: string | undefined;
-  readonly limit: number;
-  readonly at: number | Date | undefined;
+/** How much of a row is shown: cells, and characters of a value. */
+interface Bounds {
+  readonly maxCells: number;
+  readonly maxOfValue: number;
 }
+
+const inList: Bounds = { maxCells: 100, maxOfValue: 200 };
+const alone: Bounds = { maxCells: 1_000, maxOfValue: 100_000 };
 
 /** An encoded row, with the cells of it that are shown. */
 interface FoundRow {
   readonly row: Uint8Array;
-  readonly cells: CellShown[];
+  readonly cells: readonly CellShown[];
 }
 
-/** A page of the rows of a table, as of `at`. */
-export async function rows(
-  context: ViewContext,
-  request: RowsRequest,
-  signal: AbortSignal,
-): Promise<RowsPage> {
-  const { table, limit, at } = request;
-  const defined = table[definition];
-  const tables = await context.tables.current();
-  const prefix = request.prefix === undefined ? undefined : prefixBytes(defined, request.prefix);
-  await using snapshot = await context.db.snapshot({ at, signal });
-  const walk = new RowWalk(snapshot, defined, maxCells, maxOfValue);
-  const found: FoundRow[] = [];
-  for await (const row of walk.from(startOf(defined, request, prefix))) {
-    if (prefix !== undefined && !startsWith(row.row, prefix)) break;
-    found.push(row);
-    if (found.length > limit) break;
-  }
-  const shown = found.slice(0, limit).map((row) => rowShown(tables, defined, row));
+/** A page of the rows of a table. */
+export const rows: View<RowsPage> = async (context, given, signal) => {
+  const table = (await given.table())[definition];
+  const prefixText = given.text("prefix");
+  const prefix =
+    prefixText === undefined ? undefined : encodePrefix(table, parsePrefixText(table, prefixText));
+  const start = startOf(table, prefix, given.text("after"));
+  const limit = given.limit(usualRows, maxRows);
+  const tables = await context.tables.get();
+  await using snapshot = await context.db.snapshot({ at: given.at(), signal });
+  const { first, isMore } = await firstOf(walk(snapshot, table, inList, start, prefix), limit);
+  const shown = first.map((found) => rowShown(tables, table, found));
   return {
-    table: defined.name,
+    table: table.name,
     at: snapshot.timestamp,
-    columns: [...defined.columns.values()].filter(({ kind }) => kind !== "signal").map(({ name }) => name),
+    columns: [...table.columns.values()].filter(({ kind }) => kind !== "signal").map(({ name }) => name),
     rows: shown,
-    next: found.length > limit ? shown.at(-1)?.row : undefined,
+    next: isMore ? shown.at(-1)?.row : undefined,
   };
-}
+};
 
-/** One row, as of `at`; it has no cells if it does not exist. */
-export async function row(
-  context: ViewContext,
-  request: { readonly table: AnyTable; readonly row: string; readonly at: number | Date | undefined },
-  signal: AbortSignal,
-): Promise<RowDetail> {
-  const defined = request.table[definition];
-  const tables = await context.tables.current();
-  const wanted = encodeRow(defined, parseRowText(defined, request.row));
-  await using snapshot = await context.db.snapshot({ at: request.at, signal });
-  const walk = new RowWalk(snapshot, defined, maxWholeCells, maxOfWholeValue);
+/** One row. If it does not exist, it has no cells. */
+export const row: View<RowDetail> = async (context, given, signal) => {
+  const table = (await given.table())[definition];
+  const wanted = encodeRow(table, parseRowText(table, given.needed("row")));
+  const tables = await context.tables.get();
+  await using snapshot = await context.db.snapshot({ at: given.at(), signal });
   let found: FoundRow = { row: wanted, cells: [] };
-  for await (const first of walk.from(wanted)) {
-    if (Buffer.compare(first.row, wanted) === 0) found = first;
+  for await (const first of walk(snapshot, table, alone, wanted)) {
+    if (equalBytes(first.row, wanted)) found = first;
     break;
   }
-  return { table: defined.name, at: snapshot.timestamp, ...rowShown(tables, defined, found) };
-}
-
-function prefixBytes(table: TableDefinition, text: string): Uint8Array {
-  return encodePrefix(table, parsePrefixText(table, text));
-}
+  return { table: table.name, at: snapshot.timestamp, ...rowShown(tables, table, found) };
+};
 
 function startOf(
   table: TableDefinition,
-  request: RowsRequest,
   prefix: Uint8Array | undefined,
+  last: string | undefined,
 ): Uint8Array | undefined {
-  if (request.after === undefined) return prefix;
-  const behind = after(encodeRow(table, parseRowText(table, request.after)));
+  if (last === undefined) return prefix;
+  const behind = after(encodeRow(table, parseRowText(table, last)));
   return prefix !== undefined && Buffer.compare(prefix, behind) > 0 ? prefix : behind;
 }
 
-function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
-  return Buffer.compare(bytes.subarray(0, prefix.length), prefix) === 0;
+/**
+ * The rows from `start` on that have cells and begin with `prefix`. Of a wide row it reads only the
+ * cells that are shown.
+ */
+async function* walk(
+  snapshot: Snapshot,
+  table: TableDefinition,
+  bounds: Bounds,
+  start: Uint8Array | undefined,
+  prefix?: Uint8Array,
+): AsyncGenerator<FoundRow> {
+  let from = start;
+  for (let isFull = true; isFull; ) {
+    isFull = false;
+    let open: OpenRow | undefined;
+    for await (const { row, cells } of rowsFrom(snapshot, table.name, from)) {
+      if (open === undefined || !equalBytes(open.row, row)) {
+        if (open !== undefined && open.cells.length > 0) yield open;
+        if (prefix !== undefined && !equalBytes(row.subarray(0, prefix.length), prefix)) return;
+        open = new OpenRow(row, table, bounds);
+      }
+      isFull = !open.take(cells);
+      if (isFull) break;
+    }
+    if (open === undefined) return;
+    if (open.cells.length > 0) yield open;
+    from = after(open.row);
+  }
 }
 
-/** Walks through rows. Of a wide row it reads only the cells that are shown. */
-class RowWalk {
-  readonly #snapshot: Snapshot;
+async function* rowsFrom(snapshot: Snapshot, table: string, start: Uint8Array | undefined) {
+  const from = start === undefined ? undefined : { row: start };
+  for await (const page of snapshot.cells(table, from, pageRows)) yield* page;
+}
+
+/** A row whose cells are being read. */
+class OpenRow implements FoundRow {
+  readonly row: Uint8Array;
+  readonly cells: CellShown[] = [];
   readonly #table: TableDefinition;
-  readonly #maxCells: number;
-  readonly #maxOfValue: number;
-  #open: FoundRow | undefined;
+  readonly #bounds: Bounds;
   #length = 0;
 
-  constructor(snapshot: Snapshot, table: TableDefinition, maxCells: number, maxOfValue: number) {
-    this.#snapshot = snapshot;
+  constructor(row: Uint8Array, table: TableDefinition, bounds: Bounds) {
+    this.row = Buffer.from(row);
     this.#table = table;
-    this.#maxCells = maxCells;
-    this.#maxOfValue = maxOfValue;
+    this.#bounds = bounds;
   }
 
-  async *from(start: Uint8Array | undefined): AsyncGenerator<FoundRow> {
-    let next = start;
-    for (let isOver = false; !isOver; ) {
-      const skip = yield* this.#walk(next);
-      isOver = skip === undefined;
-      next = skip;
-    }
-    if (this.#open !== undefined && this.#open.cells.length > 0) yield this.#open;
-  }
-
-  /** Walks until a row is wider than is shown, and returns where the next row begins. */
-  async *#walk(start: Uint8Array | undefined): AsyncGenerator<FoundRow, Uint8Array | undefined> {
-    const from = start === undefined ? undefined : { row: start };
-    for await (const page of this.#snapshot.cells(this.#table.name, from, pageRows)) {
-      for (const { row, cells } of page) {
-        if (this.#open === undefined || Buffer.compare(this.#open.row, row) !== 0) {
-          if (this.#open !== undefined && this.#open.cells.length > 0) yield this.#open;
-          this.#open = { row: Buffer.from(row), cells: [] };
-          this.#length = 0;
-        }
-        if (!this.#take(this.#open, cells)) {
-          const full = this.#open;
-          this.#open = undefined;
-          yield full;
-          return after(full.row);
-        }
-      }
-    }
-    return undefined;
-  }
-
-  /** False if no more of the row is shown. */
-  #take(open: FoundRow, cells: readonly CommittedCell[]): boolean {
+  /** Adds cells to the row. Returns false if the row already shows as much as its limits allow. */
+  take(cells: readonly CommittedCell[]): boolean {
     for (const { column, value } of cells) {
       if (value === undefined) continue;
-      if (open.cells.length === this.#maxCells || this.#length > maxOfRow) return false;
+      if (this.cells.length === this.#bounds.maxCells || this.#length > maxOfRow) return false;
       const codec = this.#table.columns.get(parsePath(column).name)?.codec;
-      const shown = { column: columnText(column), value: valueShown(codec, value, this.#maxOfValue) };
-      this.#length += shown.value.text.length;
-      open.cells.push(shown);
+      const shown = valueShown(codec, value, this.#bounds.maxOfValue);
+      this.#length += shown.text.length;
+      this.cells.push({ column: columnText(column), value: shown });
     }
     return true;
   }
 }
-
-/** Rows read with one request to the store. */
-const pageRows = 32;
 
 /** Cells in the order of the table's columns. */
 function rowShown(tables: KnownTables, table: TableDefinition, { row, cells }: FoundRow): RowShown {

@@ -1,31 +1,29 @@
-import type { Database } from "../../database/index.js";
-import { type Environment, sleep } from "../../environment/index.js";
-import type { ObserverRecord } from "../../observer/index.js";
+import type { Database, DatabaseStatus } from "../../database/index.js";
+import type { Environment } from "../../environment/index.js";
+import { deadline } from "../../transaction/index.js";
 import type { Count } from "../api.js";
-import { type Backlog, observerBacklogs } from "../backlog.js";
+import { type Backlog, type ObserverBacklog, observerBacklogs } from "../backlog.js";
 import { type Overdue, overdueSchedules } from "../overdue.js";
+import { sumOf } from "../recording/sums.js";
 import { Shared } from "../sources/shared.js";
 
 const everyMs = 900;
 const max = { pending: 10_000, parked: 1_000 };
-/** Locks are found by a scan of all tables: seldom, and for at most 2 s. */
+/**
+ * Counting the locks needs a scan of all tables. The scan runs at most once a minute, for at most
+ * two seconds.
+ */
 const locksEveryMs = 60_000;
 const locksMs = 2_000;
 /** How long everything else waits for the count of locks. */
 const locksPatienceMs = 200;
 const maxLocks = 1_000;
 
-export interface ObserverStanding {
-  readonly record: ObserverRecord;
-  readonly pending: Backlog;
-  readonly parked: Backlog;
-}
-
 /** What the store holds at `now`. Counts stop at bounds. */
 export interface Standing {
-  readonly status: Awaited<ReturnType<Database["status"]>>;
-  readonly observers: readonly ObserverStanding[];
-  /** By schedule: changes that should have fired. */
+  readonly status: DatabaseStatus;
+  readonly observers: readonly ObserverBacklog[];
+  /** The schedules, each with the count of its changes that should have fired and have not. */
   readonly schedules: readonly Overdue[];
   readonly locks: Count;
   readonly now: number;
@@ -35,74 +33,43 @@ export interface Standing {
  * Counts what the store holds, on demand: at most once a second for all viewers, and less often if
  * counting takes long.
  */
-export class StandingLook {
-  readonly #db: Database;
-  readonly #environment: Environment;
-  readonly #closing = new AbortController();
-  readonly #shared: Shared<Standing>;
-  readonly #locks: Shared<Count>;
-  #knownLocks: Count = { count: 0, isBound: true };
+export class StandingLook extends Shared<Standing> {
+  readonly #closing: AbortController;
 
   constructor(db: Database, environment: Environment) {
-    this.#db = db;
-    this.#environment = environment;
-    this.#shared = new Shared(environment, everyMs, () => this.#look());
-    this.#locks = new Shared(environment, locksEveryMs, () => this.#countLocks());
-  }
-
-  get(): Promise<Standing> {
-    return this.#shared.get();
+    const closing = new AbortController();
+    const { signal } = closing;
+    const locks = new Shared(environment, locksEveryMs, () => countLocks(db, environment, signal));
+    super(environment, everyMs, async () => {
+      const status = await db.status();
+      const observers = await observerBacklogs(db, max, signal);
+      const schedules = await overdueSchedules(db, environment.now(), signal, max.pending);
+      // Until the first scan ends, the number of locks is unknown. The count then says "0 or more".
+      const { value = { count: 0, isBound: true } } = await locks.newest(locksPatienceMs);
+      return { status, observers, schedules, locks: value, now: environment.now() };
+    });
+    this.#closing = closing;
   }
 
   close(): void {
     this.#closing.abort();
   }
+}
 
-  async #look(): Promise<Standing> {
-    const { signal } = this.#closing;
-    const db = this.#db;
-    const status = await db.status();
-    const observers: ObserverStanding[] = [];
-    for (const [observer, record] of await db.observers()) {
-      observers.push({ record, ...(await observerBacklogs(db, observer, max, signal)) });
+async function countLocks(db: Database, environment: Environment, closing: AbortSignal): Promise<Count> {
+  const { signal, end } = deadline(environment, closing, locksMs, "Counting locks");
+  let count = 0;
+  try {
+    for await (const _ of db.locks({ signal })) {
+      if (count === maxLocks) return { count, isBound: true };
+      count++;
     }
-    const schedules = await overdueSchedules(db, this.#environment.now(), signal, max.pending);
-    const locks = await this.#countedLocks();
-    return { status, observers, schedules, locks, now: this.#environment.now() };
-  }
-
-  /** The newest known count of locks. Until the first scan ends it says that there may be some. */
-  async #countedLocks(): Promise<Count> {
-    const counting = this.#locks.get().then((count) => {
-      this.#knownLocks = count;
-    });
-    const ending = new AbortController();
-    const late = sleep(this.#environment, locksPatienceMs, ending.signal).catch(() => undefined);
-    // If this scan fails, the next look scans again.
-    await Promise.race([counting.catch(() => undefined), late]);
-    ending.abort();
-    return this.#knownLocks;
-  }
-
-  async #countLocks(): Promise<Count> {
-    const ending = new AbortController();
-    const end = () => ending.abort();
-    const timer = this.#environment.setTimer(end, locksMs, { background: true });
-    this.#closing.signal.addEventListener("abort", end, { once: true });
-    let count = 0;
-    try {
-      for await (const _ of this.#db.locks({ signal: ending.signal })) {
-        if (count === maxLocks) return { count, isBound: true };
-        count++;
-      }
-      return { count, isBound: false };
-    } catch (error) {
-      if (!ending.signal.aborted || this.#closing.signal.aborted) throw error;
-      return { count, isBound: true };
-    } finally {
-      timer.cancel();
-      this.#closing.signal.removeEventListener("abort", end);
-    }
+    return { count, isBound: false };
+  } catch (error) {
+    if (signal?.aborted && !closing.aborted) return { count, isBound: true };
+    throw error;
+  } finally {
+    end();
   }
 }
 
@@ -111,10 +78,12 @@ export function countOf({ count, more }: Pick<Backlog, "count" | "more">): Count
   return { count, isBound: more };
 }
 
-/** The sum of several counts. */
-export function sumOf(counts: readonly Count[]): Count {
-  return {
-    count: counts.reduce((sum, { count }) => sum + count, 0),
-    isBound: counts.some(({ isBound }) => isBound),
-  };
+/** The sum of several backlogs. */
+export function countAll(backlogs: readonly Backlog[]): Count {
+  return { count: sumOf(backlogs, ({ count }) => count), isBound: backlogs.some(({ more }) => more) };
+}
+
+/** How long the oldest of a backlog has waited at `now`. */
+export function waitedMs({ oldest }: Pick<Backlog, "oldest">, now: number): number | undefined {
+  return oldest === undefined ? undefined : Math.max(0, now - oldest.getTime());
 }

@@ -1,36 +1,32 @@
 import type { TransactionDetail, TransactionShown } from "../api.js";
 import type { RecordedTransaction } from "../recording/report.js";
-import type { Gathered } from "../sources/gathered.js";
-import type { ViewContext } from "./context.js";
+import { RequestError } from "../server/failure.js";
+import type { GatheredReports } from "../sources/gathered.js";
+import type { View } from "./context.js";
 
-export interface TransactionFilter {
-  readonly label: string | undefined;
-  readonly observer: string | undefined;
-  readonly outcome: TransactionShown["outcome"] | undefined;
-  readonly table: string | undefined;
-  readonly limit: number;
-}
-
+const outcomes: readonly TransactionShown["outcome"][] = ["committed", "conflict", "rolled back"];
 const maxCaused = 100;
 
 /** The newest transactions that pass a filter. */
-export async function transactions(
-  { gathered }: ViewContext,
-  filter: TransactionFilter,
-): Promise<readonly TransactionShown[]> {
+export const transactions: View<readonly TransactionShown[]> = async ({ gathered }, given) => {
+  const wanted = {
+    label: given.text("label"),
+    observer: given.text("observer"),
+    outcome: given.oneOf("outcome", outcomes),
+  };
+  const table = given.text("table");
+  const limit = given.limit();
+  const isWanted = (each: RecordedTransaction) =>
+    (wanted.label ?? each.label) === each.label &&
+    (wanted.observer ?? each.observer) === each.observer &&
+    (wanted.outcome ?? each.outcome) === each.outcome &&
+    (table === undefined || touches(each, table));
   const all = await gathered.transactions();
   return all
-    .filter((each) => passes(each, filter))
-    .slice(0, filter.limit)
+    .filter(isWanted)
+    .slice(0, limit)
     .map((each) => shown(gathered, each));
-}
-
-function passes(each: RecordedTransaction, { label, observer, outcome, table }: TransactionFilter): boolean {
-  if (label !== undefined && each.label !== label) return false;
-  if (observer !== undefined && each.observer !== observer) return false;
-  if (outcome !== undefined && each.outcome !== outcome) return false;
-  return table === undefined || touches(each, table);
-}
+};
 
 function touches({ read, written, conflict, cause }: RecordedTransaction, table: string): boolean {
   if (conflict?.cell?.table === table || cause?.cell.table === table) return true;
@@ -38,29 +34,33 @@ function touches({ read, written, conflict, cause }: RecordedTransaction, table:
 }
 
 /** A transaction as lists show it. */
-export function shown(gathered: Gathered, transaction: RecordedTransaction): TransactionShown {
+export function shown(gathered: GatheredReports, transaction: RecordedTransaction): TransactionShown {
   const { spans: _, read: __, written: ___, conflict, ...rest } = transaction;
   return { ...rest, conflict: withWinner(gathered, conflict) };
 }
 
 function withWinner(
-  gathered: Gathered,
+  gathered: GatheredReports,
   conflict: RecordedTransaction["conflict"],
 ): RecordedTransaction["conflict"] {
   if (conflict === undefined || conflict.winner !== undefined) return conflict;
   return { ...conflict, winner: gathered.winner(conflict.winnerTimestamp) };
 }
 
-/** Everything known about one transaction; undefined if no process remembers it. */
-export async function transaction(
-  { gathered }: ViewContext,
-  id: string,
-): Promise<TransactionDetail | undefined> {
+/** Everything known about one transaction. */
+export const transaction: View<TransactionDetail> = async ({ gathered }, given) => {
+  const id = given.needed("id");
   const all = await gathered.transactions();
   const found = all.find((each) => each.id === id);
-  if (found === undefined) return undefined;
+  if (found === undefined) {
+    throw new RequestError(
+      404,
+      "NOT_FOUND",
+      "This transaction is no longer known: each process keeps only its newest transactions.",
+    );
+  }
   const { cause, commitTimestamp } = found;
-  // No two transactions of a database commit at one timestamp.
+  // A commit timestamp identifies a transaction: no two transactions of a database share one.
   const causedBy = cause && all.find((each) => each.commitTimestamp === cause.commitTimestamp);
   const caused =
     commitTimestamp === undefined
@@ -72,4 +72,4 @@ export async function transaction(
     causedBy: causedBy && shown(gathered, causedBy),
     caused: caused.slice(0, maxCaused).map((each) => shown(gathered, each)),
   };
-}
+};

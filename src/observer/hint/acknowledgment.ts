@@ -4,8 +4,8 @@ import { checkedTimestamp } from "../../transaction/index.js";
 
 /*
  * An acknowledgment is in the observed cell's row, in a separate column for each observer and cell.
- * So is the parked record of a change. Both say up to which timestamp the observer has dealt with
- * the cell.
+ * The parked record of a change is stored in the same way. Both hold the timestamp up to which the
+ * observer has dealt with the cell.
  */
 
 /** What an observer has recorded about a cell. */
@@ -15,9 +15,9 @@ export interface Acknowledgment {
   /** Version of the observer that ran. */
   readonly version: number;
   /**
-   * In an acknowledgment: how many runs before this one, without a break, were due only to the
-   * previous run's own writes. In a parked record: how many processes ended during a run, or 0 if
-   * the runs failed.
+   * In an acknowledgment: how many consecutive runs, ending with this one, were due only because of
+   * the previous run's own write. In a parked record: how many processes ended during a run, or 0
+   * if the runs failed.
    */
   readonly chain: number;
 }
@@ -68,7 +68,9 @@ export function encodeAcknowledgment(acknowledgment: Acknowledgment): Buffer {
 export function decodeAcknowledgment(value: Uint8Array): Acknowledgment {
   const bytes = asBuffer(value);
   if (bytes.length !== acknowledgmentBytes) {
-    throw new StoreDamagedError("An observer's acknowledgment in the store cannot be read; run `check`.");
+    throw new StoreDamagedError(
+      "An observer's acknowledgment in the store cannot be read. Run `percolator check`.",
+    );
   }
   return {
     start: checkedTimestamp(bytes, 0, "observer's acknowledgment"),

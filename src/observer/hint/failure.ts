@@ -3,11 +3,10 @@ import { type ErrorCode, ObserverError, PercolatorError } from "../../errors/ind
 /**
  * Why an attempt failed.
  *
- * - `failed`, `timeout`: the observer's function threw or took too long. Only these count as
- *   attempts.
- * - `conflict`: another transaction won.
+ * - `failed`, `timeout`: the observer's function threw or took too long. Counts as an attempt.
+ * - `conflict`: another transaction won. Only a long series of conflicts counts as an attempt.
  * - `setback`: the store or the coordinator failed.
- * - `endless`: the observer keeps making itself due.
+ * - `endless`: the observer keeps making itself due. The change is parked at once.
  * - `stopped`: the worker gave up the run to stop.
  */
 export type FailureKind = "failed" | "timeout" | "conflict" | "setback" | "endless" | "stopped";
@@ -32,7 +31,8 @@ export class StoppedError extends ObserverError {}
 
 /**
  * Errors that are not the observer's fault, even if its function throws them. `STORE_DAMAGED` is
- * not among them. The damage may be in one cell, which is then parked so that the others go on.
+ * not among them, because the damage may be in a single cell. The worker then parks that cell's
+ * change and continues with other cells.
  */
 const serviceCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   "STORE",
@@ -97,7 +97,7 @@ export function describeFailure(error: unknown): FailureText {
     }
     return { name: typeof error, message: clip(String(error), maxMessage) };
   } catch {
-    return { name: typeof error, message: "What was thrown cannot be shown." };
+    return { name: typeof error, message: "The thrown value cannot be shown." };
   }
 }
 

@@ -62,7 +62,7 @@ describe("hints", () => {
 });
 
 describe("acknowledgments", () => {
-  test("decode to what was encoded", () => {
+  test("decode to the encoded acknowledgment", () => {
     const acknowledgment = { start: Number.MAX_SAFE_INTEGER, version: 2 ** 31 - 1, chain: 1_000 };
     expect(decodeAcknowledgment(encodeAcknowledgment(acknowledgment))).toEqual(acknowledgment);
     expect(() => decodeAcknowledgment(Buffer.alloc(3))).toThrow("cannot be read");

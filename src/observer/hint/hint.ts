@@ -19,8 +19,8 @@ import { decodeJson, encodeJson, isString, isTime, isWhole, optional, record } f
 
 /*
  * A hint's row is the observer's name, NUL, a byte for the bucket, and the cell's row. Its column
- * is the cell's path. So all hints of an observer form one range, and so do those of each bucket.
- * The hint does not name the table, since an observer watches only one.
+ * is the cell's path. All hints of an observer therefore form one range, and so do the hints of
+ * each bucket. The hint does not name the table, since an observer watches only one table.
  */
 
 const noBytes = new Uint8Array(0);
@@ -42,11 +42,11 @@ export interface HintState {
   readonly notBefore: number;
   /** The last failure in one line. */
   readonly error?: string | undefined;
-  /** How many of the attempts ended with their process. */
+  /** How many of the attempts were in progress when their process ended. */
   readonly crashes?: number | undefined;
   /** Timestamp up to which crashes are counted in `crashes`. */
   readonly countedUpTo?: number | undefined;
-  /** The session that is in a long run of the hint. */
+  /** The session that has been running the hint for a long time, if there is one. */
   readonly runner?: string | undefined;
 }
 
@@ -68,7 +68,7 @@ export interface CrashRecord {
   readonly crashes: number;
   /** Timestamp up to which crashes are counted. */
   readonly countedUpTo: number;
-  /** The session that runs it now. */
+  /** The session that runs the hint now. */
   readonly runner?: string | undefined;
 }
 
@@ -112,7 +112,10 @@ export function hintAddress(prefix: Uint8Array, cell: CellAddress): CellAddress 
   return { table: hintTable, row, column: cell.column };
 }
 
-/** The bucket of a row. All cells of a row share a bucket, so one process works on all of them. */
+/**
+ * The bucket of a row. All cells of a row have the same bucket, so that one process works on all of
+ * them.
+ */
 export function bucketOf(row: Uint8Array): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < row.length; index++) hash = Math.imul(hash ^ row[index]!, 0x01000193);
@@ -135,7 +138,7 @@ export function parseHintRow(
 
 /**
  * Deletes a hint's versions at or below `start`, after a run at `start` has handled the cell or
- * found it clean.
+ * found that it is not due.
  */
 export function deleteHint(hint: CellAddress, start: number): RowMutation {
   const { table, row, column } = hint;
@@ -164,8 +167,8 @@ export function writeHintState(
 }
 
 /**
- * The crash record of a hint. Undefined if there is none or it cannot be read, since the record
- * only helps.
+ * The crash record of a hint. Undefined if there is none, or if it cannot be read: work can
+ * continue without it.
  */
 export async function readCrashRecord(store: RowStore, hint: CellAddress): Promise<CrashRecord | undefined> {
   const { table, row, column } = hint;
@@ -185,8 +188,8 @@ export async function readCrashRecord(store: RowStore, hint: CellAddress): Promi
 }
 
 /**
- * Writes the crash record of a hint before a run. It has no guard. If the hint is deleted
- * meanwhile, the run finds the cell clean and deletes the record with it.
+ * Writes the crash record of a hint before a run. The write has no guard. If the hint is deleted in
+ * the meantime, the run finds that the cell is not due, and deletes the record with the hint.
  */
 export function writeCrashRecord(
   store: RowStore,
@@ -228,7 +231,7 @@ function decodeState(bytes: Uint8Array | undefined): HintState {
   try {
     return decodeJson(bytes, "A hint's state", isHintState);
   } catch {
-    // A hint whose state cannot be read counts as new, since the state only helps.
+    // A hint whose state cannot be read counts as new: work can continue without the state.
     return freshState;
   }
 }
@@ -239,7 +242,10 @@ export interface HintPage {
   readonly next: { readonly row: Uint8Array; readonly column?: Uint8Array | undefined } | undefined;
 }
 
-/** A range of hint rows from `start` (inclusive, perhaps from a column on) to `end` (exclusive). */
+/**
+ * A range of hint rows. `start` is inclusive, and may name a column of its row to begin with. `end`
+ * is exclusive.
+ */
 export interface HintRange {
   readonly start: { readonly row: Uint8Array; readonly column?: Uint8Array | undefined } | undefined;
   readonly end: Uint8Array | undefined;

@@ -47,5 +47,5 @@ export function encodeParkedEntry(entry: ParkedEntry): Buffer {
 }
 
 export function decodeParkedEntry(bytes: Uint8Array): ParkedEntry {
-  return decodeJson(bytes, "An entry of what is parked", isParkedEntry);
+  return decodeJson(bytes, "The entry of a parked change", isParkedEntry);
 }

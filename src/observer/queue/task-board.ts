@@ -4,9 +4,12 @@ import type { Observer } from "../observer.js";
 import { newTask, type Offer, type OfferedHint, type Task } from "./task.js";
 import { TaskQueue } from "./task-queue.js";
 
-/** The most delayed tasks of one observer in memory. A later scan finds further ones. */
+/**
+ * Maximum number of delayed tasks of one observer in memory. A later scan finds the hints of
+ * further ones.
+ */
 const maxDelayed = 10_000;
-/** The most deletions of hints in progress. While there are as many, no run begins. */
+/** Maximum number of hint deletions in progress. At this number, no run begins. */
 const maxUnsettled = 1_024;
 
 /** The tasks of one observer. */
@@ -17,7 +20,7 @@ interface Lane {
   delayed: number;
   /** Number of withdrawn tasks that are still in the queue. */
   withdrawn: number;
-  /** Whether a hint was refused. Only a scan will find it. */
+  /** Whether the board has refused a hint. Only a scan will find that hint again. */
   overflowed: boolean;
 }
 
@@ -27,18 +30,19 @@ export interface TaskBoardOptions {
   readonly queueLimit: (observer: string) => number;
   /** Whether any worker of this process runs the observer. */
   readonly isWorked: (observer: string) => boolean;
-  /** The turns on rows where runs conflict. Default: a separate one for this board. */
+  /**
+   * Lets tasks that conflicted on a row run one after another. Default: a separate instance for
+   * this board.
+   */
   readonly turns?: RowTurns | undefined;
-  /** Called when a task is ready to run. */
-  readonly onReady: () => void;
-  /** Called when a task is over, or was let go. */
+  /** Called when a task has ended, or when this process has left it to another process. */
   readonly onForget?: ((task: Task) => void) | undefined;
 }
 
 /**
- * All tasks that this process has taken on: one queue for each observer, and the process's own
- * claims (protocol §5.9). It is in memory only, and bounded. A scan finds the hints that do not
- * fit.
+ * All tasks that this process has taken on, with one queue for each observer, and the process's own
+ * claims (protocol §5.9). The board exists only in memory, and its size is bounded. A later scan
+ * finds the hints for which the board has no room.
  *
  * | phase of a task | next | when |
  * | --- | --- | --- |
@@ -59,12 +63,12 @@ export class TaskBoard {
   readonly #lanes = new Map<string, Lane>();
   readonly #isWorked: (observer: string) => boolean;
   readonly #turns: RowTurns;
-  readonly #onReady: () => void;
+  readonly #onReady = new Set<() => void>();
   readonly #onForget: ((task: Task) => void) | undefined;
   readonly #onQuiet = new Set<() => void>();
   /**
-   * Number of deletions of hints in progress. No caller waits for them, but the board is quiet only
-   * after them.
+   * Number of hint deletions in progress. No caller waits for them, but the board is not quiet
+   * before they have ended.
    */
   #unsettled = 0;
   #completed = 0;
@@ -74,11 +78,24 @@ export class TaskBoard {
     this.#queueLimit = options.queueLimit;
     this.#isWorked = options.isWorked;
     this.#turns = options.turns ?? new RowTurns(options.environment);
-    this.#onReady = options.onReady;
     this.#onForget = options.onForget;
   }
 
-  /** How many runs have ended. Two equal values mean that no run ended in between. */
+  /**
+   * Calls `listener` when a worker may be able to begin a run. Call the returned function to stop
+   * that.
+   */
+  onReady(listener: () => void): () => void {
+    this.#onReady.add(listener);
+    return () => this.#onReady.delete(listener);
+  }
+
+  /** Lets the workers begin as many runs as they may. */
+  wake(): void {
+    for (const listener of this.#onReady) listener();
+  }
+
+  /** Number of runs that have ended. If two readings are equal, no run ended between them. */
   get completed(): number {
     return this.#completed;
   }
@@ -111,18 +128,23 @@ export class TaskBoard {
     return this.#lanes.get(observer)?.running ?? 0;
   }
 
-  /** Whether a hint was refused since the last scan. Only a scan will find it. */
+  /**
+   * Whether the board has refused a hint since the last scan. Only a scan will find that hint
+   * again.
+   */
   hasOverflowed(observer: string): boolean {
     return this.#lanes.get(observer)?.overflowed ?? false;
   }
 
-  /** Called when a scan begins, since it will find the refused hints. */
+  /** Called when a scan begins, because that scan will find the refused hints. */
   forgetOverflow(observer: string): void {
     const lane = this.#lanes.get(observer);
     if (lane !== undefined) lane.overflowed = false;
   }
 
-  /** Called when a scan found more than fits, so that another scan follows. */
+  /**
+   * Called when a scan has found more hints than the queue can take, so that another scan follows.
+   */
   markOverflow(observer: Observer): void {
     this.#laneOf(observer).overflowed = true;
   }
@@ -158,8 +180,8 @@ export class TaskBoard {
   }
 
   /**
-   * How long a hint must wait. Another process's clock may have written its time, so this is at
-   * most the observer's longest wait between attempts.
+   * How long a hint must wait. The time in the hint may come from another process, whose clock may
+   * be wrong. The wait is therefore at most the observer's longest wait between attempts.
    */
   #waitOf({ state, observer }: OfferedHint): number {
     const waitMs = (state?.notBefore ?? 0) - this.#environment.now();
@@ -188,8 +210,8 @@ export class TaskBoard {
   }
 
   /**
-   * Lets go of a task that another process has claimed. A running task goes on. A task that is over
-   * has no effect on the next task of its cell.
+   * Drops a task that another process has claimed. If the task is running, it continues. If the
+   * task has already ended, does nothing: its cell may have another task by then.
    */
   withdraw(task: Task): void {
     if (this.#tasks.get(task.key) !== task) return;
@@ -201,7 +223,10 @@ export class TaskBoard {
     this.#checkQuiet();
   }
 
-  /** Lets go of the queued tasks that do not belong to this process. Their owners will run them. */
+  /**
+   * Drops the queued tasks that do not belong to this process. The processes that own them will run
+   * them.
+   */
   letGo(isOurs: (task: Task) => boolean): void {
     for (const task of [...this.#tasks.values()]) {
       if (task.phase !== "queued" || isOurs(task)) continue;
@@ -241,8 +266,8 @@ export class TaskBoard {
   }
 
   /**
-   * Ends a run for good: the cell is handled up to `start`, parked, or left to another process. The
-   * claim lasts until `settling` has ended too.
+   * Ends a task after its last run: the cell is handled up to `start`, parked, or left to another
+   * process. The task keeps its claim until `settling` has ended.
    */
   done(task: Task, start: number, settling?: Promise<unknown>): void {
     this.#endRun(task);
@@ -253,9 +278,9 @@ export class TaskBoard {
   }
 
   /**
-   * Ends a run whose cell must run again after `waitMs`. If a newer change has come, it runs again
-   * at once, except after a conflict. If it conflicted on the row `lostOn`, it also waits for its
-   * turn on that row.
+   * Ends a run whose cell must run again after `waitMs`. If a newer change has arrived, the cell
+   * runs again at once, except after a conflict. If the run conflicted on the row `lostOn`, the
+   * cell also waits for its turn on that row.
    */
   postpone(task: Task, waitMs: number, isConflict: boolean, lostOn?: string): void {
     this.#endRun(task);
@@ -273,7 +298,7 @@ export class TaskBoard {
     this.#endTurn(task);
   }
 
-  /** Keeps the claim until the hint is deleted, so that no scan takes the hint on again before. */
+  /** Keeps the claim until the hint is deleted. Otherwise, a scan could take the hint on again. */
   #settle(task: Task, settling: Promise<unknown>): void {
     this.#unsettled++;
     const end = () => {
@@ -281,7 +306,7 @@ export class TaskBoard {
       this.#unsettled--;
       this.#release(task);
       this.#checkQuiet();
-      if (wasCongested && !this.isCongested) this.#onReady();
+      if (wasCongested && !this.isCongested) this.wake();
     };
     settling.then(end, end);
   }
@@ -297,7 +322,7 @@ export class TaskBoard {
     this.#onForget?.(task);
   }
 
-  /** Whether a newer change came during the run. If so, the task is now about that change. */
+  /** Whether a newer change arrived during the run. If so, the task now handles that change. */
   #takeAgain(task: Task): boolean {
     if (task.again <= task.timestamp) return false;
     task.timestamp = task.again;
@@ -319,10 +344,10 @@ export class TaskBoard {
     }
     task.phase = "queued";
     const { queue } = this.#laneOf(task.observer);
-    // Other tasks wait for the end of its turn.
+    // Other tasks wait for this task's turn to end, so a task with a turn goes to the front.
     if (task.endTurn === undefined) queue.push(task);
     else queue.unshift(task);
-    this.#onReady();
+    this.wake();
   }
 
   #delay(task: Task, waitMs: number, lostOn?: string): void {
@@ -337,8 +362,8 @@ export class TaskBoard {
   }
 
   /**
-   * Waits for a turn on a row. Meanwhile the task takes none of the worker's runs, so those of
-   * other rows go on.
+   * Waits for a turn on a row. A waiting task does not count toward the worker's concurrency, so
+   * tasks of other rows can run.
    */
   #awaitTurn(task: Task, row: string, due: () => void): void {
     task.timer = this.#turns.wait(row, (end) => {
@@ -353,7 +378,10 @@ export class TaskBoard {
     this.#laneOf(task.observer).delayed--;
   }
 
-  /** Lets go of an observer's waiting tasks, since no worker of this process runs it any more. */
+  /**
+   * Drops an observer's waiting tasks, because no worker of this process runs the observer any
+   * more.
+   */
   drop(observer: string): void {
     const lane = this.#lanes.get(observer);
     if (lane === undefined) return;

@@ -12,7 +12,9 @@ export interface Task {
   readonly observer: Observer;
   readonly cell: CellAddress;
   readonly hint: CellAddress;
-  /** The scanner or worker that took it on. Undefined for a commit of this process. */
+  /**
+   * The scanner or worker that took the hint on. Undefined if a commit of this process offered it.
+   */
   readonly takenBy: unknown;
   /** Newest known commit timestamp of the hint. */
   timestamp: number;
@@ -20,15 +22,18 @@ export interface Task {
   state: HintState | undefined;
   /** See {@link TaskBoard} for the phases. */
   phase: "queued" | "running" | "delayed" | "withdrawn";
-  /** Whether the cluster has a claim for its row, which must be released when the task is over. */
+  /**
+   * Whether this process has claimed the hint's row in the cluster. It must release the claim when
+   * the task has ended.
+   */
   isClaimed: boolean;
-  /** Commit timestamp of a change that came during its run. 0 if none came. */
+  /** Commit timestamp of a change that arrived during the run. 0 if none did. */
   again: number;
   /** Number of conflicts since the last success or failure. */
   conflicts: number;
   /** Number of consecutive failures of the store or the coordinator. */
   setbacks: number;
-  /** For a signal: how many consecutive runs have notified the signal again themselves. */
+  /** For a signal: the number of consecutive runs that notified their own signal again. */
   chain: number;
   timer: Timer | undefined;
   /** Ends the task's turn on a row where it conflicted. */
@@ -37,15 +42,16 @@ export interface Task {
 
 /** The board's answer to an offered hint. */
 export type Offer =
-  /** Queued, or delayed until its time has come. */
+  /** Queued, or delayed until it is due. */
   | "taken"
   /** A task for the same observer and cell exists already. */
   | "held"
   /**
-   * Its time has not come, and so many tasks are delayed already that a later scan must find it.
+   * The hint is not due yet, and the board already holds its maximum of delayed tasks. A later scan
+   * must find the hint.
    */
   | "waits"
-  /** The queue is full. A later scan must find it. */
+  /** The queue is full. A later scan must find the hint. */
   | "full";
 
 /** A hint that a commit or a scan offers to the board. */

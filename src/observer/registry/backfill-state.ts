@@ -6,17 +6,17 @@ import { decodeJson, encodeJson, type Guard, isWhole, nullable, record } from ".
  * interruption. Each range of an observer has its own record.
  */
 export interface BackfillState {
-  /** Identifies it among the backfills of its observer. Derived from its range and version. */
+  /** Identifies the backfill among those of its observer. Derived from its range and version. */
   readonly id: string;
   /** First row, inclusive. Undefined for the table's first. */
   readonly start: Buffer | undefined;
   /** End of the range, exclusive. Undefined for the table's end. */
   readonly end: Buffer | undefined;
-  /** The row with which to continue. Undefined before the first. */
+  /** The row with which to continue. Undefined before the first batch. */
   readonly cursor: Buffer | undefined;
   /** The column of that row with which to continue, if the last batch ended inside a wide row. */
   readonly column: Buffer | undefined;
-  /** Version of the observer for which it was begun. */
+  /** Version of the observer for which the backfill began. */
   readonly version: number;
   /** Cells marked so far. */
   readonly marked: number;

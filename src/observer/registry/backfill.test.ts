@@ -102,7 +102,7 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     expect((await db.registry.fresh()).observers.get("length")!.record.backfills).toEqual([]);
   });
 
-  test("a range narrows it", async () => {
+  test("a range limits it", async () => {
     const writer = await start({ commit, tables: [documents] });
     await fill(writer, 30);
     const db = await start({ commit, store: writer.store, observers: [length] });
@@ -141,7 +141,7 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     await backfill(db.registry, "versioned");
     await worker.idle();
     expect(await countHints(db.store)).toEqual({ versioned: 1 });
-    // Its next scan finds that it is too old.
+    // The worker's next scan finds that its version of the observer is too old.
     await vi.waitFor(() => expect(old.failures).toHaveLength(1), { timeout: 60_000 });
     await db.pool.drain();
     expect(seen).toEqual(["a v1", "a v2"]);
@@ -205,7 +205,7 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     expect(await countLengths(db)).toBe(1_000);
   });
 
-  test("rows outside its range, including its end, wait for nothing", async () => {
+  test("rows outside its range, including its end, are not marked", async () => {
     const writer = await start({ commit, tables: [documents] });
     await fill(writer, 1_000);
     const db = await start({ commit, store: writer.store, observers: [length] });
@@ -235,7 +235,8 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     const writer = await start({ commit, tables: [documents] });
     await fill(writer, 900);
     const one = await start({ commit, store: writer.store, observers: [length] });
-    // The other backfill is slow at its last commit. The first one begins and ends meanwhile.
+    // The other backfill is slow at its last commit. The first one begins and ends before that
+    // commit.
     const { hooks, isHeld, goOn } = heldBackfill();
     const other = await start({ commit, store: writer.store, observers: [length], hooks });
     const slow = backfill(other.registry, length, { range: { start: name(600) } });
@@ -436,8 +437,8 @@ test("a hint of a re-registered observer stays while the old observer's hints ar
   const oracle: Oracle = {
     next: (options) => counter.next(options),
     async latest() {
-      // The first read is of the registry after the removal. The second one decides up to which
-      // timestamp hints are removed.
+      // After the removal, the first call of `latest` is for a read of the registry. The second
+      // call determines the timestamp up to which hints are removed.
       if (looks < 2 && (await isOut()) && ++looks === 2) {
         await other.registry.register([], [length]);
         await fill(other, 1);
@@ -454,7 +455,7 @@ test("a hint of a re-registered observer stays while the old observer's hints ar
   expect(await countLengths(other)).toBe(1);
 });
 
-test("a backfill that is aborted while it waits until others know of the observer says so", async () => {
+test("a backfill that is aborted while it waits for others to learn of the observer reports it", async () => {
   const environment = new TestEnvironment();
   const store = memoryStore({ environment, atomicBatches: false });
   const counting = memoryStore().atomic!;

@@ -44,7 +44,10 @@ export interface BackfillProgress {
 
 /** The options of `db.backfill`. All are optional. */
 export interface BackfillOptions {
-  /** The rows whose cells to mark: `{ prefix, start, end }`, keys of rows. Default: all rows. */
+  /**
+   * The rows on whose cells the observer becomes due: `{ prefix, start, end }`, keys of rows.
+   * Default: all rows.
+   */
   readonly range?: BackfillRange | undefined;
   /** Stops between two batches when it is aborted. A later call continues from there. */
   readonly signal?: AbortSignal | undefined;
@@ -64,12 +67,13 @@ const noBytes = new Uint8Array(0);
 const maxSplitPoints = 256;
 
 /**
- * Marks the existing cells of an observer's column due, including deleted ones that the store still
- * knows. The worker then runs those that this version of the observer has not handled.
+ * Marks the existing cells of an observer's column as due, including deleted ones whose deletion
+ * the store still knows. Workers then run the observer on the cells that its registered version has
+ * not handled.
  *
- * Each batch stores its position, separately for each range. A call first continues what earlier
- * calls left unfinished, and then does its own range. When it resolves, its whole range is marked,
- * even if other backfills of the observer ran at the same time.
+ * Each batch stores its position, separately for each range. A call first continues backfills that
+ * earlier calls left unfinished, and then walks its own range. When the call resolves, its whole
+ * range is marked, even if other backfills of the observer ran at the same time.
  */
 export async function backfill(
   registry: Registry,
@@ -81,7 +85,7 @@ export async function backfill(
   const registered = registeredObserver(await registry.fresh(), name);
   if (registered.isWeak) {
     throw new InvalidArgumentError(
-      `Observer "${name}" watches a signal, of which nothing is stored: there is nothing to mark as due.`,
+      `Observer "${name}" watches a signal. Signals have no stored cells that a backfill could mark as due.`,
     );
   }
   await registry.untilKnown(name, options.signal, backfillOf(name));
@@ -93,7 +97,10 @@ class Backfill {
   readonly #name: string;
   readonly #options: BackfillOptions;
   #splitPoints: readonly Uint8Array[] = [];
-  /** When the observer was registered. A later observer with the same name is another one. */
+  /**
+   * Commit timestamp of the observer's registration. It distinguishes this observer from a later
+   * one with the same name.
+   */
   #since = 0;
 
   constructor(registry: Registry, name: string, options: BackfillOptions) {
@@ -111,8 +118,8 @@ class Backfill {
   }
 
   /**
-   * Records this backfill, or joins the one of the same range. Returns it after all other
-   * unfinished ones.
+   * Records this backfill, or joins the unfinished one of the same range and version. Returns all
+   * unfinished backfills of the observer, with this one last.
    */
   async #begin(): Promise<readonly BackfillState[]> {
     let begun: readonly BackfillState[] = [];
@@ -153,8 +160,8 @@ class Backfill {
   }
 
   /**
-   * Marks batch after batch, from the position in the state. Another process may do the same, which
-   * only makes it faster.
+   * Marks batch after batch, from the position in the state. Another process may run the same
+   * backfill at the same time. The two then share the work.
    */
   async #walk(begun: BackfillState): Promise<number> {
     let marked = 0;
@@ -174,8 +181,9 @@ class Backfill {
   }
 
   /**
-   * Does one batch: hints and the new position in one transaction. The last batch deletes the
-   * state. So if the state is gone, some process has finished it, and the result is undefined.
+   * Marks one batch: one transaction writes the hints and the new position. The last batch deletes
+   * the state. If the state is gone, another call has finished the backfill, and the result is
+   * undefined.
    */
   async #step(id: string): Promise<{ readonly state: BackfillState; readonly isLast: boolean } | undefined> {
     const { signal } = this.#options;
@@ -243,7 +251,7 @@ function backfillOf(name: string): string {
 
 function unregisteredError(name: string): ObserverError {
   return new ObserverError(
-    `Observer "${name}" was unregistered while its backfill ran, and registered again since: run \`backfill\` again.`,
+    `Observer "${name}" was unregistered and registered again while its backfill ran. Run \`backfill\` again.`,
   );
 }
 

@@ -26,7 +26,7 @@ export interface ObservedCell {
 /**
  * The registered observer with this name.
  *
- * @throws ObserverError if none has it.
+ * @throws ObserverError if no registered observer has this name.
  */
 export function registeredObserver(view: RegistryView, name: string): RegisteredObserver {
   const registered = view.observers.get(name);
@@ -41,7 +41,7 @@ function tableOf(view: RegistryView, registered: RegisteredObserver): TableDefin
   const table = view.table(registered.record.table);
   if (table !== undefined) return table[definition];
   throw new ObserverError(
-    `Observer "${registered.name}" watches table ${registered.record.table}, which is not recorded; run \`check\`.`,
+    `Observer "${registered.name}" watches table ${registered.record.table}, which is not recorded. Run \`percolator check\`.`,
   );
 }
 

@@ -15,7 +15,8 @@ import {
 
 /*
  * The registry is in the system table. Each table and each observer has a row. The generation has a
- * row as well, and its newest commit timestamp says how new the registry is.
+ * row as well. Each change of the registry writes that row, so the commit timestamp of its newest
+ * version says when the registry last changed.
  */
 
 export const registryRows = { start: Buffer.from("registry/"), end: Buffer.from("registry0") };
@@ -36,8 +37,8 @@ export const versionCell = (name: string): CellAddress => systemCell(`${observer
 const backfillColumn = "backfill";
 
 /**
- * The backfill of one range. An empty id is that of an earlier version of the package, which had
- * one record for all ranges.
+ * The record of one backfill. An empty `id` gives the record of an earlier version of the package,
+ * which kept one record for all ranges.
  */
 export const backfillCell = (name: string, id: string): CellAddress =>
   systemCell(`${observerRow}${name}`, id === "" ? backfillColumn : `${backfillColumn}/${id}`);
@@ -51,7 +52,7 @@ export function parseBackfillColumn(column: string): string | undefined {
 /** An unregistered observer whose records are not all removed yet. */
 export const forgottenCell = (name: string): CellAddress => systemCell(`${forgottenRow}${name}`, "state");
 
-/** What a row of the registry describes. Undefined if it is not one. */
+/** What a row of the registry describes. Undefined for any other row. */
 export function parseRegistryRow(
   row: Uint8Array,
 ): { readonly kind: "table" | "observer" | "forgotten"; readonly name: string } | undefined {
@@ -83,8 +84,8 @@ export interface StoredForgotten extends StoredObserver {
 
 const isKind: Guard<ColumnKind> = oneOf("column", "family", "signal");
 /**
- * A kind that only a newer version of the package knows is not damage. A program that uses the
- * table gets an error.
+ * Accepts unknown kinds: a kind that only a newer version of the package knows is not damage. A
+ * program that uses the table gets an error.
  */
 const isAnyKind = isString as unknown as Guard<ColumnKind>;
 const isTrue: Guard<true> = (value): value is true => value === true;

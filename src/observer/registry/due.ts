@@ -17,7 +17,7 @@ export interface CellState {
   readonly value: Buffer | undefined;
   readonly acknowledgment: Acknowledgment | undefined;
   readonly parked: Acknowledgment | undefined;
-  /** Whether the observer's own last run wrote the newest change, and nothing changed since. */
+  /** Whether the observer's own last run wrote the newest change. */
   readonly isOwnWrite: boolean;
 }
 
@@ -50,8 +50,8 @@ export async function readCellState(
 }
 
 /**
- * A record of the current registration. Records of an earlier observer with the same name do not
- * count.
+ * Decodes a record that belongs to the current registration. Records of an earlier observer with
+ * the same name do not count.
  */
 function recordOf(
   registered: RegisteredObserver,
@@ -63,8 +63,9 @@ function recordOf(
 }
 
 /**
- * Whether an observer is due on a cell: the cell has changed since the observer dealt with it, or
- * another version of the observer did. For a signal: the hint is newer than the parked change.
+ * Whether an observer is due on a cell. It is due if the cell has changed since the observer dealt
+ * with it, or if another version of the observer dealt with it. For a signal, it is due if no
+ * change is parked, or if the hint is newer than the parked change.
  */
 export function isDue(registered: RegisteredObserver, state: CellState, hint: number): boolean {
   const { acknowledgment, parked, commit } = state;
@@ -75,9 +76,10 @@ export function isDue(registered: RegisteredObserver, state: CellState, hint: nu
 }
 
 /**
- * The timestamp up to which a cell that is not due needs no hint. For a column, that is `start`, at
- * which the cell was read. A signal has no cell, so only the parked change is known. The signal may
- * have been notified again since, above the timestamp that the task knows.
+ * Returns the timestamp up to which the hints of a cell that is not due can be deleted. For a
+ * column, that is `start`, the timestamp at which the cell was read. For a signal, it is at most
+ * the start timestamp of the parked change. A signal stores no cell, so a read does not show
+ * whether the signal was notified again later.
  */
 export function handledUpTo(registered: RegisteredObserver, { parked }: CellState, start: number): number {
   return registered.isWeak ? Math.min(start, parked?.start ?? 0) : start;

@@ -8,13 +8,12 @@ export interface DueCell {
   readonly cell: CellAddress;
 }
 
-/** How many hints one transaction leaves. */
+/** Maximum number of hints that one transaction writes. */
 const hintsAtOnce = 500;
 
 /**
- * Leaves a hint for each cell. An import uses it for changes that were due at the export. The
- * observer may be registered later, since hints are found by its name. A repeated call has no
- * further effect.
+ * Writes a hint for each cell. An import uses it for changes that were due when the export ran. The
+ * observer may be registered later, since hints refer to it by name. Safe to repeat.
  */
 export async function markDue(
   registry: Registry,

@@ -53,7 +53,7 @@ export async function* listParked(
         for (const { column, value } of cells) {
           if (value === undefined) continue;
           const address = { table: registered.record.table, row, column };
-          if (!(await standsParked(reader, registered, address))) continue;
+          if (!(await isStillParked(reader, registered, address))) continue;
           const { attempts, parkedAt, error } = decodeParkedEntry(value);
           yield {
             ...nameCell(view, registered, row, column),
@@ -70,10 +70,10 @@ export async function* listParked(
 }
 
 /**
- * Whether a change is still parked. A run that succeeded while the change was being parked takes
- * precedence.
+ * Whether a change is still parked. It is not parked if a run succeeded while another process was
+ * parking it.
  */
-async function standsParked(
+async function isStillParked(
   reader: SnapshotReader,
   registered: RegisteredObserver,
   cell: CellAddress,
@@ -89,8 +89,8 @@ function isParked({ parked, acknowledgment }: CellState): boolean {
 export function retryParked(registry: Registry, parked: ObservedCell): Promise<boolean> {
   return changeParked(registry, parked, (tx, registered, cell, { acknowledgment }) => {
     if (acknowledgment !== undefined && acknowledgment.chain > 0) {
-      // Writes the acknowledgment again, so that an observer that made itself due may do so as
-      // often again.
+      // Writes the acknowledgment again, which resets the count of runs that the observer's own
+      // writes caused. The observer may then cause as many such runs again.
       writeAcknowledgment(tx, registered, cell, acknowledgment.start, acknowledgment.version);
     }
     tx.addHint(registered.hint(cell));
@@ -127,7 +127,7 @@ function changeParked(
 ): Promise<boolean> {
   if (typeof parked?.observer !== "string") {
     throw new InvalidArgumentError(
-      `A parked change, as \`parked()\` lists them, is needed, not ${describeValue(parked)}.`,
+      `The call takes a parked change, as \`parked()\` lists them, not ${describeValue(parked)}.`,
     );
   }
   return registry.retrying(async () => {

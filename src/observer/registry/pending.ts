@@ -17,7 +17,7 @@ export interface PendingChange extends ObservedCell {
   readonly timestamp: number;
   /** Attempts that failed. */
   readonly attempts: number;
-  /** When it is tried again. Undefined if it has not failed. */
+  /** Time of the next attempt. Undefined if no attempt has failed. */
   readonly notBefore: Date | undefined;
   /** The last failure in one line. */
   readonly lastError: string | undefined;
@@ -51,7 +51,7 @@ export async function* listPending(
     const view = await registry.fresh();
     for (const hint of page.hints) {
       const registered = view.observers.get(hint.observer);
-      // The hint of an unregistered observer belongs to no observer.
+      // Skips hints of observers that are no longer registered.
       if (registered !== undefined) yield pendingChange(view, registered, hint);
     }
   }

@@ -11,7 +11,10 @@ export interface ObserverRecord {
   readonly column: string;
   readonly kind: ColumnKind;
   readonly version: number;
-  /** Commit timestamp of its registration. Every later commit leaves a hint for it. */
+  /**
+   * Commit timestamp of its registration. Every later commit of a cell that the observer watches
+   * writes a hint for it.
+   */
   readonly since: number;
   /** The unfinished backfills, one for each range. */
   readonly backfills: readonly BackfillState[];
@@ -65,7 +68,7 @@ export class RegisteredObserver {
     return Buffer.concat([this.parkedPrefix, path]);
   }
 
-  /** The view of it that garbage collection and checks need, for one column. */
+  /** The view of this observer that garbage collection and checks need, for one column. */
   ofColumn(path: Uint8Array): ColumnObserver {
     const { name, record } = this;
     return {

@@ -23,8 +23,8 @@ export interface RegistrationPlan {
 }
 
 /**
- * Compares declarations with the registry. Throws if they contradict it, before anything is
- * changed.
+ * Compares declarations with the registry. Throws if the declarations contradict the registry.
+ * Changes nothing.
  */
 export function planRegistration(
   view: RegistryView,
@@ -56,7 +56,7 @@ function planTables(
     const { additions, clashes, hasNewMarks } = compareTables(before, declared);
     if (clashes.length > 0) {
       throw new SchemaError(
-        `Table ${declared.name} contradicts what the database has recorded: ${clashes.join("; ")}. Nothing was changed. ` +
+        `Table ${declared.name} contradicts its record in the database: ${clashes.join("; ")}. Nothing was changed. ` +
           "Declare it as it is recorded, or use another name.",
       );
     }
@@ -72,7 +72,7 @@ function planTables(
 
 function checkCount(what: string, count: number, most: number): void {
   if (count <= most) return;
-  throw new SchemaError(`A database takes at most ${most} ${what}; these would be ${count}.`);
+  throw new SchemaError(`A database takes at most ${most} ${what}, but this would make ${count}.`);
 }
 
 function isNewVersion(registered: RegisteredObserver, observer: Observer): boolean {
@@ -80,14 +80,14 @@ function isNewVersion(registered: RegisteredObserver, observer: Observer): boole
   const { name, target, version } = observer;
   if (!isOf(record, target)) {
     throw new ObserverError(
-      `Observer "${name}" is registered for the ${record.kind} ${record.table}.${record.column}, and cannot watch the ` +
-        `${target.kind} ${target.table.name}.${target.name}: give it another name, or unregister the old one first.`,
+      `Observer "${name}" is registered for the ${record.kind} ${record.table}.${record.column}, so it cannot watch the ` +
+        `${target.kind} ${target.table.name}.${target.name}: give it another name, or first unregister the old one.`,
     );
   }
   if (version < record.version) {
     throw new ObserverError(
-      `Observer "${name}" is registered in version ${record.version}, and version ${version} is older: run the newer ` +
-        "program, or raise `version` if this one is meant to replace it.",
+      `Observer "${name}" is registered in version ${record.version}, but this program has the older version ${version}. Run the newer ` +
+        "program, or raise `version` if this one must replace it.",
     );
   }
   return version > record.version;

@@ -85,7 +85,9 @@ describe("the registry", () => {
     const db = await start({ observers: [length] });
     const clash = db.registry.register([], [other]);
     await expect(clash).rejects.toThrow(ObserverError);
-    await expect(clash).rejects.toThrow("is registered for the column documents.contents, and cannot watch");
+    await expect(clash).rejects.toThrow(
+      "is registered for the column documents.contents, so it cannot watch",
+    );
   });
 
   test("a higher version is recorded, a lower one refused", async () => {
@@ -96,7 +98,7 @@ describe("the registry", () => {
     const { record } = (await db.registry.fresh()).observers.get("versioned")!;
     expect(record).toMatchObject({ version: 3, since });
     await expect(db.registry.register([], [make(2)])).rejects.toThrow(
-      "registered in version 3, and version 2 is older",
+      "registered in version 3, but this program has the older version 2",
     );
   });
 
@@ -121,7 +123,7 @@ describe("the registry", () => {
     expect(await countHints(writer.store)).toEqual({ length: 1 });
   });
 
-  test("says which columns are observed", async () => {
+  test("knows which columns are observed", async () => {
     const anchors = observer("anchors", documents.anchors, nothing);
     const poke = observer("poke", documents.poke, nothing);
     const db = await start({ observers: [length, words, anchors, poke] });
@@ -177,7 +179,10 @@ describe("the registry on a store of one-row mutations", () => {
 });
 
 describe("many callers whose view of the registry is too old", () => {
-  /** A store of one-row mutations, its clock, and how often the whole registry was read. */
+  /**
+   * Opens a store of one-row mutations with a clock, and counts how often the whole registry was
+   * read.
+   */
   async function aging() {
     const environment = new TestEnvironment();
     const store = memoryStore({ atomicBatches: false, environment });
@@ -218,7 +223,7 @@ describe("many callers whose view of the registry is too old", () => {
   });
 });
 
-test("a transaction that is aborted between two attempts does not run again, and says so", async () => {
+test("a transaction that is aborted between two attempts does not run again, and throws", async () => {
   const { registry } = await start({ environment: new TestEnvironment() });
   const controller = new AbortController();
   let attempts = 0;

@@ -47,9 +47,9 @@ type Change = (tx: CoreTransaction, view: RegistryView) => Promise<boolean>;
 
 const maxAttempts = 100;
 /**
- * An observer whose registration is older than this counts as known to all processes, in
- * microseconds of the oracle: a minute. That is far more than the oracle may be ahead of the clock,
- * or jump ahead when its leader changes.
+ * The age from which a registration counts as known to all processes, in microseconds of the
+ * oracle: a minute. The oracle may be ahead of the clock, but by far less than a minute, even after
+ * a change of leaders.
  */
 const longKnownUs = 60_000_000;
 const retrying = { initialMs: 2, maximumMs: 200 };
@@ -95,8 +95,8 @@ export class Registry implements Schemas, Notifications {
   }
 
   /**
-   * Sets the transactions' context. It completes the construction, since transactions and the
-   * registry need each other.
+   * Sets the context of the transactions. This is a separate step after the constructor, because
+   * transactions and the registry need each other.
    */
   attach(context: TransactionContext): void {
     this.#context = context;
@@ -125,7 +125,7 @@ export class Registry implements Schemas, Notifications {
     try {
       return key.format(key.decode(row));
     } catch {
-      // The row is damaged, and the message that shows it says so.
+      // The row's bytes cannot be decoded, so the message shows them as they are.
       return showRow(row);
     }
   }
@@ -147,7 +147,7 @@ export class Registry implements Schemas, Notifications {
 
   /**
    * Reads the registry, or joins a read in progress. It joins only a read that began less than
-   * `cacheMs` ago, since its result is as old as its beginning.
+   * `cacheMs` ago, because a result may be as old as the beginning of its read.
    */
   #recent(): Promise<RegistryView> {
     const at = this.#environment.monotonic();
@@ -168,12 +168,12 @@ export class Registry implements Schemas, Notifications {
 
   /**
    * Resolves when every process knows a registered observer, so that each commit that begins later
-   * leaves hints for it. On a store with atomic batches that is immediate, since each commit checks
-   * the registry.
+   * writes hints for it. On a store with atomic batches that is immediate, because each commit
+   * checks the registry.
    *
-   * On other stores, each process keeps a view for `cacheMs`. The wait counts from when this
-   * process first saw the registration, since wall clocks differ and may be set. It is twice
-   * `cacheMs`, since clocks run at different rates.
+   * On other stores, each process caches a view for `cacheMs`. The wait counts from the time at
+   * which this process first saw the registration, because wall clocks differ and can be changed.
+   * It lasts twice `cacheMs`, because clocks run at different rates.
    */
   async untilKnown(name: string, signal: AbortSignal | undefined, doing: string): Promise<void> {
     if (this.cacheMs === 0) return;
@@ -184,8 +184,8 @@ export class Registry implements Schemas, Notifications {
   }
 
   /**
-   * Like {@link untilKnown}, for the recently registered ones of these observers. This or another
-   * process may have registered them.
+   * Like {@link untilKnown}, for those of the observers that were registered recently, by this or
+   * another process.
    */
   async untilAllKnown(observers: readonly Observer[]): Promise<void> {
     const view = await this.current();
@@ -221,8 +221,8 @@ export class Registry implements Schemas, Notifications {
   }
 
   /**
-   * Records tables, and registers observers with their tables. Writes nothing for what is recorded
-   * already.
+   * Records tables, and registers observers with their tables. Writes nothing if all of them are
+   * recorded already.
    *
    * @throws SchemaError if a table contradicts the registry. Nothing was changed.
    * @throws ObserverError if an observer contradicts it, or two have the same name. Nothing was
@@ -236,7 +236,7 @@ export class Registry implements Schemas, Notifications {
     const distinct = distinctObservers(observers);
     const definitions = tables.map((table) => {
       if (isTable(table)) return table[definition];
-      throw new SchemaError("`tables` takes tables made with `table(name, columns)`.");
+      throw new SchemaError("`tables` takes tables that `table(name, columns)` returned.");
     });
     await this.#register(
       [...definitions, ...distinct.map((observer) => observer.target.table)],
@@ -255,9 +255,9 @@ export class Registry implements Schemas, Notifications {
     if (!isRecorded(await this.fresh())) {
       await this.#changes.run(
         async () => {
-          // The declarations were compared, and a read-only registry records nothing.
+          // A read-only registry has now compared the declarations. It records nothing.
           if (this.#readOnly) return;
-          // An earlier change of this process may have recorded the same.
+          // An earlier change of this process may have recorded the same declarations.
           if (isRecorded(await this.current())) return;
           await this.#change(async (tx, view) => {
             const plan = planRegistration(view, distinct, observers);
@@ -290,12 +290,12 @@ export class Registry implements Schemas, Notifications {
 
   /**
    * Changes the registry in one transaction. `run` gets the current view, and returns whether it
-   * wrote something. If so, the generation rises. Two changes of different processes at the same
-   * time therefore conflict, and one of them runs again. Changes of one process run one after
-   * another.
+   * wrote something. If so, this method also writes the generation. If two processes change the
+   * registry at the same time, one of them therefore conflicts and runs again. Changes of one
+   * process run one after another.
    */
   change(run: Change, signal?: AbortSignal): Promise<void> {
-    return this.#changes.run(() => this.#change(run, signal), signal, "A change of what is registered");
+    return this.#changes.run(() => this.#change(run, signal), signal, "A change of the registry");
   }
 
   async #change(run: Change, signal: AbortSignal | undefined): Promise<void> {
@@ -322,7 +322,7 @@ export class Registry implements Schemas, Notifications {
     return CoreTransaction.begin(this.context, { system: true, label, signal });
   }
 
-  /** Runs a transaction again as long as it conflicts. */
+  /** Repeats `run`, with backoff, while it rejects with a retryable error such as a conflict. */
   async retrying<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -331,7 +331,7 @@ export class Registry implements Schemas, Notifications {
         const retryable = error instanceof PercolatorError && error.retryable;
         if (!retryable || attempt >= maxAttempts) throw error;
         const waitMs = backoffDelay(this.#environment, retrying, attempt);
-        await sleep(this.#environment, waitMs, signal, "A transaction that is to be run again");
+        await sleep(this.#environment, waitMs, signal, "A transaction that runs again");
       }
     }
   }
@@ -363,7 +363,10 @@ export class Registry implements Schemas, Notifications {
     }
   }
 
-  /** Keeps a new view. The same object with the same guards stays as long as nothing changes. */
+  /**
+   * Keeps a new view. If nothing has changed, it keeps the old object, so that the guards stay the
+   * same object too.
+   */
   #keep(view: RegistryView): void {
     if (this.#view?.generation === view.generation) return;
     this.#view = view;

@@ -15,8 +15,8 @@ import type { Registry } from "./registry.js";
 /** The options of `db.unregister`. All are optional. */
 export interface UnregisterOptions {
   /**
-   * Stops between two batches when it is aborted. Another call continues. The observer is
-   * unregistered in any case.
+   * Stops between two batches when it is aborted. Another call continues. The observer stays
+   * unregistered in either case.
    */
   readonly signal?: AbortSignal | undefined;
   /** Called with the number of records removed so far. */
@@ -28,9 +28,10 @@ const pageRecords = 256;
 /**
  * Unregisters an observer. It first removes the observer from the registry, so that commits leave
  * no more hints for it. Then it removes the observer's hints, acknowledgments and parked changes.
- * If it is repeated after a crash, it continues.
+ * If a crash interrupts the call, another call continues.
  *
- * An observer of the same name may be registered at once. Older records do not count for it.
+ * A new observer may be registered under the same name immediately. Records of the old observer do
+ * not count for the new one.
  */
 export async function unregister(
   registry: Registry,
@@ -44,14 +45,15 @@ export async function unregister(
   await removal.removeRecords();
   await clearCrashSuspect(registry.context.store, name);
   await registry.change(async (tx, view) => {
-    // Another call has unregistered it again meanwhile, and removes the rest.
+    // If the timestamps differ, another call has unregistered a newer observer of this name. That
+    // call removes the remaining records.
     if (view.forgotten.get(name)?.upTo !== forgotten.upTo) return false;
     tx.write({ ...forgottenCell(name), value: undefined });
     return true;
   });
 }
 
-/** Removes the observer from the registry, or finds what an earlier call left over. */
+/** Removes the observer from the registry, or returns the state of an earlier, unfinished call. */
 async function takeOut(
   registry: Registry,
   name: string,
@@ -102,16 +104,16 @@ class Removal {
   #progress(removed: number): void {
     this.removed += removed;
     this.#options.onProgress?.({ removed: this.removed });
-    throwIfAborted(this.#options.signal, `Removing what observer "${this.#name}" left`);
+    throwIfAborted(this.#options.signal, `Removing the records of observer "${this.#name}"`);
   }
 
   async removeHints(): Promise<void> {
     const { store } = this.#context;
     const range = prefixRange(hintPrefix(this.#name));
-    // Hints of commits in progress at the unregistration are younger than it. They are removed as
-    // well, unless the observer was registered again. The timestamp must be taken before the
-    // registry is read. If the observer is not back in that view, a later registration leaves only
-    // hints above the timestamp.
+    // Commits in progress at the unregistration write hints with later timestamps. This method
+    // removes those hints too, unless the observer was registered again. It takes the timestamp
+    // before it reads the registry. If the registry does not contain the observer at that read, a
+    // later registration can only lead to hints above the timestamp.
     const moment = await currentTimestamp(this.#context);
     const isBack = (await this.#registry.reload()).observers.has(this.#name);
     const upTo = isBack ? this.#forgotten.upTo : moment;

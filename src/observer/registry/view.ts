@@ -178,7 +178,9 @@ async function* registryCells(
 function decodeObserver(name: string, cells: ObserverCells): ObserverRecord {
   const { definition, version, backfills } = cells;
   if (definition?.value === undefined || version?.value === undefined) {
-    throw new StoreDamagedError(`The registry's record of observer ${name} is incomplete; run \`check\`.`);
+    throw new StoreDamagedError(
+      `The registry's record of observer ${name} is incomplete. Run \`percolator check\`.`,
+    );
   }
   const stored = decodeStoredObserver(definition.value, name);
   const storedVersion = decodeStoredVersion(version.value, name);

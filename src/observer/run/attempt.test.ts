@@ -101,7 +101,7 @@ describe.each(["one-phase", "two-phase"] as const)("an attempt, committing in %s
     const notify = () => db.transact((tx) => tx.notify(documents.poke, "a"));
     await notify();
     const task = await taken;
-    // Another process parks the change before the run begins here, and the signal is notified
+    // Before the run begins here, another process parks the change, and the signal is notified
     // again.
     await park(db.registry, task, await db.context.oracle.next(), 5, new Error("no luck"));
     await notify();

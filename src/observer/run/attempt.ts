@@ -20,7 +20,7 @@ import { type RunReadPredictor, readPredictorOf } from "./read-predictor.js";
 
 /** How many runs in a row may be due only to the observer's own writes. */
 const longestChain = 1_000;
-/** A longer run is counted and announced in its hint, in milliseconds. */
+/** A run that lasts longer than this, in milliseconds, is counted and announced in its hint. */
 const longRunMs = 1_000;
 
 /** The result of an attempt. */
@@ -37,7 +37,7 @@ export type AttemptResult =
     }
   | {
       readonly outcome: "clean";
-      /** Every change up to it is handled or parked. A newer hint stays. */
+      /** Every change up to this timestamp is handled or parked. A newer hint stays. */
       readonly start: number;
       readonly settling: Promise<unknown>;
     }
@@ -47,13 +47,13 @@ export type AttemptResult =
    */
   | { readonly outcome: "left" }
   /**
-   * The cell was parked because it ended processes, and has changed since. Its time has not come
-   * yet.
+   * The cell was parked because its runs ended processes. It has changed since, but must wait for
+   * another `waitMs` before its next run.
    */
   | { readonly outcome: "suspended"; readonly waitMs: number }
   | {
       readonly outcome: "failed";
-      /** Start timestamp. Undefined if it failed before it had one. */
+      /** Start timestamp. Undefined if the attempt failed before it had one. */
       readonly start: number | undefined;
       readonly kind: FailureKind;
       readonly error: unknown;
@@ -68,9 +68,9 @@ export interface AttemptOptions {
 }
 
 /**
- * Makes one attempt at one hint (protocol §5.2), in its own transaction. It reads whether the
- * observer is due, runs it, and commits its writes together with the acknowledgment. The hint is
- * deleted with the commit or after it.
+ * Makes one attempt at one hint (protocol §5.2), in its own transaction. It checks whether the
+ * observer is due, runs the observer, and commits the observer's writes together with the
+ * acknowledgment. The hint is deleted with the commit or after it.
  */
 export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
   const { registry, task } = options;
@@ -80,8 +80,8 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
     const { isolation, name } = observer;
     const cause = { observer: name, cell: task.cell, commitTimestamp: task.timestamp };
     tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause });
-    // Read after the start timestamp is taken, so that it sees a new version that has left a hint
-    // since.
+    // Reads the registry after it has taken the start timestamp. If a hint exists for a newer
+    // version of the observer by then, this read shows that version.
     const registered = (await registry.fresh()).observers.get(name);
     if (registered === undefined || registered.record.version !== observer.version) {
       tx.rollback();
@@ -157,9 +157,9 @@ class Attempt {
   }
 
   /**
-   * How long to wait with a changed cell that was parked because it ended processes, in
-   * milliseconds. It runs once per longest wait between attempts. So a cell that keeps changing
-   * ends one process in that time, instead of one after another.
+   * How long a changed cell must wait if it was parked because its runs ended processes, in
+   * milliseconds. Such a cell runs at most once per `backoff.maximumMs`. Even if the cell keeps
+   * changing, it then ends at most one process in that time.
    */
   async #suspendedForMs({ parked, acknowledgment }: CellState): Promise<number> {
     if (parked === undefined || parked.chain === 0 || parked.start <= (acknowledgment?.start ?? 0)) return 0;
@@ -175,8 +175,8 @@ class Attempt {
   }
 
   /**
-   * Throws if the observer keeps making itself due by writing the column that it watches. It may
-   * take a while to settle, but must not continue forever.
+   * An observer that writes the column that it watches makes itself due again. It may do so until
+   * its value settles, but not forever: this method throws after `longestChain` such runs in a row.
    */
   #refuseEndless(state: CellState): void {
     const { task } = this.#options;
@@ -185,13 +185,13 @@ class Attempt {
     const watched = showCell(task.cell, this.#tx.context.schemas);
     throw new EndlessObserverError(
       `Observer "${task.observer.name}" has written ${watched}, which it watches, ${chain} times in a row, each time because ` +
-        "of its own write before. Let it write only when the value differs, or write another column.",
+        "of its own previous write. Let it write only if the value differs, or write another column.",
     );
   }
 
   /**
-   * Runs the observer's function, and fences it after its timeout. Returns its transaction, still
-   * open.
+   * Runs the observer's function. After the timeout, fences its transaction, so that every later
+   * call on it throws. Returns the open transaction.
    */
   async #callObserver(state: CellState): Promise<Transaction> {
     const { task, giveUp } = this.#options;
@@ -211,8 +211,8 @@ class Attempt {
     this.#isWhole = true;
     if (!this.#tx.isOpen) {
       throw new ObserverError(
-        `Observer "${observer.name}" ended the transaction that it was given, on ${showCell(task.cell, this.#tx.context.schemas)}: it is committed by ` +
-          "the worker, together with the fact that the change was handled.",
+        `Observer "${observer.name}" committed or rolled back the transaction of its run, on ${showCell(task.cell, this.#tx.context.schemas)}. Leave that to ` +
+          "the worker, which commits it together with the acknowledgment of the change.",
       );
     }
     return transaction;
@@ -295,7 +295,7 @@ class Attempt {
     try {
       return await removing;
     } catch (error) {
-      context.events.emit("backgroundFailure", { doing: "removing a hint that is done with", error });
+      context.events.emit("backgroundFailure", { doing: "removing the hint of a handled change", error });
       return "rejected";
     }
   }
@@ -309,7 +309,7 @@ function chainOf(state: CellState): number {
 
 function timeoutError({ observer, cell }: Task, registry: Registry): ObserverError {
   return new ObserverError(
-    `Observer "${observer.name}" did not finish its run on ${showCell(cell, registry)} within ${observer.timeoutMs} ms, and is fenced: ` +
-      "whatever it still does with its transaction throws. Make it quicker, or raise its `timeoutMs`.",
+    `Observer "${observer.name}" did not finish its run on ${showCell(cell, registry)} within ${observer.timeoutMs} ms. The run is fenced: ` +
+      "its later calls on the transaction throw. Make the observer faster, or raise its `timeoutMs`.",
   );
 }

@@ -3,6 +3,7 @@ import { countHints, openTest, type TestDatabase } from "../../../test/support/o
 import { documents } from "../../../test/support/observer/documents.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { memoryStore } from "../../store/memory/index.js";
+import { TestClock } from "../../testing/kit/index.js";
 import { listParked, observer, retryParked, type Worker } from "../index.js";
 
 const attempts = 3;
@@ -23,8 +24,8 @@ class Lives {
   /** Whether runs on row b fail. */
   fails = false;
   readonly #commit: "one-phase" | "two-phase";
-  #passedMs = 0;
-  environment = new TestEnvironment();
+  readonly #clock = new TestClock();
+  environment = new TestEnvironment(this.#clock);
 
   constructor(commit: "one-phase" | "two-phase") {
     this.#commit = commit;
@@ -46,10 +47,12 @@ class Lives {
   );
 
   /**
-   * Starts a new process, which has found out that the previous one is dead, and runs nothing yet.
+   * Starts a new process, which has already found that the previous process ended. It runs nothing
+   * yet.
    */
   async next(): Promise<TestDatabase> {
-    this.environment = new TestEnvironment(this.#passedMs);
+    if (this.environment.isDead) await this.#clock.advance(6_000);
+    this.environment = new TestEnvironment(this.#clock);
     const db = await openTest({
       commit: this.#commit,
       store: this.store,
@@ -61,16 +64,18 @@ class Lives {
     return db;
   }
 
-  /** Kills the process: its time is frozen from now on. */
+  /** Kills the process. */
   end(): void {
-    this.#passedMs = this.environment.monotonic() + 6_000;
+    this.environment.die();
   }
 
   write(db: TestDatabase, row: string, value: string): Promise<void> {
     return db.transact((tx) => tx.set(documents.contents, row, value));
   }
 
-  /** Lets time pass until `count` runs have begun, but less than makes a run a long one. */
+  /**
+   * Lets time pass until `count` runs have begun, but too little time for a run to count as long.
+   */
   async untilBegun(count: number): Promise<void> {
     for (let waited = 0; this.begun < count && waited < 9; waited++) await this.environment.advance(100);
   }
@@ -83,8 +88,8 @@ describe.each(["one-phase", "two-phase"] as const)(
       const lives = new Lives(commit);
       for (let life = 1; life <= attempts + 1; life++) {
         const db = await lives.next();
-        // The end of the previous process is recorded before this write, so no process can have run
-        // this version of the hint.
+        // The end of the previous process is recorded before this write. That process therefore
+        // cannot have run this version of the hint.
         await lives.write(db, "a", `bad ${life}`);
         db.pool.work();
         await lives.untilBegun(life);
@@ -92,7 +97,8 @@ describe.each(["one-phase", "two-phase"] as const)(
         await lives.write(db, "a", `bad ${life} again`);
         lives.end();
       }
-      // Any run may have caused the first death. From the second one on, the record says what ran.
+      // After the first death, any run may have been the cause. From the second death on, the crash
+      // record shows which run it was.
       expect(lives.begun).toBeLessThanOrEqual(attempts + 1);
       const db = await lives.next();
       const worker = db.pool.work();
@@ -104,7 +110,9 @@ describe.each(["one-phase", "two-phase"] as const)(
       await lives.environment.until(worker.stop());
     });
 
-    /** A process that has parked the row, which ended each process before it. */
+    /**
+     * Starts a process that has parked the row. Every earlier process ended because of that row.
+     */
     async function afterParking(lives: Lives): Promise<{ db: TestDatabase; worker: Worker; deaths: number }> {
       for (;;) {
         const db = await lives.next();
@@ -158,7 +166,7 @@ describe.each(["one-phase", "two-phase"] as const)(
       await lives.environment.until(after.worker.stop());
     });
 
-    test("a run that failed before its process ended, and was renewed since, does not count as a crash", async () => {
+    test("a run that failed before its process ended, and whose announcement was renewed since, does not count as a crash", async () => {
       const lives = new Lives(commit);
       const first = await lives.next();
       await lives.write(first, "a", "bad");

@@ -15,17 +15,17 @@ import type { Registry } from "../registry/registry.js";
 import type { Sessions } from "../session/sessions.js";
 
 /**
- * For how long after an unclean end of a process its observers' runs are recorded before they
- * start, in microseconds of the oracle: a minute. A replaced worker begins with the existing
- * changes within seconds of the end.
+ * After a process has ended uncleanly, each run of its observers is recorded before it starts. This
+ * constant says for how long, in microseconds of the oracle: a minute. The worker that replaces the
+ * process runs the waiting changes within seconds, so a minute is enough.
  */
 const watchedUs = 60_000_000;
 
 /** What is known about processes that ended during a run of a change. */
 export interface Crashes {
-  /** How many, including the last one. */
+  /** Number of such processes, including one that is not counted in the store yet. */
   readonly count: number;
-  /** Whether one of them is not counted yet. */
+  /** Whether one of them is not counted in the store yet. */
   readonly isNew: boolean;
   /** Whether the hint's crash record must announce the run before it starts. */
   readonly isWatched: boolean;
@@ -36,9 +36,10 @@ const noRecord: CrashRecord = Object.freeze({ crashes: 0, countedUpTo: 0 });
 
 /**
  * Counts the processes that ended during a run of an observer on a cell. A hint that existed when a
- * process ended uncleanly may have caused the end. But a cell that keeps changing has a new hint by
- * then. So for a while after such an end, each run is recorded before it starts, in a crash record
- * that a new hint does not replace.
+ * process ended uncleanly is suspect, because its run may have caused the end. But a cell that
+ * keeps changing soon has a newer hint, which is not suspect. For a minute after an unclean end,
+ * each run is therefore recorded before it starts, in a crash record that a new hint does not
+ * replace.
  */
 export class CrashCounter {
   readonly #registry: Registry;
@@ -51,8 +52,8 @@ export class CrashCounter {
   }
 
   /**
-   * What is known before a run. It reads the store only if a process that ran the observer ended
-   * uncleanly a short while ago.
+   * Returns what is known about crashes before a run. It reads the store only if a process that ran
+   * the observer ended uncleanly a short time ago.
    */
   async find(task: Task): Promise<Crashes> {
     task.state = this.#withoutLiveRun(task.state);
@@ -69,9 +70,9 @@ export class CrashCounter {
   }
 
   /**
-   * Removes the announcement of a live session from a hint's state, since it is not a crash. That
-   * session still runs the hint for another version, or has left the announcement behind. The
-   * stored hint is not changed.
+   * Removes the announcement of a live session from a hint's state, because a live session has not
+   * crashed. Either that session still runs another version of the observer on the cell, or it did
+   * not remove its announcement. The stored hint is not changed.
    */
   #withoutLiveRun(state: HintState | undefined): HintState | undefined {
     if (state?.runner === undefined || this.#sessions.isLive(state.runner) !== true) return state;
@@ -105,7 +106,7 @@ export class CrashCounter {
       crashes,
       countedUpTo: Math.max(upTo, state.countedUpTo ?? 0, record.countedUpTo),
       runner: undefined,
-      error: state.error ?? "Its process ended while it was due.",
+      error: state.error ?? "The process ended while this change was due.",
     };
     await writeHintState(this.#registry.context.store, task.hint, task.timestamp, counted);
     task.state = counted;
@@ -136,14 +137,14 @@ export class CrashCounter {
     this.#recorded.add(task);
   }
 
-  /** The run has ended, and its hint is deleted together with the record. */
+  /** Called when the run has ended and its hint is deleted together with the record. */
   forget(task: Task): void {
     this.#recorded.delete(task);
   }
 
   /**
-   * The run has ended, but its hint still exists. If this process ended now, the hint would not be
-   * the cause.
+   * Called when the run has ended but its hint still exists. If this process ends from now on, the
+   * hint is not the cause.
    */
   async end(task: Task): Promise<void> {
     if (!this.#recorded.delete(task)) return;

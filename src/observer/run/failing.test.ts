@@ -89,7 +89,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
     await environment.until(worker.stop());
   });
 
-  test("another session keeps to the wait that is in the hint", async () => {
+  test("another session respects the wait that is in the hint", async () => {
     const environment = new TestEnvironment();
     let fails = true;
     const failing = observer(
@@ -164,7 +164,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
     expect(errors.map((error) => error.message.slice(0, 20))).toEqual([
       "null",
       "words",
-      "What was thrown cann",
+      "The thrown value can",
       "x".repeat(20),
     ]);
     expect(errors[3]!.message.length).toBeLessThan(3_000);
@@ -176,7 +176,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
     await db.transact((tx) => tx.set(documents.contents, "a", "x"));
     await db.pool.drain();
     const [parked] = await all(listParked(db.registry));
-    expect(parked!.error.message).toContain("ended the transaction that it was given");
+    expect(parked!.error.message).toContain("committed or rolled back the transaction of its run");
   });
 
   test("an observer that makes itself due forever is parked, and `retry` gives it as many runs again", async () => {

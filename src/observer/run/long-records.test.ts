@@ -11,7 +11,7 @@ test("garbage collection and check find acknowledgments that are too long for wr
   const watching = observer("watching", documents.contents, (_tx, { previous }) => {
     seen.push(previous);
   });
-  // Less than an acknowledgment, which has 16 bytes.
+  // An acknowledgment has 16 bytes, so this store keeps it in a data cell.
   const store = memoryStore({ inlineBytes: 8 });
   const db = await openTest({ store, commit: "two-phase", observers: [watching] });
   const set = (value: string) => db.transact((tx) => tx.set(documents.contents, "a", value));

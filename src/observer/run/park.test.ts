@@ -63,7 +63,8 @@ test.each(modes)(
     const db = await openTest({ commit, store: old.store, observers: [make(2)] });
     await backfill(db.registry, "versioned");
     expect(await countHints(db.store)).toEqual({ versioned: 1 });
-    // This happens if its process ended again and again before any run had a start timestamp.
+    // Parks the change at its own commit timestamp. This happens if the process ended again and
+    // again before any run had a start timestamp.
     await park(db.registry, taskFor(make(2), "a", change!), change!, 3, error);
     expect(await parkedIn(db)).toEqual([{ attempts: 3 }]);
     const task = taskFor(make(2), "a", Number.MAX_SAFE_INTEGER);

@@ -9,7 +9,7 @@ import type { Registry } from "../registry/registry.js";
 
 /**
  * Parks a change. One transaction records it in the cell's row and in the list, and deletes the
- * hint. It does not affect a change after `start`, which has its own hint.
+ * hint. It does not affect a change after `start`: that change has its own hint.
  *
  * Returns false if the observer was unregistered or has another version. Its hints then belong to
  * other programs, and nothing was changed. `crashes` says how many processes ended during a run, if
@@ -35,7 +35,8 @@ async function parkOnce(
   crashes: number,
 ): Promise<boolean> {
   const { context } = registry;
-  // Serializable, since a run that succeeds meanwhile writes the acknowledgment that is read here.
+  // This transaction is serializable: if a run succeeds in the meantime, it writes the
+  // acknowledgment that is read here, and this transaction conflicts.
   const tx = await CoreTransaction.begin(context, {
     isolation: "serializable",
     label: `park ${task.observer.name}`,
@@ -73,9 +74,9 @@ async function parkOnce(
 }
 
 /**
- * The start timestamp to record. Undefined if this version has dealt with the change meanwhile,
- * since a slow process must not replace a newer record with an older one. The acknowledgment of
- * another version does not count, but the record must be newer than it.
+ * The start timestamp to record. Undefined if this version has already dealt with the change: a
+ * slow process must not replace a newer record with an older one. An acknowledgment of another
+ * version does not count, but the new record must be newer than it.
  */
 function parkedFrom(
   { acknowledgment, parked }: CellState,

@@ -29,7 +29,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
 const quickly = { initialMs: 1, maximumMs: 2 };
 
 describe.each(["one-phase", "two-phase"] as const)("parked changes, committing in %s", (commit) => {
-  test("after the last attempt a change is parked, and everything else goes on", async () => {
+  test("after the last attempt a change is parked, and everything else continues", async () => {
     const failing = observer(
       "failing",
       documents.contents,

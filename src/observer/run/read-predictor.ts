@@ -8,16 +8,16 @@ import {
 } from "../../transaction/index.js";
 
 /**
- * The most columns to prefetch with the first read of a row, and the most bytes that they are
- * expected to have.
+ * Maximum number of columns to prefetch with the first read of a row, and their maximum expected
+ * size in bytes.
  */
 const maxColumns = 16;
 const maxBytes = 256 * 1024;
-/** A column is expected if recent runs read it in at least this share of such rows. */
+/** A column is predicted if recent runs read it in at least this share of the rows of one kind. */
 const minShare = 0.5;
 /**
- * The weight of a row relative to the next one. A column that four rows in a row did not read is no
- * longer expected.
+ * The weight of a row relative to the next one. A column is no longer predicted after runs have not
+ * read it in four consecutive rows.
  */
 const fading = 0.8;
 /** The most columns, per table, for which to count how often they are read. */
@@ -37,17 +37,18 @@ interface Habit {
 }
 
 /**
- * What runs of one observer read of one kind of rows: the observed row, or other rows of one table.
+ * The reads that runs of one observer make in one kind of rows: the observed row, or other rows of
+ * one table.
  */
 class Habits {
-  /** How many such rows the runs read. Newer rows count more. */
+  /** How many rows of this kind the runs read. Newer rows count more. */
   #rows = 0;
   readonly #columns = new Map<string, Habit>();
   #expected: readonly Uint8Array[] | undefined;
 
   /**
-   * The columns that a run is likely to read of such a row after its first read. If not all fit,
-   * the likeliest and smallest.
+   * The columns that a run is likely to read from a row of this kind after its first read. If not
+   * all of them fit, these are the likeliest, and of equally likely ones the smallest.
    */
   get expected(): readonly Uint8Array[] {
     this.#expected ??= this.#choose();
@@ -68,7 +69,7 @@ class Habits {
     return chosen;
   }
 
-  /** Learns that a run read these columns of such a row together. */
+  /** Learns that a run read these columns of one row of this kind. */
   learn(read: ReadonlyMap<string, SeenColumn>): void {
     if (read.size === 0 && this.#columns.size === 0) return;
     this.#expected = undefined;
@@ -106,12 +107,12 @@ interface SeenRow {
   readonly unread: Set<string>;
 }
 
-/** What the runs of one observer in this process have read. They learn as they run. */
+/** What the runs of one observer in this process have read. Each run adds its reads at its end. */
 class ObserverHabits {
   readonly own = new Habits();
   readonly #others = new Map<string, Habits>();
 
-  /** Undefined if the observer reads so many tables that this one is left out. */
+  /** Undefined if the observer reads so many tables that this one is not tracked. */
   ofTable(table: string): Habits | undefined {
     let habits = this.#others.get(table);
     if (habits === undefined && this.#others.size < maxTables) {
@@ -181,8 +182,9 @@ export class RunReadPredictor implements ReadPredictor {
     for (const { habits, isOwn, first, later, unread } of this.#rows.values()) {
       this.#counts.wasted += unread.size;
       if (!isWhole) continue;
-      // For the observed row, the first request is always the same. For other rows, it may be for
-      // any of the columns that are read together.
+      // The first request for the observed row always reads the same columns, so only later reads
+      // are worth learning. The first request for another row may be for any of the columns that
+      // are read together.
       habits.learn(isOwn || later.size === 0 ? later : new Map([...first, ...later]));
     }
     this.#rows.clear();

@@ -15,7 +15,10 @@ import { park } from "./park.js";
 const conflictBackoff = { initialMs: 1, maximumMs: 200 };
 /** After an outage of the store or the coordinator, work continues within 5 seconds. */
 const setbackBackoff = { initialMs: 100, maximumMs: 5_000 };
-/** How many consecutive conflicts count as a failed attempt, since something else must be wrong. */
+/**
+ * The number of consecutive conflicts that count as a failed attempt. So many conflicts have
+ * another cause than bad luck.
+ */
 const maxConflicts = 100;
 /** From this many crashes on, a hint runs only while no other such hint runs. */
 const crashesToRunAlone = 2;
@@ -68,9 +71,10 @@ export class Runner {
   }
 
   /**
-   * Runs a hint that may have ended its process, one such hint at a time, to find out which one it
-   * was. The crash is counted when the hint's turn comes. Otherwise, a hint could be parked
-   * although another hint ends the process before its turn each time.
+   * Runs a hint whose earlier run may have ended its process. Only one such hint runs at a time, so
+   * that the next crash shows which hint was the cause. The earlier crash counts against a hint only
+   * when the hint runs alone. If it counted at once, a hint that never ran alone could be parked,
+   * because another hint ended the process each time.
    */
   async #runAlone(task: Task, found: Crashes, giveUp: GiveUp): Promise<void> {
     const before = this.#alone;
@@ -89,8 +93,8 @@ export class Runner {
   async #parkUnrun(task: Task, attempts: number): Promise<void> {
     const last = task.state?.error === undefined ? "" : ` Last: ${task.state.error}`;
     const error = new ObserverError(
-      `Observer "${task.observer.name}" was begun on ${showCell(task.cell, this.#registry)} ${attempts} times and never finished: its process ` +
-        `ended, or it failed.${last}`,
+      `Observer "${task.observer.name}" started on ${showCell(task.cell, this.#registry)} ${attempts} times and never finished: its process ` +
+        `ended, or the run failed.${last}`,
     );
     await this.#park(task, task.timestamp, attempts, error, 0, task.state?.crashes);
   }
@@ -163,7 +167,7 @@ export class Runner {
     }
   }
 
-  /** Restores the hint of an announced run that counts for nothing. */
+  /** Restores the hint of a long run that ended without counting as an attempt. */
   async #retract(task: Task): Promise<void> {
     if (!this.#announced.has(task)) return;
     await writeHintState(this.#registry.context.store, task.hint, task.timestamp, task.state ?? freshState);
@@ -252,7 +256,8 @@ export class Runner {
     crashes?: number,
   ): Promise<void> {
     if (!(await park(this.#registry, task, start, attempts, error, crashes))) {
-      // Nothing of this run counts for another version.
+      // This run does not count as an attempt, because another version of the observer is
+      // registered.
       await this.#retract(task);
       this.#board.done(task, Number.POSITIVE_INFINITY);
       return;

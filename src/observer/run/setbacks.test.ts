@@ -22,8 +22,8 @@ afterEach(async () => {
 });
 
 /**
- * An observer that fails with each of these errors in turn and then succeeds, and the start time of
- * each run.
+ * Returns an observer that fails with each of these errors in turn and then succeeds. `begun` gets
+ * the start time of each run.
  */
 function failing(failures: readonly Error[], environment: TestEnvironment) {
   const begun: number[] = [];
@@ -37,7 +37,9 @@ function failing(failures: readonly Error[], environment: TestEnvironment) {
   return { begun, length };
 }
 
-/** Lets it run until it succeeds. Returns the time between each two runs. */
+/**
+ * Lets the observer run until it succeeds. Returns the time between each pair of consecutive runs.
+ */
 async function waitsOf(length: Observer, begun: readonly number[], environment: TestEnvironment) {
   const db = await openTest({ environment, observers: [length] });
   open.push(db);
@@ -55,7 +57,7 @@ async function waitsOf(length: Observer, begun: readonly number[], environment: 
 const conflict = new ConflictError("Another was faster.");
 const setback = new StoreError("The store does not answer.");
 
-test("a store that fails once is asked again soon, even after many conflicts", async () => {
+test("a store that fails once is tried again soon, even after many conflicts", async () => {
   const environment = new TestEnvironment();
   const { begun, length } = failing([...Array(12).fill(conflict), setback], environment);
   const { waits } = await waitsOf(length, begun, environment);
@@ -63,7 +65,7 @@ test("a store that fails once is asked again soon, even after many conflicts", a
   expect(waits.at(-1)).toBeLessThanOrEqual(100);
 });
 
-test("a conflict after a long outage of the store is repeated as quickly as any", async () => {
+test("a conflict after a long outage of the store is retried as quickly as any other", async () => {
   const environment = new TestEnvironment();
   const { begun, length } = failing([...Array(12).fill(setback), conflict], environment);
   const { waits } = await waitsOf(length, begun, environment);
@@ -89,7 +91,7 @@ test.each([
   new StoreMovedError("data.mdb was renamed."),
   new StoreChangedError("Another process wrote to the folder."),
 ])(
-  "no change is parked because a store or coordinator is away or refuses this process: $code",
+  "no change is parked because a store or coordinator is unavailable or refuses this process: $code",
   async (failure) => {
     const environment = new TestEnvironment();
     const { begun, length } = failing(Array(110).fill(failure), environment);

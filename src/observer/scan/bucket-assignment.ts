@@ -4,8 +4,9 @@ import type { Sessions } from "../session/sessions.js";
 
 /**
  * Which buckets of an observer's hints belong to this process. Each bucket belongs to one of the
- * live sessions that run the observer. It uses rendezvous hashing with a bound. So all sessions
- * have equally many, and a session that comes or goes moves little more than its own share.
+ * live sessions that run the observer. The assignment uses rendezvous hashing with an upper bound
+ * per session, so all sessions have nearly the same number of buckets. When a session starts or
+ * ends, few buckets other than its own get a new owner.
  */
 export class BucketAssignment {
   readonly #sessions: Sessions;
@@ -38,9 +39,9 @@ export class BucketAssignment {
 }
 
 /**
- * Gives each bucket to the session with the highest weight for it, among those whose share is not
- * full. By weight alone, one of two sessions would often get half as much again as the other, and
- * the other would then be idle.
+ * Gives each bucket to the session with the highest weight for it, among the sessions whose share
+ * is not full. By weight alone, one of two sessions would often get 50% more buckets than the
+ * other. The session with fewer buckets would then be idle part of the time.
  */
 function divide(own: string, hosting: readonly string[], observer: string): readonly boolean[] {
   const sessions = [own, ...hosting.filter((session) => session !== own)].sort();

@@ -1,5 +1,5 @@
-import type { Environment } from "../../environment/index.js";
-import type { Position, RowStore } from "../../store/index.js";
+import { eventLoopTurn } from "../../environment/index.js";
+import type { Position } from "../../store/index.js";
 import {
   bucketPrefix,
   buckets,
@@ -10,39 +10,33 @@ import {
   type StandingHint,
 } from "../hint/hint.js";
 import type { Observer } from "../observer.js";
-import type { TaskBoard } from "../queue/task-board.js";
 import type { Sessions } from "../session/sessions.js";
 import type { BucketAssignment } from "./bucket-assignment.js";
 import { ForeignHints } from "./foreign-hints.js";
-import type { HintScanner } from "./scan-loop.js";
+import type { HintScanner, HintScannerOptions } from "./scan-loop.js";
 
-export interface BucketScannerOptions {
-  readonly store: RowStore;
-  readonly environment: Environment;
+export interface BucketScannerOptions extends HintScannerOptions {
   readonly sessions: Pick<Sessions, "session" | "isHosting">;
-  readonly shares: Pick<BucketAssignment, "owns" | "ownsAll">;
-  readonly board: TaskBoard;
-  readonly observer: Observer;
-  /**
-   * The worker that this scanner belongs to. The scanner jumps if it meets tasks of another one.
-   */
-  readonly owner: unknown;
-  readonly signal: AbortSignal;
+  readonly assignment: Pick<BucketAssignment, "owns" | "ownsAll">;
 }
 
 const pageHints = 256;
-/** The most jumps in one round. Further jumps would hardly find a free place. */
+/**
+ * Maximum number of jumps in one round. Further jumps would hardly find a place without another
+ * scanner.
+ */
 const maxJumps = 8;
 /**
  * How long this process must have seen another process's hint before it takes the hint on, in
- * milliseconds: if it is idle, and if it is busy. The longer time keeps two busy processes from
- * running each other's hints, since half of those runs would be in vain.
+ * milliseconds: `foreignAgeMs` if this process is idle, `foreignAgeOfBusyMs` if it is busy. The
+ * longer time keeps two busy processes from running each other's hints: half of those runs would be
+ * wasted.
  */
 const foreignAgeMs = 2_000;
 const foreignAgeOfBusyMs = 20_000;
 const foreignEveryMs = 250;
 
-/** A walk over this process's buckets, from a random place back to it. */
+/** A walk over this process's buckets. It begins at a random place and ends there. */
 interface Round {
   readonly ranges: HintRange[];
   /** The position with which to continue in the first range. */
@@ -62,10 +56,10 @@ export class BucketScanner implements HintScanner {
   #foreignAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: BucketScannerOptions) {
-    const { store, environment, observer, shares, signal } = options;
+    const { store, environment, observer, assignment, signal } = options;
     this.#options = options;
     this.#prefix = hintPrefix(observer.name);
-    const isForeign = ({ bucket }: StandingHint) => !shares.owns(observer, bucket);
+    const isForeign = ({ bucket }: StandingHint) => !assignment.owns(observer, bucket);
     const prefix = this.#prefix;
     const oldMs = foreignAgeOfBusyMs;
     this.#foreign = new ForeignHints({ store, environment, prefix, isForeign, oldMs, signal });
@@ -76,11 +70,11 @@ export class BucketScanner implements HintScanner {
   }
 
   /**
-   * Looks for hints until the round is over or the queue is full. Returns how many hints it found
-   * to run.
+   * Looks for hints until the round is over or the queue is full. Returns how many hints the board
+   * has taken on.
    */
   async scan(): Promise<number> {
-    const { board, observer, shares, store, signal } = this.#options;
+    const { board, observer, assignment, store, signal } = this.#options;
     if (!board.hasRoom(observer.name)) return 0;
     board.forgetOverflow(observer.name);
     if (this.#round === undefined) {
@@ -89,7 +83,7 @@ export class BucketScanner implements HintScanner {
       this.#round = this.#newRound();
     }
     const found = await this.#goOn(this.#round);
-    if (!shares.ownsAll(observer)) return found + (await this.#lookAtForeign());
+    if (!assignment.ownsAll(observer)) return found + (await this.#lookAtForeign());
     this.#foreign.forget();
     return found;
   }
@@ -100,16 +94,16 @@ export class BucketScanner implements HintScanner {
   }
 
   #newRound(): Round {
-    const { environment, observer, shares } = this.#options;
+    const { environment, observer, assignment } = this.#options;
     const own = Array.from({ length: buckets }, (_, bucket) => bucket).filter((bucket) =>
-      shares.owns(observer, bucket),
+      assignment.owns(observer, bucket),
     );
     const first = Math.floor(environment.random() * own.length);
     const order = [...own.slice(first), ...own.slice(0, first)];
     const ranges = order.map((bucket) => prefixRange(bucketPrefix(this.#prefix, bucket)));
     const start = ranges[0];
     if (start === undefined) return { ranges: [], position: undefined, jumps: 0 };
-    // It does not begin at the bucket's first hint, since other scanners may be there.
+    // The round does not begin at the bucket's first hint, since other scanners may be there.
     const place = this.#randomPlace(start.start!.row);
     ranges[0] = { start: { row: place }, end: start.end };
     ranges.push({ start: start.start, end: place });
@@ -145,14 +139,17 @@ export class BucketScanner implements HintScanner {
         }
       }
       round.position = page.next;
-      if (page.next !== undefined) await this.#breathe();
+      if (page.next !== undefined) await eventLoopTurn(this.#options.environment);
       else round.ranges.shift();
     }
     this.#round = undefined;
     return found;
   }
 
-  /** Leaves a stretch that another scanner works on, and returns to it last. */
+  /**
+   * Leaves the current range, on which another scanner works, for later in the round. Continues
+   * with a random other range.
+   */
   #jump(round: Round): void {
     round.jumps++;
     round.position = undefined;
@@ -161,17 +158,12 @@ export class BucketScanner implements HintScanner {
     round.ranges.push(...round.ranges.splice(0, by % places));
   }
 
-  /** Gives other work a turn of the event loop, since a store may answer synchronously. */
-  #breathe(): Promise<void> {
-    return new Promise((resolve) => this.#options.environment.defer(resolve));
-  }
-
   #offer(found: StandingHint): "taken" | "held" | "others" | "full" | "waits" {
     const { board, observer, owner, sessions } = this.#options;
     const { runner } = found.state;
     if (runner !== undefined && runner !== sessions.session) {
-      // A runner that has ended or runs another version is ignored, since it may have left its
-      // announcement behind.
+      // Ignores a runner that has ended or runs another version: it may not have removed its
+      // announcement.
       if (sessions.isHosting(runner, observer.name, observer.version)) return "waits";
     }
     const cell = { table: observer.target.table.name, row: found.row, column: found.column };
@@ -183,17 +175,17 @@ export class BucketScanner implements HintScanner {
   }
 
   /**
-   * Looks at hints of other processes' buckets, and takes on those that have stood for a while.
-   * Their process may hang, be dead, or be overloaded. A hint that its process is handling is
-   * usually gone at the second look.
+   * Reads hints in the buckets of other processes, and takes on those that have existed for a
+   * while. The process that owns them may hang, be dead, or be overloaded. If the process is
+   * handling a hint, the hint is usually gone at the second read.
    */
   async #lookAtForeign(): Promise<number> {
     const now = this.#options.environment.monotonic();
     if (now - this.#foreignAt < foreignEveryMs) return 0;
     this.#foreignAt = now;
     let found = 0;
-    for (const { hint, standsMs } of await this.#foreign.look()) {
-      if (standsMs >= this.#foreignAgeMs && this.#offer(hint) === "taken") found++;
+    for (const { hint, ageMs } of await this.#foreign.look()) {
+      if (ageMs >= this.#foreignAgeMs && this.#offer(hint) === "taken") found++;
     }
     return found;
   }

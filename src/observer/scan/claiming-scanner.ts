@@ -1,39 +1,33 @@
-import type { Environment } from "../../environment/index.js";
-import { byteString, type Position, type RowStore } from "../../store/index.js";
+import { eventLoopTurn } from "../../environment/index.js";
+import { byteString, type Position } from "../../store/index.js";
 import { type HintRange, hintPrefix, prefixRange, readHints, type StandingHint } from "../hint/hint.js";
 import type { Observer } from "../observer.js";
-import type { TaskBoard } from "../queue/task-board.js";
 import type { Sessions } from "../session/sessions.js";
 import type { Claims } from "./claims.js";
-import type { HintScanner } from "./scan-loop.js";
+import type { HintScanner, HintScannerOptions } from "./scan-loop.js";
 import { ScanPositions } from "./scan-positions.js";
 
-export interface ClaimingScannerOptions {
-  readonly store: RowStore;
-  readonly environment: Environment;
+export interface ClaimingScannerOptions extends HintScannerOptions {
   readonly sessions: Sessions;
   readonly claims: Claims;
-  readonly board: TaskBoard;
-  readonly observer: Observer;
-  readonly owner: unknown;
-  readonly signal: AbortSignal;
 }
 
 const pageHints = 256;
 /** How many hints to claim at a time. */
 const claimsAtOnce = 32;
 /**
- * The most jumps of one walk. After them it continues through claimed hints, so that it finds
- * unclaimed ones among them.
+ * The most jumps of one walk. A walk jumps to another random place if it meets another process's
+ * claims. After the last jump it reads on through claimed hints, so that it finds unclaimed ones
+ * among them.
  */
 const maxJumps = 8;
-/** The most pages of one walk. The next walk begins at another place. */
+/** The most pages of hints that one walk reads. The next walk begins at another random place. */
 const maxPages = 64;
 /** For how long a refused claim is not requested again, in milliseconds. */
 const refusedMs = 1_000;
 const maxRefused = 4_096;
 
-/** A walk over the hints of an observer, from a random place back to it. */
+/** A walk over the hints of an observer. It begins at a random place and ends there. */
 interface Walk {
   ranges: HintRange[];
   /** The position with which to continue in the first range. */
@@ -45,16 +39,16 @@ interface Walk {
 /** The result of claiming some hints. */
 interface Taking {
   readonly found: number;
-  /** The first hint that it did not look at, because the queue was full. */
+  /** The first hint that was not claimed, because the queue was full. */
   readonly full: StandingHint | undefined;
-  /** Whether another process works in this place. */
+  /** Whether another process had claimed some of the hints. */
   readonly hasMet: boolean;
 }
 
 /**
  * Finds the hints of one observer for one worker of a cluster (the paper, section 2.4). It begins
  * at a random place, and claims each hint before it takes the hint on. If it meets another
- * process's claim, it jumps to another random place. So any number of workers divide the work
+ * process's claim, it jumps to another random place. Any number of workers can thus divide the work
  * without knowing of each other.
  */
 export class ClaimingScanner implements HintScanner {
@@ -83,8 +77,8 @@ export class ClaimingScanner implements HintScanner {
   }
 
   /**
-   * Looks for hints until the walk is over or the queue is full. Returns how many hints it found to
-   * run.
+   * Looks for hints until the walk is over or the queue is full. Returns how many hints the board
+   * has taken on.
    */
   async scan(): Promise<number> {
     const { board, observer } = this.#options;
@@ -95,7 +89,10 @@ export class ClaimingScanner implements HintScanner {
     return this.#goOn(this.#walk);
   }
 
-  /** The whole range of hints, from a random place around to it. */
+  /**
+   * The whole range of hints in two parts: from a random place to the end, and from the start to
+   * that place.
+   */
   async #fromAnywhere(): Promise<HintRange[]> {
     const place = await this.#places.next();
     return [
@@ -117,8 +114,8 @@ export class ClaimingScanner implements HintScanner {
       if (taking.full !== undefined) {
         const { row, column } = taking.full.address;
         walk.position = { row, column };
-        // Handling the found hints may take long, so the earlier pages are outdated and count no
-        // more.
+        // The walk continues when the queue has room again, which may take long. The pages that it
+        // has read by then are outdated, so they no longer count.
         walk.pages = 0;
         return found;
       }
@@ -129,21 +126,16 @@ export class ClaimingScanner implements HintScanner {
         continue;
       }
       walk.position = page.next;
-      if (page.next !== undefined) await this.#breathe();
+      if (page.next !== undefined) await eventLoopTurn(this.#options.environment);
       else walk.ranges.shift();
     }
     this.#walk = undefined;
     return found;
   }
 
-  /** Gives other work a turn of the event loop, since a store may answer synchronously. */
-  #breathe(): Promise<void> {
-    return new Promise((resolve) => this.#options.environment.defer(resolve));
-  }
-
   /**
-   * Claims hints and takes them on, some at a time. If `jumps` is true, stops where it meets
-   * another process.
+   * Claims hints and takes them on, a few at a time. If `jumps` is true, it stops when it meets
+   * another process's claim.
    */
   async #takeOn(hints: readonly StandingHint[], jumps: boolean): Promise<Taking> {
     const { board, observer } = this.#options;
@@ -188,13 +180,13 @@ export class ClaimingScanner implements HintScanner {
     return outcome === "held" || outcome === "waits" ? "skipped" : outcome;
   }
 
-  /** Whether the hint's time has not come, or it says that another live process runs it. */
+  /** Whether the hint is not due yet, or says that another live process runs it. */
   #waits({ state }: StandingHint): boolean {
     const { sessions, environment, observer } = this.#options;
     const { runner, notBefore } = state;
     if (runner !== undefined && runner !== sessions.session) {
-      // A runner that has ended or runs another version is ignored, since it may have left its
-      // announcement behind.
+      // Ignores a runner that has ended or runs another version: it may not have removed its
+      // announcement.
       if (sessions.isHosting(runner, observer.name, observer.version)) return true;
     }
     const waitMs = notBefore - environment.now();

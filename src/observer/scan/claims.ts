@@ -26,7 +26,10 @@ export class Claims {
     return this.#held.size;
   }
 
-  /** Claims a hint's row. False if another process has it. After each true, call {@link give}. */
+  /**
+   * Claims a hint's row. False if another process has it. After each `true`, call {@link give}
+   * once.
+   */
   take(hint: CellAddress): MaybePromise<boolean> {
     const name = byteString(hint.row);
     const held = this.#held.get(name);
@@ -51,8 +54,8 @@ export class Claims {
   }
 
   /**
-   * Releases a claim when a task is over or was let go. The last task of the row gives it back to
-   * the cluster.
+   * Called when a task has ended or was dropped. When no other task of the row is left, releases
+   * the claim in the cluster.
    */
   give(hint: CellAddress): void {
     const name = byteString(hint.row);

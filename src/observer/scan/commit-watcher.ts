@@ -1,7 +1,10 @@
 import type { Environment, Timer } from "../../environment/index.js";
 import type { AtomicStore, RowStore } from "../../store/index.js";
 
-/** Milliseconds between two reads of the counter: after a commit, and after a while without one. */
+/**
+ * Milliseconds between two reads of the counter: `minMs` after a commit, then longer each time, up
+ * to `maxMs`.
+ */
 const minMs = 5;
 const maxMs = 50;
 const slowing = 1.1;
@@ -9,10 +12,7 @@ const slowing = 1.1;
 export interface CommitWatcherOptions {
   readonly environment: Environment;
   readonly counter: AtomicStore["counter"];
-  /**
-   * Whether this process runs nothing, so that any movement of the counter comes from another
-   * process.
-   */
+  /** Whether this process runs nothing. If so, only another process can have moved the counter. */
   readonly isQuiet: () => boolean;
   /** Called when another process has committed. */
   readonly onMoved: () => void;
@@ -48,14 +48,14 @@ export class CommitWatcher {
     if (!this.#stopped) this.#schedule();
   }
 
-  /** Undefined if the counter cannot be read synchronously. The scan then finds out why. */
+  /** The store's counter. Undefined if the read fails, or if the store does not answer at once. */
   #counter(): number | undefined {
     try {
       const counter = this.#options.counter();
       if (typeof counter === "number") return counter;
       counter.catch(() => undefined);
     } catch {
-      // The next scan meets the same failure, and reports it.
+      // The next scan fails in the same way, and reports the failure.
     }
     return undefined;
   }

@@ -10,8 +10,8 @@ import {
 } from "../hint/hint.js";
 
 /**
- * Hints of one look, and looks of one pass. Their product bounds the memory: a pass's hints are
- * remembered until the next pass has ended.
+ * Maximum number of hints per look, and of looks per pass. Their product bounds the memory: a
+ * pass's hints are remembered until the next pass has ended.
  */
 const pageHints = 256;
 const looksOfPass = 8;
@@ -24,8 +24,8 @@ export interface ForeignHintsOptions {
   /** Whether a hint belongs to another process's share. */
   readonly isForeign: (hint: StandingHint) => boolean;
   /**
-   * The age at which the scanner takes on any hint, in milliseconds. No stretch is watched for
-   * longer.
+   * The age at which the scanner takes on any hint, in milliseconds. The watcher stays on one
+   * stretch only until its hints have reached that age.
    */
   readonly oldMs: number;
   readonly signal: AbortSignal;
@@ -41,13 +41,13 @@ interface Sighting {
 /** A hint, and for how long it has been seen unchanged. */
 export interface AgedHint {
   readonly hint: StandingHint;
-  readonly standsMs: number;
+  readonly ageMs: number;
 }
 
 /**
- * Watches the hints of other processes' shares for those that stay too long. Its memory is bounded,
- * however many hints there are. It watches one stretch of hints, and passes over it again and
- * again. It moves to the next stretch when none of the hints of a pass ago is left, or when it has
+ * Watches other processes' shares for hints that stay too long. Its memory is bounded, however many
+ * hints there are. It watches one stretch of hints at a time, and reads that stretch in repeated
+ * passes. It moves to the next stretch when every hint of the previous pass is gone, or when it has
  * watched the stretch for long enough.
  */
 export class ForeignHints {
@@ -56,13 +56,14 @@ export class ForeignHints {
   readonly #seen = new Map<string, Sighting>();
   /** Where the stretch begins. */
   #start: HintRange["start"];
-  /** When the first pass over the stretch ended. All its hints have been seen since. */
+  /** When the first pass over the stretch ended. By then it had seen all hints of the stretch. */
   #seenSince = 0;
   #pass = 0;
   #passSince = 0;
   #looks = 0;
   /**
-   * The ranges that the pass has not reached yet, around to its start. The pass may end earlier.
+   * The ranges that the pass has not read yet, up to the end of all hints and around to the start
+   * of the stretch. The pass may end before it has read them.
    */
   #left: HintRange[] = [];
 
@@ -76,7 +77,7 @@ export class ForeignHints {
     const now = this.#options.environment.monotonic();
     if (this.#looks === 0) this.#beginPass(now);
     const found = (await this.#read()).filter(this.#options.isForeign);
-    const aged = found.map((hint) => ({ hint, standsMs: now - this.#see(hint, now) }));
+    const aged = found.map((hint) => ({ hint, ageMs: now - this.#see(hint, now) }));
     if (++this.#looks === looksOfPass || this.#left.length === 0) this.#endPass(now);
     return aged;
   }
@@ -96,7 +97,7 @@ export class ForeignHints {
     return bucketPrefix(prefix, Math.floor(environment.random() * buckets));
   }
 
-  /** If there are few hints, one look covers all of them. */
+  /** Reads a page of hints. If there are few hints, one page contains all of them. */
   async #read(): Promise<readonly StandingHint[]> {
     const { store, signal } = this.#options;
     const hints: StandingHint[] = [];
@@ -110,7 +111,7 @@ export class ForeignHints {
     return hints;
   }
 
-  /** Since when the hint has been seen in its current version. Monotonic time. */
+  /** When this process first saw the hint in its current version. Monotonic time. */
   #see({ address, timestamp }: StandingHint, now: number): number {
     const key = `${byteString(address.row)}\0${byteString(address.column)}`;
     const seen = this.#seen.get(key);
@@ -133,15 +134,18 @@ export class ForeignHints {
     const next = this.#left[0]?.start;
     if (this.#pass === 1 || next === undefined) this.#seenSince = now;
     if (next === undefined) {
-      // There is nothing else to watch. It continues elsewhere, so that two idle processes meet
-      // less often.
+      // One pass covers all hints, so there is no other stretch. The next pass begins at another
+      // place, so that two idle processes meet less often.
       this.#start = { row: this.#anyBucket() };
     } else if (this.#seen.size === 0 || (this.#pass > 1 && (!stands || this.#isWatchedLong))) {
       this.#moveTo(next);
     }
   }
 
-  /** Whether the whole stretch was seen once more after its hints were old enough. */
+  /**
+   * Whether the pass that just ended began at least `oldMs` after the first pass had ended. The
+   * hints of the stretch had then all reached that age.
+   */
   get #isWatchedLong(): boolean {
     return this.#passSince - this.#seenSince >= this.#options.oldMs;
   }

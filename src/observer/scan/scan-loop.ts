@@ -1,6 +1,8 @@
-import type { Environment, Timer } from "../../environment/index.js";
+import { type Environment, SingleFlight, type Timer } from "../../environment/index.js";
 import { ObserverError } from "../../errors/index.js";
+import type { RowStore } from "../../store/index.js";
 import type { Observer } from "../observer.js";
+import type { TaskBoard } from "../queue/task-board.js";
 import { outdatedText } from "../registry/registered.js";
 import type { Registry } from "../registry/registry.js";
 import type { RegistryView } from "../registry/view.js";
@@ -11,15 +13,33 @@ export interface HintScanner {
   /** Whether there were more hints than the queue could take. */
   readonly isUnfinished: boolean;
   /**
-   * Looks for hints until there are no more or the queue is full. Returns how many it found to run.
+   * Looks for hints until there are no more or the queue is full. Returns how many hints the board
+   * has taken on.
    */
   scan(): Promise<number>;
+}
+
+/** The options that both kinds of scanners take: those with and those without a cluster service. */
+export interface HintScannerOptions {
+  readonly store: RowStore;
+  readonly environment: Environment;
+  readonly board: TaskBoard;
+  readonly observer: Observer;
+  /**
+   * The worker that this scanner belongs to. The scanner jumps if it meets tasks of another worker.
+   */
+  readonly owner: unknown;
+  readonly signal: AbortSignal;
 }
 
 const firstPollMs = 50;
 const maxPollMs = 250;
 const maxPauseMs = 1_000;
-/** If any process may find any hint, this many processes together look as often as one alone. */
+/**
+ * In a cluster, any process may find any hint. Up to this number of processes, each one polls at
+ * least every `maxPollMs`. With more processes, each one polls less often, so that the total rate
+ * of polls does not grow.
+ */
 const sessionsOfOnePoll = 8;
 const maxCrowdedPollMs = 10_000;
 /** A pause lasts this many times as long as the scan before it. */
@@ -38,14 +58,17 @@ export class ScanLoop {
   readonly #outdated = new Set<string>();
   #pollMs = firstPollMs;
   #timer: Timer | undefined;
-  #running: Promise<void> | undefined;
+  readonly #scans = new SingleFlight<void>();
   #wokenMeanwhile = false;
   #wantedMeanwhile = false;
   /** The end of its pause after the last scan. Monotonic time. */
   #restsUntil = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
-  /** `sessions`: how many processes share the work, if each of them may find all hints. */
+  /**
+   * `sessions`: returns how many processes may find the same hints. It is 1 if each process has its
+   * own buckets.
+   */
   constructor(
     registry: Registry,
     environment: Environment,
@@ -61,20 +84,20 @@ export class ScanLoop {
   /** Scans now. If a scan is running, scans once more after it. */
   wake(): void {
     if (this.#stopped) return;
-    if (this.#running !== undefined) {
+    if (this.#scans.isRunning) {
       this.#wokenMeanwhile = true;
       return;
     }
     this.#timer?.cancel();
-    this.#running = this.#scan().finally(() => {
-      this.#running = undefined;
-      this.#schedule();
-    });
+    void this.#scans.run(() => this.#scan()).then(() => this.#schedule());
   }
 
-  /** Scans right after its pause, for events that may happen all the time. */
+  /**
+   * Scans as soon as the pause after the last scan is over. It is for events that may happen very
+   * often.
+   */
   wakeSoon(): void {
-    if (this.#running !== undefined) this.#wantedMeanwhile = true;
+    if (this.#scans.isRunning) this.#wantedMeanwhile = true;
     else if (!this.#stopped) this.#wakeAfterRest();
   }
 
@@ -92,14 +115,14 @@ export class ScanLoop {
 
   /** Resolves when the running scan has ended, or at once if none runs. */
   async ended(): Promise<void> {
-    await this.#running;
+    await this.#scans.ended();
   }
 
   /** Resolves when a scan that begins after the call has ended. */
   async scanned(): Promise<void> {
-    await this.#running;
+    await this.#scans.ended();
     this.wake();
-    await this.#running;
+    await this.#scans.ended();
   }
 
   /** Whether there were more hints of an observer than its queue could take. */
@@ -125,8 +148,8 @@ export class ScanLoop {
     const crowd = Math.max(1, this.#sessions() / sessionsOfOnePoll);
     const maxMs = Math.min(maxCrowdedPollMs, maxPollMs * crowd);
     const pollMs = found > 0 ? firstPollMs : Math.min(maxMs, this.#pollMs * 2);
-    // If very many hints wait for their time, looking at them must not take all of the event loop's
-    // time.
+    // If very many hints wait for their time, a scan takes long. The pause after it keeps scans
+    // from taking all of the event loop's time.
     const endedAt = this.#environment.monotonic();
     const pauseMs = Math.min(maxPauseMs, restForWork * (endedAt - startedAt));
     this.#restsUntil = endedAt + pauseMs;
@@ -134,8 +157,8 @@ export class ScanLoop {
   }
 
   /**
-   * Whether the program's version of an observer is the registered one. If not, leaves the observer
-   * to newer programs, and reports that once.
+   * Whether the program's version of an observer is the registered one. If it is not, this worker
+   * leaves the observer to newer programs, and reports that once.
    */
   #isCurrent(view: RegistryView, { name, version }: Observer): boolean {
     const registered = view.observers.get(name)?.record.version;
@@ -164,6 +187,6 @@ export class ScanLoop {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
-    await this.#running;
+    await this.#scans.ended();
   }
 }

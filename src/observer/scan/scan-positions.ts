@@ -18,8 +18,8 @@ export interface ScanPositionsOptions {
 
 /**
  * Draws random positions among the hints of one observer. The paper uses a random tablet and a
- * random key in it (section 2.4). Here they are the store's split points, rows that were seen
- * before, and any position of any bucket.
+ * random key in it (section 2.4). This class draws from the store's split points, from rows that
+ * were seen before, and from all positions of all buckets.
  */
 export class ScanPositions {
   readonly #options: ScanPositionsOptions;

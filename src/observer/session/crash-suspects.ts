@@ -6,8 +6,7 @@ const column = Buffer.from("upTo");
 
 /**
  * Records that a process that ran these observers ended uncleanly. Each hint at or below `upTo`
- * then counts an attempt before it runs. The record's timestamp is `upTo` itself, so it can only
- * increase.
+ * then counts an attempt before it runs. The guard refuses an older `upTo` than the recorded one.
  */
 export async function suspect(store: RowStore, observers: readonly string[], upTo: number): Promise<void> {
   for (const observer of observers) {

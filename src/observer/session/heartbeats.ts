@@ -7,8 +7,9 @@ interface Heartbeat {
 }
 
 /**
- * How long heartbeats have been missing, by this process's own monotonic clock. Wall clocks of two
- * machines may differ by more than a heartbeat lasts.
+ * Measures how long each session's heartbeat has been missing, by this process's own monotonic
+ * clock. Wall clocks are of no use here: those of two machines may differ by more than the time
+ * between two heartbeats.
  */
 export class Heartbeats {
   readonly #seen = new Map<string, Heartbeat>();
@@ -35,7 +36,7 @@ export class Heartbeats {
     return seen === undefined ? 0 : Math.max(0, now - seen.since);
   }
 
-  /** Whether this process ever saw it change. */
+  /** Whether this process ever saw the heartbeat change. */
   hasChanged(name: string): boolean {
     return this.#seen.get(name)?.hasChanged ?? false;
   }

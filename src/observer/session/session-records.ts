@@ -16,8 +16,8 @@ export interface SessionRecord {
    */
   readonly expires: number;
   /**
-   * The process's name, as the environment gives it. If the process is known to have ended, the
-   * others need not wait for the expiry.
+   * The process's name, as the environment gives it. If other processes can see that this process
+   * has ended, they need not wait for the expiry.
    */
   readonly process: string;
 }
@@ -38,7 +38,7 @@ const stateColumn = Buffer.from("state");
  * unclean end.
  */
 const endedColumn = Buffer.from("ended");
-/** The timestamp of a session's only record, which each heartbeat replaces. */
+/** Each session has a single record, at this timestamp. Each heartbeat replaces the record. */
 const recordTimestamp = 1;
 const forever = Number.POSITIVE_INFINITY;
 
@@ -72,8 +72,8 @@ export class SessionRecords {
   }
 
   /**
-   * An unreadable record counts as that of a dead session. A live session writes it again within a
-   * second.
+   * An unreadable record counts as the record of a dead session. If the session is alive, it writes
+   * the record again within a second.
    */
   #decode(session: string, stored: Uint8Array): SessionRecord {
     try {
@@ -85,7 +85,10 @@ export class SessionRecords {
     }
   }
 
-  /** Replaces a session's record, and deletes the mark of an unclean end, which was wrong. */
+  /**
+   * Replaces a session's record. Also deletes the column of an unclean end, because the session is
+   * alive.
+   */
   async put(session: string, state: SessionRecord): Promise<void> {
     await this.#store.mutate({
       ...rowOf(session),
@@ -112,8 +115,9 @@ export class SessionRecords {
   }
 
   /**
-   * Gives a session's unclean end its timestamp, unless it has one. All processes that remove the
-   * session at the same time get the same one. Undefined if the record is gone.
+   * Records the timestamp of a session's unclean end, and returns the recorded one. If several
+   * processes remove the session at the same time, all of them get the timestamp that was recorded
+   * first. Undefined if the session's record is gone.
    */
   async end(session: string, timestamp: number): Promise<number | undefined> {
     const answer: MutationAnswer = await this.#store.mutate({
@@ -130,7 +134,10 @@ export class SessionRecords {
   }
 }
 
-/** The records that cannot be read, and those that expire later than any valid one. */
+/**
+ * Yields the records that every reader ignores. A reader ignores a record that it cannot read, and
+ * one whose expiry is so late that only a wrong clock can have written it.
+ */
 export async function* strayedSessions(
   store: RowStore,
   nowMs: number,

@@ -3,6 +3,7 @@ import { countHints, openTest, type TestDatabase } from "../../../test/support/o
 import { documents, length } from "../../../test/support/observer/documents.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { memoryStore } from "../../store/memory/index.js";
+import { TestClock } from "../../testing/kit/index.js";
 import { buckets } from "../hint/hint.js";
 import { listParked, listPending, observer } from "../index.js";
 import { BucketAssignment } from "../scan/bucket-assignment.js";
@@ -63,7 +64,9 @@ describe("sessions", () => {
     const one = await openTest({ store, environment: stopped, observers: [length] });
     one.pool.work();
     await stopped.settle();
-    const environment = new TestEnvironment(6_000);
+    stopped.die();
+    await stopped.advance(6_000);
+    const environment = new TestEnvironment(stopped.clock);
     const other = await openTest({ store, environment, observers: [length] });
     expect(await other.sessions.alive(one.sessions.session)).toBe(false);
     const worker = other.pool.work();
@@ -73,13 +76,15 @@ describe("sessions", () => {
     await environment.until(worker.stop());
   });
 
-  test("what a dead session's process held of the store is freed when the session is removed", async () => {
+  test("resources of the store that a dead session's process held are freed when the session is removed", async () => {
     const store = memoryStore();
     const stopped = new TestEnvironment();
     const one = await openTest({ store, environment: stopped, observers: [length] });
     one.pool.work();
     await stopped.settle();
-    const environment = new TestEnvironment(6_000);
+    stopped.die();
+    await stopped.advance(6_000);
+    const environment = new TestEnvironment(stopped.clock);
     let freed = 0;
     const freeing = new Proxy(store, {
       get: (target, name) => {
@@ -105,18 +110,18 @@ describe("sessions", () => {
     for (const db of databases) db.pool.work();
     for (let step = 0; step < 4; step++) for (const each of environments) await each.advance(500);
     const [first, second] = databases as [TestDatabase, TestDatabase];
-    // The first process has seen the other's last heartbeat. It wakes a moment before the other,
-    // and reads the sessions before it sends its own heartbeat.
+    // The first process has seen the second one's last heartbeat. It wakes a moment before the
+    // second one, and reads the sessions before the second one sends a heartbeat.
     await environments[0].advance(1_000);
-    environments[0].freeze(20_000);
+    await environments[0].freeze(20_000);
     await first.sessions.refresh();
     expect(first.sessions.suspectUpTo("length")).toBe(0);
     await environments[0].advance(100);
     expect(first.sessions.hosting("length", 1)).toContain(second.sessions.session);
-    environments[1].freeze(20_000);
+    await environments[1].freeze(20_000);
     for (let step = 0; step < 8; step++) for (const each of environments) await each.advance(500);
     for (const db of databases) expect(db.sessions.suspectUpTo("length")).toBe(0);
-    // A process that really ended is found nevertheless.
+    // If a process really ended, the other one still detects that.
     await environments[0].advance(7_000);
     expect(await first.sessions.alive(second.sessions.session)).toBeUndefined();
   });
@@ -130,7 +135,7 @@ describe("sessions", () => {
     for (const each of [stopped, slow]) await each.advance(2_000);
     expect(one.sessions.hosting("length", 1)).toContain(other.sessions.session);
     for (let beat = 0; beat < 8; beat++) {
-      slow.freeze(2_000);
+      await slow.freeze(2_000);
       await slow.advance(1_000);
     }
     expect(one.sessions.hosting("length", 1)).toEqual([one.sessions.session]);
@@ -146,7 +151,7 @@ describe("sessions", () => {
     const workers = databases.map((db) => db.pool.work());
     await environment.advance(1_500);
     const owners = Array.from({ length: buckets }, (_, bucket) =>
-      databases.map((db) => db.pool.shares.owns(length, bucket)),
+      databases.map((db) => db.pool.assignment.owns(length, bucket)),
     );
     for (const owned of owners) expect(owned.filter(Boolean)).toHaveLength(1);
     const parts = [0, 1, 2].map((index) => owners.filter((owned) => owned[index]).length);
@@ -156,15 +161,15 @@ describe("sessions", () => {
     await environment.until(workers[2]!.stop());
     await environment.advance(1_500);
     const moved = first.filter(
-      (owner, bucket) => owner < 2 && !databases[owner]!.pool.shares.owns(length, bucket),
+      (owner, bucket) => owner < 2 && !databases[owner]!.pool.assignment.owns(length, bucket),
     );
-    // Only buckets that went to their second choice, because the first had its full share, move
-    // back to the first.
+    // Some buckets had gone to the session with the second-highest weight, because the first one's
+    // share was full. Only these buckets move back.
     expect(moved.length).toBeLessThanOrEqual(buckets / 8);
     for (const worker of workers) await environment.until(worker.stop());
   });
 
-  test("alone, a process owns everything", async () => {
+  test("alone, a process owns all buckets", async () => {
     const db = await openTest({ observers: [length] });
     const shares = new BucketAssignment(db.sessions);
     expect(shares.ownsAll(length)).toBe(true);
@@ -200,7 +205,7 @@ describe("clocks that differ", () => {
         expect(db.sessions.suspectUpTo("length")).toBe(0);
         expect([...db.sessions.hosting("length", 1)].sort()).toEqual(sessions);
       }
-      // The process dies: nothing of it reaches the store any more.
+      // The process dies. None of its requests reaches the store any more.
       const stopped = new TestEnvironment();
       const dead = await openTest({ store, environment: ahead(stopped, byMs), observers: [length] });
       dead.pool.work();
@@ -221,7 +226,7 @@ describe("clocks that differ", () => {
     expect(await Promise.all([records.end("s", 10), records.end("s", 11), records.end("s", 12)])).toEqual([
       10, 10, 10,
     ]);
-    // The session is alive after all, so its next end is another one.
+    // The session is alive after all, so its next end gets a new timestamp.
     await records.put("s", { ...record, expires: 2 });
     expect(await records.end("s", 13)).toBe(13);
     expect(await all(records.all())).toEqual([["s", { ...record, expires: 2 }]]);
@@ -277,7 +282,8 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
     });
     await environment.settle();
     const done = () => db.runs.filter((run) => run.outcome === "committed").length;
-    // Its own share runs at once, and the other's after its hints have waited for a while.
+    // The process runs its own share at once, and the other process's share after its hints have
+    // waited for a while.
     expect(done()).toBeGreaterThan(5);
     expect(done()).toBeLessThan(55);
     await environment.advance(3_500);
@@ -285,7 +291,7 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
     await environment.until(worker.stop());
   });
 
-  test("an observer that ends its process is counted and finally parked, and the runs beside it are not", async () => {
+  test("an observer that ends its process is counted and finally parked, and concurrent runs are not", async () => {
     const store = memoryStore();
     let begun = 0;
     const killer = observer(
@@ -303,9 +309,9 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
       for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
       tx.set(documents.words, row, 1);
     });
-    let passedMs = 0;
+    const clock = new TestClock();
     const run = async () => {
-      const environment = new TestEnvironment(passedMs);
+      const environment = new TestEnvironment(clock);
       const db = await openTest({ commit, store, environment, observers: [killer, slow] });
       const worker = db.pool.work();
       return { environment, db, worker };
@@ -316,11 +322,12 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
     });
     for (let crash = 1; crash <= 3; crash++) {
       const { environment } = crash === 1 ? first : await run();
-      // Too short for a long run to be announced, so only the end of the process tells.
+      // The run is too short to be announced as a long run. Only the end of the process shows the
+      // crash.
       for (let waited = 0; begun < crash && waited < 100; waited++) await environment.advance(100);
       expect(begun).toBe(crash);
-      passedMs = environment.monotonic() + 6_000;
-      // From here on its time is frozen: the process is dead.
+      environment.die();
+      await clock.advance(6_000);
     }
     const last = await run();
     await last.environment.until(last.worker.idle());
@@ -328,7 +335,7 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
     const parked = await all(listParked(last.db.registry));
     expect(parked.map((each) => [each.observer, each.row, each.attempts])).toEqual([["killer", "bad", 3]]);
     expect(parked[0]!.error.message).toContain(
-      "was begun on documents/bad/contents 3 times and never finished",
+      "started on documents/bad/contents 3 times and never finished",
     );
     const rows = await last.db.transact((tx) => tx.getMany(documents.length, ["a", "b", "c"]));
     expect(rows).toEqual([1, 1, 1]);
@@ -338,14 +345,14 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
     await last.environment.until(last.worker.stop());
   });
 
-  test("changes that wait beside an observer that ends its process are all handled in the end", async () => {
+  test("changes that wait next to an observer that ends its process are all handled in the end", async () => {
     const store = memoryStore();
     const rows = Array.from({ length: 30 }, (_, index) => `row ${index}`);
     let deaths = 0;
-    let passedMs = 0;
+    const clock = new TestClock();
     /** A process whose runs all stop when one of them ends it. */
     const live = async () => {
-      const environment = new TestEnvironment(passedMs);
+      const environment = new TestEnvironment(clock);
       let isDead = false;
       const killer = observer("killer", documents.contents, async (tx, { row, value }) => {
         if (value === "bad") {
@@ -367,7 +374,8 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
     for (let life = 1; life <= 5; life++) {
       for (let waited = 0; deaths < life && waited < 100; waited++) await last.environment.advance(100);
       expect(deaths).toBe(life);
-      passedMs = last.environment.monotonic() + 6_000;
+      last.environment.die();
+      await clock.advance(6_000);
       last = await live();
     }
     await last.environment.until(last.worker.idle());

@@ -1,4 +1,4 @@
-import { type Environment, sleep, type Timer } from "../../environment/index.js";
+import { type Environment, OneAtATime, sleep, type Timer } from "../../environment/index.js";
 import { InternalError } from "../../errors/index.js";
 import type { MaybePromise, RowStore } from "../../store/index.js";
 import type { Liveness, TransactionContext } from "../../transaction/index.js";
@@ -12,7 +12,8 @@ export interface SessionsOptions {
   readonly store: RowStore;
   readonly environment: Environment;
   /**
-   * The cluster's service, if there is one. It knows which sessions are alive, and is asked first.
+   * The cluster's service, if there is one. It knows which sessions are alive, so it is asked
+   * first.
    */
   readonly cluster?: Cluster | undefined;
 }
@@ -21,13 +22,14 @@ const beatMs = 1_000;
 /** How long the records that were read from other sessions count as fresh, in milliseconds. */
 const cacheMs = 250;
 /**
- * Milliseconds between two reads of the sessions, for each session. The time grows with their
- * number, so that all of them together read the records at most 100 times a second.
+ * Between two reads of the sessions' records, a process waits at least this long for each other
+ * session, in milliseconds. All processes together therefore read the records about 100 times a
+ * second at most. If a session looks dead, each process reads the records every second.
  */
 const refreshMsForEach = 10;
 /**
- * A record that did not change for this long is doubtful, so this process asks the cluster, in
- * milliseconds.
+ * If a record did not change for this long, in milliseconds, its session is doubtful, and this
+ * process asks the cluster about it.
  */
 const stillMs = 1.2 * beatMs;
 /**
@@ -36,12 +38,13 @@ const stillMs = 1.2 * beatMs;
  */
 const certainMs = 1.5 * beatMs;
 /**
- * How long a session that looks dead may still come back, counted from its last heartbeat, in
- * milliseconds. It applies if no process knows of its end.
+ * How long a session without heartbeats may still come back, in milliseconds from its last
+ * heartbeat. It applies if no process knows that the session has ended.
  */
 const patienceMs = 3 * timeToLiveMs;
 /**
- * How long to wait for the cluster: between heartbeats, and when a worker begins, in milliseconds.
+ * How long to wait for the cluster's answer, in milliseconds: `askMs` between heartbeats, `joinMs`
+ * when a worker begins.
  */
 const askMs = 500;
 const joinMs = 2_000;
@@ -54,7 +57,7 @@ const maxAsked = 256;
  * end.
  *
  * A session whose heartbeats stop ended uncleanly, and the hints that it may have been running
- * become suspect. If a cluster's service answers, its word comes before the records.
+ * become suspect. If the cluster's service answers, its answer takes precedence over the records.
  */
 export class Sessions implements Liveness {
   readonly session: string;
@@ -72,15 +75,20 @@ export class Sessions implements Liveness {
   #joining: Promise<void> | undefined;
   readonly #closing = new AbortController();
   #timer: Timer | undefined;
-  #beating: Promise<void> = Promise.resolve();
+  readonly #beats = new OneAtATime();
   #others: ReadonlyMap<string, SessionRecord> = new Map();
   /** The cluster's last answers about sessions whose records did not change. */
   #said: ReadonlyMap<string, boolean> = new Map();
-  /** Number of sessions that look dead and are watched a little longer before they are removed. */
+  /**
+   * Number of sessions that look dead. They are watched a little longer before they are removed.
+   */
   #doubtful = 0;
   #suspects: ReadonlyMap<string, number> = new Map();
   #readAt = Number.NEGATIVE_INFINITY;
-  /** When this process last worked on its sessions, while it hosts observers. Monotonic time. */
+  /**
+   * When this process last sent a heartbeat or read the sessions, while it hosts observers.
+   * Monotonic time. A long gap shows that the process was paused.
+   */
   #awakeAt = Number.POSITIVE_INFINITY;
 
   constructor(options: SessionsOptions) {
@@ -94,7 +102,9 @@ export class Sessions implements Liveness {
     });
   }
 
-  /** Sets the context for messages and timestamps. It completes the construction. */
+  /**
+   * Sets the context for messages and timestamps. This is a separate step after the constructor.
+   */
   attach(context: TransactionContext): void {
     this.#context = context;
   }
@@ -105,8 +115,9 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Whether a session is alive, by the cluster's word, or by its record if the cluster does not
-   * answer. Undefined if neither knows it. The lock's own expiry then decides.
+   * Whether a session is alive. The cluster's answer decides, or the session's record if the
+   * cluster does not answer. Undefined if neither knows the session. For a lock of that session,
+   * the lock's own expiry then decides.
    */
   alive(session: string): MaybePromise<boolean | undefined> {
     if (session === this.session) return true;
@@ -129,7 +140,7 @@ export class Sessions implements Liveness {
 
   /**
    * The live sessions that run this version of an observer, from the records that were last read.
-   * Includes this session if it does.
+   * Includes this session if it runs that version.
    */
   hosting(observer: string, version: number): readonly string[] {
     const hosting = [...this.#others]
@@ -195,8 +206,8 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Tells the other processes which observers this one runs from now on. Without any, the record is
-   * removed.
+   * Tells the other processes which observers this one runs from now on. If it runs none, removes
+   * this session's record.
    */
   async host(observers: HostedObservers): Promise<void> {
     this.#hosted = observers;
@@ -209,8 +220,8 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Reports the session to the cluster, once for as long as the database is open. The wait for the
-   * answer is short.
+   * Reports the session to the cluster, once for as long as the database is open. Waits at most
+   * `joinMs` for the answer.
    */
   async #join(): Promise<void> {
     if (this.cluster === undefined) return;
@@ -239,9 +250,7 @@ export class Sessions implements Liveness {
   #beat(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
-    const beating = this.#beating.catch(() => undefined).then(() => this.#beatOnce());
-    this.#beating = beating;
-    return beating;
+    return this.#beats.run(() => this.#beatOnce(), undefined, "A heartbeat");
   }
 
   async #beatOnce(): Promise<void> {
@@ -277,8 +286,8 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Whether to read the sessions again. If there are very many, not every session reads them every
-   * second.
+   * Whether it is time to read the sessions again. If there are very many sessions, each one reads
+   * them less often than every second.
    */
   get #isTimeToRefresh(): boolean {
     const everyMs = this.#doubtful > 0 ? beatMs : Math.max(beatMs, this.#others.size * refreshMsForEach);
@@ -289,7 +298,7 @@ export class Sessions implements Liveness {
   #schedule(): void {
     this.#timer?.cancel();
     const run = () => {
-      this.#beat().catch((error: unknown) => this.#report("a session's sign of life", error));
+      this.#beat().catch((error: unknown) => this.#report("renewing the record of a session", error));
     };
     this.#timer = this.#environment.setTimer(run, beatMs, { background: true });
   }
@@ -346,8 +355,8 @@ export class Sessions implements Liveness {
   }
 
   #isStill(session: string, record: SessionRecord, now: number): boolean {
-    // Its process may be on another machine although its name says this one. Then only the cluster
-    // knows.
+    // The process may run on another machine with the same machine name. Only the cluster then
+    // knows whether the process is alive.
     if (this.#environment.isRunning(record.process) === false) return true;
     const isFirst = this.#heartbeats.unchangedMs(session, now) === 0 && !this.#heartbeats.hasChanged(session);
     return isFirst || this.#heartbeats.unchangedMs(session, now) >= stillMs || !this.#counts(session, record);
@@ -368,8 +377,9 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Removes a session that ended uncleanly. Its end gets one timestamp, whichever process removes
-   * it. Another end after it, without a commit in between, counts as well.
+   * Removes a session that ended uncleanly. Its end gets one timestamp, even if several processes
+   * remove it. The timestamp is a new one from the oracle. If another session ends later, without a
+   * commit in between, its end therefore gets a later timestamp and counts too.
    */
   async #clearAway(session: string, { observers }: SessionRecord): Promise<void> {
     const upTo = await this.#records.end(session, await this.#attached.oracle.next());
@@ -380,10 +390,10 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Whether a session counts as alive. The cluster's word comes first, since it hears from the
-   * session. Next comes whether its process runs on this machine, and then the heartbeats that this
-   * process saw. The session's own clock counts only until this process could have seen a second
-   * heartbeat.
+   * Whether a session counts as alive. The cluster's answer decides, because the cluster has a
+   * connection to the session. Without an answer, the session is dead if its process has ended on
+   * this machine. Otherwise the heartbeats that this process saw decide. The session's own clock
+   * counts only until this process could have seen a second heartbeat.
    */
   #counts(session: string, record: SessionRecord): boolean {
     const said = this.#said.get(session);
@@ -403,9 +413,9 @@ export class Sessions implements Liveness {
   }
 
   /**
-   * Resolves when it is certain whether each session that looks dead is dead. The hints that it may
-   * have been running must be suspect before this process runs them. Takes a little more than a
-   * second if any session is doubtful.
+   * Resolves when it is certain, for each session that looks dead, whether it is dead. Hints that a
+   * dead session may have been running must become suspect before this process runs them. Takes a
+   * little more than a second if any session is doubtful.
    */
   async settleDoubts(signal: AbortSignal): Promise<void> {
     if (this.#doubtful === 0) return;

@@ -107,7 +107,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     ]);
   });
 
-  test("values that are too long for their record are read, as `previous` too", async () => {
+  test("values that are too long for their record are read, also as `previous`", async () => {
     const seen: number[] = [];
     const watcher = observer("watcher", documents.contents, (_tx, { value, previous }) => {
       seen.push(previous?.length ?? 0, value?.length ?? 0);
@@ -138,7 +138,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(doubled).toEqual(Array.from({ length: 50 }, (_, index) => index * 2));
   });
 
-  test("an observer that writes what it watches is due again, until it settles", async () => {
+  test("an observer that writes the column it watches is due again, until it settles", async () => {
     const trimming = observer("trimming", documents.contents, (tx, { row, value }) => {
       if (value?.endsWith(" ")) tx.set(documents.contents, row, value.slice(0, -1));
     });
@@ -149,7 +149,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(db.runs.filter((run) => run.outcome === "committed")).toHaveLength(4);
   });
 
-  test("a signal's observer runs after each notification, and reads nothing of it", async () => {
+  test("a signal's observer runs after each notification, and gets no value", async () => {
     const poked = observer("poked", documents.poke, async (tx, { row, value, previous, qualifier }) => {
       expect([value, previous, qualifier]).toEqual([undefined, undefined, undefined]);
       tx.set(documents.poked, row, ((await tx.get(documents.poked, row)) ?? 0) + 1);
@@ -235,7 +235,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(await countHints(db.store)).toEqual({});
   });
 
-  test("concurrency is bounded, per worker and per observer, and a higher priority runs first", async () => {
+  test("concurrency is limited, per worker and per observer, and a higher priority runs first", async () => {
     const running = { slow: 0, maxSlow: 0, all: 0, maxAll: 0 };
     const order: string[] = [];
     const run = (name: string) => async () => {
@@ -318,7 +318,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(db.runs.map((run) => run.outcome)).toEqual(["conflict", "committed"]);
   });
 
-  test("`drain` and `idle` end when their signal is aborted, and the work goes on", async () => {
+  test("`drain` and `idle` end when their signal is aborted, and the work continues", async () => {
     let release = () => {};
     const gate = new Promise<void>((resolve) => {
       release = resolve;
@@ -368,7 +368,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(begun).toHaveLength(2);
   });
 
-  test("stopping with a deadline gives up runs, which count for nothing", async () => {
+  test("stopping with a deadline aborts runs, which count for nothing", async () => {
     const reasons: unknown[] = [];
     const stuck = observer("stuck", documents.contents, async (_tx, { signal }) => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));

@@ -1,10 +1,10 @@
-import type { Environment, Timer } from "../../environment/index.js";
+import { type Environment, SingleFlight, type Timer } from "../../environment/index.js";
 import type { MaybePromise } from "../../store/index.js";
 import type { Cluster } from "../cluster.js";
 
 /**
- * For how long this process must have no run before it reports itself quiet, in milliseconds. A
- * busy process does not report between two runs.
+ * How long this process must be without a run before it reports that it is quiet, in milliseconds.
+ * A busy process therefore reports nothing in the short time between two runs.
  */
 const quietAfterMs = 20;
 
@@ -16,14 +16,15 @@ export interface BusyReportOptions {
 
 /**
  * Tells the cluster whether this process has runs in progress. A quiet process waits for the
- * cluster's answer before it begins a run. So if a process finds all others quiet in two looks,
- * with no busy period in between, nothing ran.
+ * cluster's answer before it begins a run. Another process can therefore find out that nothing ran
+ * for some time: the cluster then reports all processes as quiet at the beginning and at the end,
+ * and counts no new busy period.
  */
 export class BusyReport {
   readonly #options: BusyReportOptions;
   #running = 0;
   #isKnown = false;
-  #telling: Promise<void> | undefined;
+  readonly #telling = new SingleFlight<void>();
   #timer: Timer | undefined;
 
   constructor(options: BusyReportOptions) {
@@ -36,8 +37,7 @@ export class BusyReport {
     this.#timer?.cancel();
     this.#timer = undefined;
     if (this.#isKnown) return;
-    this.#telling ??= this.#tell();
-    return this.#telling;
+    return this.#telling.run(() => this.#tell());
   }
 
   async #tell(): Promise<void> {
@@ -46,7 +46,6 @@ export class BusyReport {
     } catch (error) {
       this.#options.onFailure("telling the cluster that this process is busy", error);
     }
-    this.#telling = undefined;
     this.#isKnown = true;
   }
 

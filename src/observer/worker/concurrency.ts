@@ -1,19 +1,23 @@
 /** The default number of concurrent runs. Conflicts may reduce it. */
 export const defaultConcurrency = 64;
 /**
- * The most concurrent runs on a store with group commit. A run that waits for a shared flush costs
- * only memory.
+ * Maximum number of concurrent runs on a store with group commit. There, a run that waits for a
+ * shared flush costs only memory.
  */
 const maxRuns = 512;
 const step = 32;
 /**
- * The fewest concurrent runs. Conflicting rows already run one at a time, and other processes may
- * be the cause, so a lower limit would only be slower.
+ * Minimum number of concurrent runs. Runs of conflicting rows already take turns, and other
+ * processes may cause the conflicts. A lower limit would therefore prevent few conflicts, and slow
+ * the worker down.
  */
 const minRuns = 8;
 /** How many runs must end between two decisions, as a multiple of the limit. */
 const windowRuns = 2;
-/** Above the first share of conflicts the limit shrinks, and below the second one it grows. */
+/**
+ * If the share of conflicts is above the first value, the limit shrinks. If it is below the second
+ * value, the limit grows.
+ */
 const manyConflicts = 0.1;
 const fewConflicts = 0.02;
 
@@ -24,15 +28,15 @@ export interface ConcurrencyLimit {
   ended(isFull: boolean, conflicted: boolean): void;
 }
 
-/** The number that the program set. */
+/** A constant limit, which the program has set. */
 export function fixedConcurrency(limit: number): ConcurrencyLimit {
   return { limit, ended: () => undefined };
 }
 
 /**
  * Adapts the limit to conflicts: the more runs of an observer are concurrent, the more of them
- * conflict. The limit shrinks, down to 8, while many runs conflict. It grows while all runs are in
- * use and hardly any conflict. It counts runs and uses no clock.
+ * conflict. The limit shrinks, down to 8, while many runs conflict. It grows while the worker uses
+ * the whole limit and hardly any runs conflict. It counts runs and uses no clock.
  */
 export class AdaptiveConcurrency implements ConcurrencyLimit {
   limit = defaultConcurrency;

@@ -41,6 +41,24 @@ test("draining with an aborted signal rejects, even if nothing is due", async ()
   await expect(environment.until(db.pool.drain({ signal }))).rejects.toMatchObject({ code: "ABORTED" });
 });
 
+test("draining ends as soon as its signal is aborted, even while a run continues", async () => {
+  const { gated: slow, letAllOn } = gated("slow");
+  await start([slow]);
+  const controller = new AbortController();
+  let refused: unknown;
+  const drained = db.pool.drain({ signal: controller.signal }).catch((error: unknown) => {
+    refused = error;
+  });
+  await environment.advance(1_000);
+  expect([refused, db.pool.running]).toEqual([undefined, 1]);
+  controller.abort(new Error("enough"));
+  await environment.settle();
+  expect(refused).toMatchObject({ code: "ABORTED" });
+  expect(await countHints(db.store)).toEqual({ slow: 3 });
+  letAllOn();
+  await drained;
+});
+
 describe("draining while workers stop", () => {
   test("a drain that needed no worker and ends first leaves the other's worker", async () => {
     const { gated: slow, letAllOn } = gated("slow");

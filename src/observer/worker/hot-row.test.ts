@@ -1,8 +1,10 @@
 import { afterEach, expect, test } from "vitest";
-import { countingOracle, DistantTestStore } from "../../../test/support/distant-store.js";
+import { countingOracle } from "../../../test/support/distant-store.js";
 import { openTest, type TestDatabase } from "../../../test/support/observer/context.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { int, table } from "../../schema/index.js";
+import { memoryStore } from "../../store/memory/index.js";
+import { ProcessStore } from "../../testing/kit/index.js";
 import { type Observer, observer } from "../index.js";
 
 const runs = 200;
@@ -18,30 +20,32 @@ const copying = observer("copying", events.amount, (tx, { row, value }) => {
   tx.set(copies.amount, row, value ?? 0);
 });
 
-const open: TestDatabase[] = [];
+const open: (() => Promise<void>)[] = [];
 
 afterEach(async () => {
-  for (const db of open.splice(0)) await db.close();
+  for (const close of open.splice(0)) await close();
 });
 
 /**
- * Each request to the store takes a turn of the event loop and a millisecond, so that runs overlap.
- * The changes are committed before a worker begins.
+ * The changes are committed before a worker begins. From then on each request to the store takes a
+ * millisecond, so that runs overlap.
  */
 async function openHot(observers: readonly Observer[]): Promise<[TestDatabase, TestEnvironment]> {
   const environment = new TestEnvironment();
+  const store = new ProcessStore(memoryStore({ atomicBatches: false }), environment);
   const db = await openTest({
-    store: new DistantTestStore(),
+    store,
     environment,
     commit: "two-phase",
     oracle: countingOracle(),
     tables: [events, counters, copies],
     observers,
   });
-  open.push(db);
+  open.push(() => environment.until(db.close()));
   for (let event = 0; event < runs; event++) {
-    await environment.flow(db.transact((tx) => tx.set(events.amount, `event ${event}`, 1)));
+    await db.transact((tx) => tx.set(events.amount, `event ${event}`, 1));
   }
+  store.delayMs = 1;
   return [db, environment];
 }
 
@@ -50,13 +54,13 @@ test.each([undefined, 64])(
   async (concurrency) => {
     const [db, environment] = await openHot([counting]);
     const worker = db.pool.work({ concurrency });
-    await environment.flow(worker.idle());
+    await environment.until(worker.idle());
     const counted = db.transact((tx) => tx.get(counters.value, "all"));
-    expect(await environment.flow(counted)).toBe(runs);
+    expect(await environment.until(counted)).toBe(runs);
     const conflicts = db.runs.filter(({ outcome }) => outcome === "conflict").length;
     expect(conflicts / runs).toBeLessThan(3);
     expect(db.context.turns.size).toBe(0);
-    await environment.flow(worker.stop());
+    await environment.until(worker.stop());
   },
 );
 
@@ -64,8 +68,8 @@ test("only the observer whose runs conflict gets fewer concurrent runs", async (
   const [db, environment] = await openHot([counting, copying]);
   const worker = db.pool.work();
   expect([worker.maxRunsOf("counting"), worker.maxRunsOf("copying")]).toEqual([64, 64]);
-  await environment.flow(worker.idle());
+  await environment.until(worker.idle());
   expect(worker.maxRunsOf("counting")).toBeLessThan(64);
   expect(worker.maxRunsOf("copying")).toBe(64);
-  await environment.flow(worker.stop());
+  await environment.until(worker.stop());
 });

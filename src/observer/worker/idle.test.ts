@@ -34,7 +34,7 @@ describe("idle on a store of one-row mutations", () => {
 });
 
 describe("background work", () => {
-  test("is waited for if it began before everything was done, but not if it began later", async () => {
+  test("delays idle if it began before everything was done, but not if it began later", async () => {
     const environment = new TestEnvironment();
     const db = await openTest({ environment, observers: [length] });
     const { background } = db.context;
@@ -59,7 +59,7 @@ describe("background work", () => {
     await environment.until(db.close());
   });
 
-  test("is no longer waited for when the signal is aborted", async () => {
+  test("no longer delays idle when the signal is aborted", async () => {
     const environment = new TestEnvironment();
     const db = await openTest({ environment, observers: [length] });
     let end = () => {};

@@ -7,7 +7,7 @@ const waiting = "Waiting until nothing is due";
 
 /** The progress of the work. */
 export interface DrainProgress {
-  /** How many runs ended since the call. */
+  /** Number of runs that have ended since the call. */
   readonly runs: number;
   /**
    * How many changes this process knows and has not handled: waiting, running, or to be retried.
@@ -48,8 +48,8 @@ const maxPauseMs = 50;
 const progressMs = 250;
 
 /**
- * Waits until nothing is due (protocol §5.11). A hint stays until its run has committed, and by
- * then the changes that the run caused have left their own hints. So one look that finds no hint is
+ * Waits until nothing is due (protocol §5.11). A hint exists until its run has committed. By then,
+ * the changes that the run made have their own hints. One scan that finds no hint is therefore
  * enough.
  */
 export async function untilIdle(work: EndingWork, options: UntilIdleOptions): Promise<void> {
@@ -77,12 +77,13 @@ async function waitUntilIdle(work: EndingWork, signal: AbortSignal, refuseOrphan
     const survey = await surveyHints(work, signal, quiescence);
     if (!survey.busy && survey.isSnapshot && board.isQuiet) {
       if (survey.orphans.size === 0 || (await areOrphans(work, quiescence, refuseOrphans, signal))) {
-        // Waits only for background work that has begun. New work may never stop coming.
+        // Waits only for background work that has already begun, because new work may begin
+        // forever.
         await unlessAborted(registry.context.background.begun(), signal, waiting);
         return;
       }
     }
-    // The wait can be aborted, since a worker on a failing store may never begin.
+    // The signal must end this wait too: on a failing store, a worker may never begin.
     await unlessAborted(work.scan(), signal, waiting);
     if (!board.isQuiet) pauseMs = minPauseMs;
     else {
@@ -113,7 +114,7 @@ function orphansError({ orphans }: Survey): ObserverError {
   const list = [...orphans].map(([name, count]) => `"${name}" (${count})`).join(", ");
   return new ObserverError(
     `Changes wait for observers that no live process runs: ${list}. Give these observers to \`open\`, start a worker that ` +
-      "has them, or unregister them.",
+      "declares them, or unregister them.",
   );
 }
 

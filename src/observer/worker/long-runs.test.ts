@@ -50,7 +50,7 @@ const write = (db: TestDatabase) => db.transact((tx) => tx.set(documents.content
 const outcomes = ({ runs }: TestDatabase) => runs.map((run) => run.outcome);
 
 describe.each(["one-phase", "two-phase"] as const)("a long run, committing in %s", (commit) => {
-  test("that is given up with its worker goes to another worker, while the session lives on", async () => {
+  test("that is aborted with its worker goes to another worker, while the session lives", async () => {
     const environment = new TestEnvironment();
     const store = memoryStore({ environment });
     const { long, release } = longRunning();
@@ -106,7 +106,7 @@ describe.each(["one-phase", "two-phase"] as const)("a long run, committing in %s
     expect((await hintsOf(store, "long"))[0]?.state).toEqual({ attempts: 0, notBefore: 0 });
   });
 
-  test("that was stopped as often as it may fail is not parked for it", async () => {
+  test("that was stopped as often as it may fail is not parked for that", async () => {
     const environment = new TestEnvironment();
     const store = memoryStore({ environment });
     const { long, release, begun } = longRunning();

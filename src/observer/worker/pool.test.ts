@@ -76,7 +76,7 @@ test("closing waits for the runs of a worker that is already stopping", async ()
   await environment.until(db.close());
 });
 
-test("a worker that cannot withdraw its announcement does not keep another from closing", async () => {
+test("a worker that cannot withdraw its announcement does not prevent another from closing", async () => {
   const environment = new TestEnvironment();
   const store = memoryStore({ environment });
   const gate = new Gate();

@@ -2,15 +2,14 @@ import { type Environment, throwIfAborted } from "../../environment/index.js";
 import { ClosedError, InvalidArgumentError, ObserverError } from "../../errors/index.js";
 import { describeValue } from "../../schema/index.js";
 import { isRemote } from "../../store/index.js";
-import type { Hint } from "../../transaction/index.js";
 import { bucketOf } from "../hint/hint.js";
 import { isObserver, type Observer } from "../observer.js";
-import type { Task } from "../queue/task.js";
 import { TaskBoard } from "../queue/task-board.js";
 import type { Registry } from "../registry/registry.js";
 import { Runner } from "../run/runner.js";
 import { BucketAssignment } from "../scan/bucket-assignment.js";
 import { Claims } from "../scan/claims.js";
+import { takeOwnHints } from "../scan/own-hints.js";
 import type { Sessions } from "../session/sessions.js";
 import { BusyReport } from "./busy-report.js";
 import { AdaptiveConcurrency, type ConcurrencyLimit, fixedConcurrency } from "./concurrency.js";
@@ -23,9 +22,10 @@ export interface WorkOptions {
   /** The observers to run, by name or as objects: any of those given to `open`. Default: all. */
   readonly observers?: readonly (Observer | string)[] | undefined;
   /**
-   * The most runs at the same time, from 1 to 10,000. Default: 64, adapted for each observer. It
-   * shrinks down to 8 while more than a tenth of its runs conflict. On a store with atomic batches
-   * it grows up to 512 while hardly any do, since waiting commits share a flush.
+   * The most runs at the same time, from 1 to 10,000. Default: 64, adapted for each observer. The
+   * number shrinks, down to 8, while more than a tenth of the observer's runs conflict. On a store
+   * with atomic batches it grows, up to 512, while hardly any runs conflict, since waiting commits
+   * share a flush.
    */
   readonly concurrency?: number | undefined;
   /** Stops the worker when it is aborted, like `stop`. */
@@ -38,9 +38,9 @@ export interface PoolOptions {
   /** The observers that this process hosts. They are registered. */
   readonly observers: readonly Observer[];
   /**
-   * The most changes of one observer that wait in memory. The scan finds the others later. Default:
-   * 1,024. In a cluster, waiting changes are claimed, so that no other process handles them. There
-   * the default is four for each concurrent run, and at most 256.
+   * The most changes of one observer that wait in memory. A later scan finds the others. Default:
+   * 1,024. In a cluster, a process claims its waiting changes, and no other process handles those.
+   * The default in a cluster is therefore four for each concurrent run, and at most 256.
    */
   readonly queueLimit?: number | undefined;
   /** The environment for the workers' scans and attempts. Default: the registry's environment. */
@@ -50,7 +50,10 @@ export interface PoolOptions {
 const maxConcurrency = 10_000;
 const defaultQueueLimit = 1_024;
 const maxClaimed = 256;
-/** Bounds the claims, so that an idle process that has just started finds unclaimed work. */
+/**
+ * The number of claims per concurrent run. It is bounded so that a process that has just started
+ * finds unclaimed work.
+ */
 const claimedForEachRun = 4;
 
 /**
@@ -60,19 +63,19 @@ export class WorkerPool implements WorkerHost, EndingWork {
   readonly registry: Registry;
   readonly sessions: Sessions;
   readonly environment: Environment;
-  readonly shares: BucketAssignment;
+  readonly assignment: BucketAssignment;
   readonly board: TaskBoard;
   readonly runner: Runner;
   /** The rows that this process has claimed. Undefined without a cluster service. */
   readonly claims: Claims | undefined;
-  /** Reports to the cluster whether this process has runs in progress. Undefined without one. */
+  /** Tells the cluster whether runs are in progress in this process. Undefined without a cluster. */
   readonly busy: BusyReport | undefined;
   #hosted: readonly Observer[];
   readonly #workers = new Map<Worker, readonly Observer[]>();
   /** Workers that take on nothing more and have not ended. */
   readonly #leaving = new Set<Worker>();
   readonly #worked = new Map<string, Observer>();
-  readonly #unlisten: () => void;
+  readonly #takeNoMore: () => void;
   readonly #closing = new AbortController();
   /** Number of running drains, and the workers that serve all of them. */
   #drains = 0;
@@ -81,7 +84,7 @@ export class WorkerPool implements WorkerHost, EndingWork {
   constructor(options: PoolOptions) {
     this.registry = options.registry;
     this.sessions = options.sessions;
-    this.shares = new BucketAssignment(options.sessions);
+    this.assignment = new BucketAssignment(options.sessions);
     this.#hosted = options.observers;
     const { environment = options.registry.context.environment } = options;
     this.environment = environment;
@@ -95,20 +98,26 @@ export class WorkerPool implements WorkerHost, EndingWork {
         options.queueLimit ?? (cluster === undefined ? defaultQueueLimit : this.#maxClaimed(observer)),
       isWorked: (observer) => this.#worked.has(observer),
       turns: options.registry.context.turns,
-      onReady: () => this.pump(),
       onForget: ({ isClaimed, hint }) => {
         if (isClaimed) this.claims?.give(hint);
       },
     });
     this.runner = new Runner(this.registry, this.sessions, this.board);
     if (this.claims === undefined) {
-      // These tasks were taken on before it was known which other sessions run the observer. Both
-      // processes would run them, one in vain.
+      // This process may have taken tasks on before it knew which other sessions run the observer.
+      // If another session owns their buckets, both would run the tasks, and one of each two runs
+      // would be wasted.
       this.sessions.onChange(() =>
-        this.board.letGo(({ observer, cell }) => this.shares.owns(observer, bucketOf(cell.row))),
+        this.board.letGo(({ observer, cell }) => this.assignment.owns(observer, bucketOf(cell.row))),
       );
     }
-    this.#unlisten = this.registry.onCommitted((hints, commit) => this.#committed(hints, commit));
+    this.#takeNoMore = takeOwnHints({
+      registry: this.registry,
+      board: this.board,
+      assignment: this.assignment,
+      claims: this.claims,
+      worked: this.#worked,
+    });
   }
 
   /**
@@ -156,7 +165,7 @@ export class WorkerPool implements WorkerHost, EndingWork {
     const found = this.#hosted.find((observer) => observer.name === name);
     if (found !== undefined) return found;
     throw new ObserverError(
-      `This process does not host the observer ${describeValue(name)}: give it to \`open\` in \`observers\`.`,
+      `This process does not have the observer ${describeValue(name)}. Give it to \`open\` in \`observers\`.`,
     );
   }
 
@@ -201,7 +210,7 @@ export class WorkerPool implements WorkerHost, EndingWork {
     this.#listWorked();
     this.#workForDrains();
     for (const { name } of left) if (!this.#worked.has(name)) this.board.drop(name);
-    this.pump();
+    this.board.wake();
   }
 
   /** @internal */
@@ -215,40 +224,7 @@ export class WorkerPool implements WorkerHost, EndingWork {
     const run = [...this.#worked.values(), ...underWay];
     const hosted = run.map(({ name, version }) => [name, version] as const);
     await this.sessions.host(Object.fromEntries(hosted));
-    this.shares.reset();
-  }
-
-  pump(): void {
-    for (const worker of this.#workers.keys()) worker.pump();
-  }
-
-  /**
-   * Runs the changes of a commit of this process at once: those of its own share, or in a cluster
-   * those that it can claim.
-   */
-  #committed(hints: readonly Hint[], timestamp: number): void {
-    if (this.#worked.size === 0) return;
-    for (const { observer: name, address: hint, cell } of hints) {
-      const observer = this.#worked.get(name);
-      if (observer === undefined) continue;
-      const isClaimed = this.claims !== undefined;
-      if (!isClaimed && !this.shares.owns(observer, bucketOf(cell.row))) continue;
-      const offer = { observer, cell, hint, timestamp, state: undefined, takenBy: undefined, isClaimed };
-      if (this.board.offer(offer) === "taken" && isClaimed) this.#claim(this.board.taskOf(name, cell)!);
-    }
-  }
-
-  /**
-   * Claims a task without waiting for the answer. If another process has the claim, the board
-   * withdraws the task. If its run has already begun, only one of the two runs commits.
-   */
-  #claim(task: Task): void {
-    const answer = this.claims!.take(task.hint);
-    const withdraw = (isGranted: boolean) => {
-      if (!isGranted) this.board.withdraw(task);
-    };
-    if (answer instanceof Promise) void answer.then(withdraw);
-    else withdraw(answer);
+    this.assignment.reset();
   }
 
   /** Whether the store holds more changes than fitted into the queues. */
@@ -299,7 +275,7 @@ export class WorkerPool implements WorkerHost, EndingWork {
       await untilIdle(this, { ...options, closing: this.#closing.signal, refuseOrphans: true });
     } finally {
       const ended = this.#endDrain();
-      // Closing the database waits for the workers.
+      // An aborted drain does not wait for its workers to stop. Closing the database does.
       if (options.signal?.aborted) ended.catch(() => undefined);
       else await ended;
     }
@@ -307,7 +283,7 @@ export class WorkerPool implements WorkerHost, EndingWork {
 
   /**
    * Starts workers for drains. Concurrent drains share them until the last one is done. Each drain
-   * adds a worker for the observers that were missing when it began.
+   * adds a worker for the observers that no worker ran when the drain began.
    */
   #workForDrains(): void {
     if (this.#drains === 0 || this.#closing.signal.aborted) return;
@@ -322,7 +298,7 @@ export class WorkerPool implements WorkerHost, EndingWork {
 
   #assertOpen(): void {
     if (!this.#closing.signal.aborted) return;
-    throw new ClosedError("The database was closed; it runs no observers any more.");
+    throw new ClosedError("The database was closed, so it runs no more observers. Open it again.");
   }
 
   /**
@@ -331,9 +307,9 @@ export class WorkerPool implements WorkerHost, EndingWork {
    */
   async close(options: StopOptions = {}): Promise<void> {
     if (!this.#closing.signal.aborted) {
-      this.#closing.abort(new ClosedError("The database was closed while it was waited for."));
+      this.#closing.abort(new ClosedError("The database was closed while a caller waited for it."));
     }
-    this.#unlisten();
+    this.#takeNoMore();
     const workers = [...this.#workers.keys(), ...this.#leaving];
     const stopped = await Promise.allSettled(workers.map((worker) => worker.stop(options)));
     this.busy?.close();

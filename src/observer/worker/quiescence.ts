@@ -6,7 +6,9 @@ import type { Sessions } from "../session/sessions.js";
 /** How long to wait for a live process that does not report to the cluster, in milliseconds. */
 const patienceMs = 5_000;
 
-/** What runs: the board shows it for this process, the sessions for the others. */
+/**
+ * The runs in progress: the board shows those of this process, the sessions those of the others.
+ */
 export interface Activity {
   readonly registry: Registry;
   readonly sessions: Sessions;
@@ -14,14 +16,16 @@ export interface Activity {
 }
 
 /**
- * Called at the end of a look at the hints. Resolves to whether nothing ran since its beginning.
+ * Called at the end of a scan of the hints. Resolves to whether nothing has run since the scan
+ * began.
  */
 export type Held = () => Promise<boolean>;
 
 /**
- * Finds out whether nothing ran during a look at the hints. If so, its many reads are as good as
- * one (protocol §5.11). A cluster's service knows exactly. Without one, on a store without its own
- * snapshots, this process only knows that nothing ran here, and that it saw no new timestamp.
+ * Finds out whether nothing ran during a scan of the hints. If nothing ran, the scan's many reads
+ * are as good as a single read (protocol §5.11). In a cluster, the service knows this of all
+ * processes. Without a service, on a store without snapshots of its own, this process only knows
+ * that nothing ran in itself, and that it saw no new timestamp.
  */
 export class Quiescence {
   readonly #activity: Activity;
@@ -32,7 +36,7 @@ export class Quiescence {
     this.#activity = activity;
   }
 
-  /** Called at the beginning of the look. */
+  /** Called at the beginning of the scan. */
   async begin(signal?: AbortSignal): Promise<Held> {
     const { board, sessions } = this.#activity;
     const completed = board.completed;
@@ -56,8 +60,9 @@ export class Quiescence {
   }
 
   /**
-   * Quiet if no process is busy before or after, none was in between, and every live process
-   * reports.
+   * Nothing ran during the scan if no other process is busy before or after it, and if no busy
+   * period began in between. {@link #bear} decides whether to go on without the live processes that
+   * do not report to the cluster.
    */
   async #byCluster(cluster: Cluster, signal: AbortSignal | undefined): Promise<Held> {
     const before = await cluster.activity(signal);
@@ -73,7 +78,10 @@ export class Quiescence {
     };
   }
 
-  /** Leaves out this process, which knows its own state at once. */
+  /**
+   * Whether no process except this one is busy. This process knows its own state better than the
+   * cluster does.
+   */
   #othersQuiet({ busy }: ClusterActivity): boolean {
     const { session } = this.#activity.sessions;
     return busy.size === 0 || (busy.size === 1 && busy.has(session));
@@ -86,8 +94,9 @@ export class Quiescence {
   }
 
   /**
-   * Waits a while for a process that is reconnecting. A process that never reports would otherwise
-   * be waited for forever.
+   * Whether to go on without the live processes that do not report to the cluster. They may be
+   * reconnecting, so the answer is at first false. After `patienceMs`, it is true, and a background
+   * failure names them.
    */
   #bear(silent: readonly string[]): boolean {
     if (silent.length === 0) {
@@ -101,7 +110,7 @@ export class Quiescence {
       return false;
     }
     if (now - this.#unreportedSince < patienceMs) return false;
-    const error = new Error(`Sessions that work on the store without its coordinator: ${silent.join(", ")}.`);
+    const error = new Error(`Some sessions use the store without its coordinator: ${silent.join(", ")}.`);
     events.emit("backgroundFailure", { doing: "finding out whether all processes are idle", error });
     return true;
   }

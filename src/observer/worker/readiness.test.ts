@@ -14,7 +14,9 @@ test("a worker is ready while it runs one of its observers, and names those that
   expect(await worker.readiness()).toEqual({
     isReady: false,
     isObsolete: false,
-    reasons: ["The worker has not begun: it waits until the store and the other processes know of it."],
+    reasons: [
+      "The worker has not started: it waits until the store and the other processes know its session.",
+    ],
   });
   await worker.idle();
   expect(await worker.readiness()).toEqual({ isReady: true, isObsolete: false, reasons: [] });

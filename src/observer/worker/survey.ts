@@ -10,11 +10,11 @@ export interface SurveyedWork extends Activity {
   readonly worked: ReadonlyMap<string, Observer>;
 }
 
-/** The result of a look at all hints. */
+/** The result of a scan of all hints. */
 export interface Survey {
   /**
    * Whether a live worker, of this or another process, runs the observer of one of the hints. The
-   * look may have ended at that hint.
+   * scan may have ended at that hint.
    */
   readonly busy: boolean;
   /** How many hints belong to registered observers that no live worker runs, by observer. */
@@ -22,7 +22,8 @@ export interface Survey {
   /** Whether a session without heartbeats ran some of these observers, and may come back. */
   readonly mayBeRun: boolean;
   /**
-   * Whether the look is as good as a single read: nothing ran between its beginning and its end.
+   * Whether the scan is as good as a single read, because nothing ran between its beginning and its
+   * end.
    */
   readonly isSnapshot: boolean;
 }
@@ -53,7 +54,8 @@ export async function surveyHints(
   const { counts, pages } = counted;
   const isSnapshot =
     (pages === 1 && work.registry.context.store.capabilities.atomicBatches) || (await held());
-  // Read after the hints, since their observers were registered before them.
+  // Reads the registry after the hints. It then contains their observers, which were registered
+  // before the hints were written.
   const { observers } = await freshView(work, counts.keys());
   const orphans = new Map<string, number>();
   let mayBeRun = false;
@@ -69,8 +71,8 @@ export async function surveyHints(
 }
 
 /**
- * Counts the hints by observer. Undefined if the known registry has an observer of one of them that
- * a live worker runs.
+ * Counts the hints by observer. Undefined if it finds a hint of a known observer that a live worker
+ * runs.
  */
 async function countHints(work: SurveyedWork, signal: AbortSignal | undefined): Promise<Counted | undefined> {
   const { registry } = work;
@@ -90,8 +92,8 @@ async function countHints(work: SurveyedWork, signal: AbortSignal | undefined): 
 }
 
 /**
- * A view of the registry that is no older than the hints. If views are cached, a new observer may
- * be missing in the cached one.
+ * Returns a view of the registry that is no older than the hints. A cached view may lack a new
+ * observer.
  */
 async function freshView(work: SurveyedWork, observers: Iterable<string>): Promise<RegistryView> {
   const view = await work.registry.fresh();
@@ -100,8 +102,8 @@ async function freshView(work: SurveyedWork, observers: Iterable<string>): Promi
 }
 
 /**
- * Whether a live worker runs an observer. For this process, that is the case as soon as a worker
- * has it.
+ * Whether a live worker runs an observer. For this process, that is true as soon as a worker is
+ * assigned the observer.
  */
 function isRun(work: SurveyedWork, observer: string, version: number): boolean {
   if (work.worked.get(observer)?.version === version) return true;

@@ -29,8 +29,8 @@ import type { IdleOptions } from "./idle.js";
 /** The options of {@link Worker.stop}. */
 export interface StopOptions {
   /**
-   * Milliseconds after which the worker gives up its runs. They run again later, or in another
-   * process. Default: never.
+   * Milliseconds after which the worker gives up its runs. The changes of these runs are run again
+   * later, or by another process. Default: never.
    */
   readonly timeoutMs?: number | undefined;
 }
@@ -54,25 +54,24 @@ export interface WorkerHost {
   readonly registry: Registry;
   readonly sessions: Sessions;
   readonly environment: Environment;
-  readonly shares: BucketAssignment;
+  readonly assignment: BucketAssignment;
   readonly board: TaskBoard;
   readonly runner: Runner;
   /** The rows that this process has claimed. Undefined without a cluster service. */
   readonly claims: Claims | undefined;
-  /** Reports to the cluster whether this process has runs in progress. Undefined without one. */
+  /** Tells the cluster whether this process has runs in progress. Undefined without a cluster. */
   readonly busy: BusyReport | undefined;
   /** Number of runs in progress of all workers of this process. */
   readonly running: number;
   /**
-   * Tells the other processes what this one runs, including the runs of workers that are stopping.
+   * Tells the other processes which observers this process runs, including those of workers that
+   * are stopping.
    */
   announce(): Promise<void>;
   /** Removes a worker that is stopping, so that it takes on nothing more. */
   leave(worker: Worker): void;
   /** Removes a stopping worker after its last run has ended. */
   ended(worker: Worker): void;
-  /** Lets all workers begin as many runs as they may. */
-  pump(): void;
   /**
    * Waits for `after`. Then resolves when the observers of live workers have nothing left to do.
    */
@@ -82,19 +81,22 @@ export interface WorkerHost {
 /** An observer that a worker runs. */
 interface Lane {
   readonly observer: Observer;
-  readonly width: ConcurrencyLimit;
+  readonly concurrency: ConcurrencyLimit;
   /** Number of its runs in progress in this worker. */
   running: number;
-  /** The turn at which it last began a run. */
+  /**
+   * The worker's turn in which this observer last began a run. Observers of equal priority take
+   * turns.
+   */
   servedAt: number;
 }
 
 const starting = { initialMs: 50, maximumMs: 5_000 };
 
 /**
- * Runs observers until it is stopped. It runs changes that this process commits at once, and
- * changes of other processes when a scan finds them. A process with a worker does not end by
- * itself.
+ * Runs observers until it is stopped. It handles changes of this process as soon as they are
+ * committed, and changes of other processes when a scan finds them. A process with a worker does
+ * not end by itself.
  *
  * @example
  * await using worker = db.work();
@@ -108,17 +110,19 @@ export class Worker {
   readonly #stopping = new AbortController();
   readonly #scanLoop: ScanLoop;
   #watch: CommitWatcher | undefined;
+  /** Stops listening to the board for ready tasks. */
+  #stopListening: (() => void) | undefined;
   #started: Promise<void> = Promise.resolve();
   #isReady = false;
   #turn = 0;
   #stopped: Promise<void> | undefined;
 
   /** @internal */
-  constructor(host: WorkerHost, observers: readonly Observer[], width: () => ConcurrencyLimit) {
+  constructor(host: WorkerHost, observers: readonly Observer[], concurrency: () => ConcurrencyLimit) {
     this.#host = host;
     this.#lanes = [...observers]
       .sort((a, b) => b.priority - a.priority)
-      .map((observer) => ({ observer, width: width(), running: 0, servedAt: 0 }));
+      .map((observer) => ({ observer, concurrency: concurrency(), running: 0, servedAt: 0 }));
     const scanners = observers.map((observer) => this.#scannerOf(observer));
     const { sessions, claims, registry, environment } = host;
     const searching = () => (claims === undefined ? 1 : sessions.size);
@@ -126,16 +130,16 @@ export class Worker {
   }
 
   /**
-   * With a cluster's claims, each process may find all hints. Otherwise the processes divide the
+   * If the cluster has claims, each process may find all hints. Otherwise the processes divide the
    * buckets among themselves.
    */
   #scannerOf(observer: Observer): HintScanner {
-    const { sessions, shares, board, registry, claims, environment } = this.#host;
+    const { sessions, assignment, board, registry, claims, environment } = this.#host;
     const { store } = registry.context;
     const { signal } = this.#stopping;
     const options = { store, environment, sessions, board, observer, owner: this, signal };
     return claims === undefined
-      ? new BucketScanner({ ...options, shares })
+      ? new BucketScanner({ ...options, assignment })
       : new ClaimingScanner({ ...options, claims });
   }
 
@@ -162,7 +166,7 @@ export class Worker {
     if (isStopping) reasons.unshift("The worker is stopping, or has stopped.");
     else if (!this.#isReady) {
       reasons.unshift(
-        "The worker has not begun: it waits until the store and the other processes know of it.",
+        "The worker has not started: it waits until the store and the other processes know its session.",
       );
     }
     return { isReady: this.#isReady && !isStopping && !isObsolete, isObsolete, reasons };
@@ -175,15 +179,15 @@ export class Worker {
 
   /** The current limit for concurrent runs of one observer. @internal */
   maxRunsOf(name: string): number {
-    return this.#lanes.find(({ observer }) => observer.name === name)?.width.limit ?? 0;
+    return this.#lanes.find(({ observer }) => observer.name === name)?.concurrency.limit ?? 0;
   }
 
   /**
-   * Whether the worker runs as many changes as it may: as many as its observer with the highest
-   * limit.
+   * Whether the worker has no room for another run of any observer: it already has as many runs as
+   * the highest limit among its observers.
    */
   get #isFull(): boolean {
-    return this.#lanes.every(({ width }) => this.#runs.size >= width.limit);
+    return this.#lanes.every(({ concurrency }) => this.#runs.size >= concurrency.limit);
   }
 
   /** Aborted when it begins to stop. @internal */
@@ -191,7 +195,7 @@ export class Worker {
     return this.#stopping.signal;
   }
 
-  /** Begins its work. Called once it is in the pool. @internal */
+  /** Begins the worker's work. Called once, when the worker is in the pool. @internal */
   start(): void {
     this.#started = this.#start();
   }
@@ -206,7 +210,8 @@ export class Worker {
         this.#isReady = true;
         this.#watch = this.#watchOthers();
         this.#scanLoop.wake();
-        this.pump();
+        this.#stopListening = this.#host.board.onReady(() => this.#beginRuns());
+        this.#beginRuns();
         return;
       } catch (error) {
         if (this.#stopping.signal.aborted) return;
@@ -217,7 +222,10 @@ export class Worker {
     }
   }
 
-  /** Notices commits of other processes soon. Its own process's commits wake it at once. */
+  /**
+   * Detects commits of other processes within milliseconds. Commits of this process wake the worker
+   * at once.
+   */
   #watchOthers(): CommitWatcher | undefined {
     const { registry, environment } = this.#host;
     return watchCommits(registry.context.store, {
@@ -227,9 +235,9 @@ export class Worker {
     });
   }
 
-  /** Begins as many runs as it may. @internal */
-  pump(): void {
-    if (!this.#isReady || this.#stopping.signal.aborted) return;
+  /** Begins runs until none is ready, or the worker's concurrency is used up. */
+  #beginRuns(): void {
+    if (this.#stopping.signal.aborted) return;
     while (!this.#isFull && !this.#host.board.isCongested) {
       const lane = this.#next();
       const task = lane && this.#host.board.take(lane.observer.name);
@@ -248,7 +256,7 @@ export class Worker {
     for (const lane of this.#lanes) {
       const { observer } = lane;
       if (best !== undefined && observer.priority < best.observer.priority) break;
-      if (board.queued(observer.name) === 0 || lane.running >= lane.width.limit) continue;
+      if (board.queued(observer.name) === 0 || lane.running >= lane.concurrency.limit) continue;
       if (board.running(observer.name) >= observer.concurrency) continue;
       if (best === undefined || lane.servedAt < best.servedAt) best = lane;
     }
@@ -261,11 +269,11 @@ export class Worker {
     const conflictsBefore = task.conflicts;
     lane.running++;
     const over = this.#run(task, giveUp).then(() => {
-      const isFull = this.#isFull || lane.running >= lane.width.limit;
-      lane.width.ended(isFull, task.conflicts > conflictsBefore);
+      const isFull = this.#isFull || lane.running >= lane.concurrency.limit;
+      lane.concurrency.ended(isFull, task.conflicts > conflictsBefore);
       lane.running--;
       this.#runs.delete(task);
-      this.#host.pump();
+      this.#host.board.wake();
       this.#host.busy?.end();
       if (this.#wantsMore(task.observer)) this.#scanLoop.wake();
     });
@@ -301,8 +309,8 @@ export class Worker {
 
   /**
    * Resolves when no change is due for an observer of any live worker, in this or another process.
-   * That covers everything committed before the call, and all changes that it caused. It waits for
-   * changes that will be retried, but not for parked ones.
+   * This includes every change committed before the call, and all changes that their runs cause.
+   * The call waits for changes that will be retried, but not for parked ones.
    *
    * @throws AbortedError if `signal` is aborted.
    */
@@ -329,6 +337,7 @@ export class Worker {
       await this.#scanLoop.stop();
       await this.#started;
       this.#watch?.stop();
+      this.#stopListening?.();
       while (this.#runs.size > 0) await Promise.all([...this.#runs.values()].map((run) => run.over));
       await this.#host.announce();
     } finally {
@@ -341,7 +350,9 @@ export class Worker {
     return this.#host.registry.context.environment.setTimer(() => {
       for (const [task, { giveUp }] of this.#runs) {
         giveUp.giveUp(
-          new StoppedError(`The run of "${task.observer.name}" was given up: its worker was stopped.`),
+          new StoppedError(
+            `The run of "${task.observer.name}" was abandoned, because its worker was stopped.`,
+          ),
         );
       }
     }, timeoutMs);

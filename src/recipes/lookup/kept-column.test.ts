@@ -43,7 +43,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
   });
 });
 
-test("whatever is written in one transaction, at once and by turns, constraint and indexes say what the column says", async () => {
+test("after any concurrent or sequential writes in one transaction, constraint and indexes agree with the column", async () => {
   const write = fc.record({
     row: fc.constantFrom("1", "2", "3"),
     value: fc.option(fc.constantFrom("a@x", "A@x", "b@x", "b@y"), { nil: undefined }),
@@ -56,7 +56,7 @@ test("whatever is written in one transaction, at once and by turns, constraint a
           const all = writes.map(({ row, value }) =>
             value === undefined ? email.delete(tx, ["u", row]) : email.set(tx, ["u", row], value),
           );
-          // The refused writes leave nothing, and the transaction commits the others.
+          // The refused writes change nothing, and the transaction commits the others.
           await Promise.allSettled(all);
         });
       }

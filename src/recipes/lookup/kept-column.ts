@@ -18,14 +18,14 @@ export interface KeptChange<V, K> {
 }
 
 /**
- * A unique constraint or an exact index: the transactions that write the column also update it.
- * {@link columnWriter} combines several of one column.
+ * A unique constraint or an exact index. Each transaction that writes the column also updates the
+ * entries of the constraint or index. {@link columnWriter} combines several keepers of one column.
  */
 export interface ColumnKeeper<V, K = string> {
   readonly column: Column<V, K>;
   /**
-   * Reads what it needs and checks the change, but writes nothing. Resolves to the function that
-   * writes. @internal
+   * Reads what it needs and checks the change, but writes nothing. Resolves to a function that
+   * performs the writes. @internal
    */
   prepare(tx: Transaction, change: KeptChange<V, K>): Promise<() => void>;
 }
@@ -121,8 +121,8 @@ function nameOf({ table, name, qualifier }: Pick<Column<unknown>, "table" | "nam
 
 /**
  * Creates a writer for a column with several unique constraints and exact indexes. Each of them
- * alone would update only its own entries, so the program must write such a column only through
- * this writer. It reads them as usual.
+ * alone would update only its own entries. The program must therefore write such a column only
+ * through this writer. Reads need no writer.
  *
  * @throws InvalidArgumentError if the constraints and indexes belong to different columns.
  *

@@ -12,7 +12,7 @@ const byTag = () => eventualIndex("by_tag", articles.tags, { by: text(), of: (ta
 const byTagExactly = () => exactIndex("by_tag_exactly", articles.tags, { by: text(), of: (tags) => tags });
 
 describe.each(variants)("on $store, $commit", (variant) => {
-  test("an observer keeps the index, and so do the transactions that write through it", async () => {
+  test("an observer maintains the index, and so do transactions that write through it", async () => {
     const [index, exact] = [byTag(), byTagExactly()];
     await withDatabase(variant, { observers: [index.observer] }, async (db) => {
       await using _one = db.work();
@@ -37,7 +37,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
   });
 });
 
-test("ranges in the order of what is indexed, and typed keys", async () => {
+test("ranges in the order of the indexed values, and typed keys", async () => {
   const people = table("people", { age: int() }, { key: tuple(text(), int()) });
   const byAge = exactIndex("by_age", people.age, { by: int(), of: (age) => [age] });
   await using db = await open("memory:");
@@ -54,7 +54,7 @@ test("ranges in the order of what is indexed, and typed keys", async () => {
   });
 });
 
-test("what stood before the index is found after a backfill", async () => {
+test("rows from before the index are found after a backfill", async () => {
   const index = byTag();
   const store = memoryStore();
   const db = await open(store);
@@ -67,7 +67,7 @@ test("what stood before the index is found after a backfill", async () => {
   expect(await gather(index.find(snapshot, "old"))).toEqual(["a"]);
 });
 
-test("no entry is left behind by a worker that dies in its commit", async () => {
+test("a worker that dies during its commit leaves no wrong entry", async () => {
   const index = byTag();
   const options = {
     tables: [articles, index.table],
@@ -96,7 +96,7 @@ test("no entry is left behind by a worker that dies in its commit", async () => 
   expect((await clock.until(found)).map(({ by }) => by)).toEqual(["y", "z"]);
 });
 
-test("both kinds hold what the values say, whatever was written in whatever order", async () => {
+test("both kinds agree with the values, whatever was written in any order", async () => {
   const tags = fc.uniqueArray(fc.constantFrom("", "a", "b", "\0", "é"), { maxLength: 3 });
   const write = fc.record({ row: fc.constantFrom("1", "2", "3"), tags: fc.option(tags, { nil: undefined }) });
   await fc.assert(

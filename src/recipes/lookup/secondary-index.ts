@@ -71,8 +71,7 @@ export class SecondaryIndex<V, I, K = string> {
     this.name = name;
     this.column = column;
     this.#options = options;
-    // The type of `key` hides the codec of string keys, which `keyText` does not need: the text of
-    // a string is the string.
+    // The definition of a table does not carry the type of its keys.
     this.#keys = keyText(column.table.key as KeyCodec<K>);
     const key = tuple(options.by, text());
     const entries = table(name, { entry: boolean() }, { key, writtenWith: isExact ? this : undefined });
@@ -130,8 +129,8 @@ export class SecondaryIndex<V, I, K = string> {
     } catch (cause) {
       if (!(cause instanceof InvalidKeyError)) throw cause;
       throw new InvalidKeyError(
-        `Index "${this.name}", row ${JSON.stringify(rowText.slice(0, 100))}: ${cause.message}. An entry's key is what the row is found by, and ` +
-          "the row: let `of` answer something shorter, such as a hash.",
+        `Index "${this.name}", row ${JSON.stringify(rowText.slice(0, 100))}: ${cause.message}. The key of an index entry holds the value and ` +
+          "the row key. Let `of` return something shorter, such as a hash.",
         { cause },
       );
     }
@@ -166,8 +165,8 @@ export class EventualIndex<V, I, K = string> extends SecondaryIndex<V, I, K> {
 }
 
 /**
- * An index that the transactions update: they write the column through it. {@link exactIndex}
- * creates it.
+ * An exact index: the transactions that write the column through it also update its entries. {@link
+ * exactIndex} creates it.
  */
 export class ExactIndex<V, I, K = string> extends SecondaryIndex<V, I, K> implements ColumnKeeper<V, K> {
   /** @internal */
@@ -199,9 +198,9 @@ export class ExactIndex<V, I, K = string> extends SecondaryIndex<V, I, K> implem
 }
 
 /**
- * Creates an index that an observer updates after each commit. Writers do nothing for it and do not
- * wait for it, so it lags by the time until the observer runs. To index rows that exist already,
- * call `db.backfill(index.observer)`.
+ * Creates an index that an observer updates after each commit. Writers do nothing for the index and
+ * do not wait for it, so it lags until the observer has run. To index rows that exist already, call
+ * `db.backfill(index.observer)`.
  *
  * Declares the table and the observer `NAME`. To change `of`, declare an index with a new name.
  *

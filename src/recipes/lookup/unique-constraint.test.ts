@@ -7,7 +7,7 @@ const users = table("users", { email: text() });
 const emails = uniqueConstraint("emails", users.email, { by: (email) => email.toLowerCase() });
 
 describe.each(variants)("on $store, $commit", (variant) => {
-  test("of those that want a value at the same time, one gets it, and the others are told who", async () => {
+  test("of several rows that take a value at the same time, one gets it, and the others get its name", async () => {
     await withDatabase(variant, { tables: [users, emails.table] }, async (db) => {
       const wanting = Array.from({ length: 6 }, (_, n) =>
         db.transact((tx) => emails.set(tx, `user ${n}`, n % 2 === 0 ? "ann@x.example" : "ANN@x.example")),
@@ -25,7 +25,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
   });
 });
 
-test("a value is free again when its row takes another, or is deleted", async () => {
+test("a value is free again when its row takes another value, or is deleted", async () => {
   await using db = await open("memory:");
   await db.transact((tx) => emails.set(tx, "one", "a"));
   await db.transact((tx) => emails.set(tx, "one", "A")); // the same value, and the same owner
@@ -44,7 +44,7 @@ test("a value is free again when its row takes another, or is deleted", async ()
   expect(owners).toEqual(["two", "three", undefined]);
 });
 
-test("two rows exchange their values in one transaction", async () => {
+test("two rows can exchange their values in one transaction", async () => {
   await using db = await open("memory:");
   await db.transact(async (tx) => {
     await emails.set(tx, "one", "a");
@@ -59,7 +59,7 @@ test("two rows exchange their values in one transaction", async () => {
   expect(owners).toEqual(["two", "one"]);
 });
 
-test("a row frees no value that another owns, though it has it too", async () => {
+test("a row does not free a value that another row owns, even if its column has it too", async () => {
   await using db = await open("memory:");
   await db.transact((tx) => {
     for (const row of ["u1", "u2", "u4"]) tx.set(users.email, row, "x");

@@ -24,7 +24,7 @@ export class UniqueConstraintError extends InvalidValueError {
   constructor(constraint: string, value: string, row: string, owner: string) {
     super(
       `Unique constraint "${constraint}": ${JSON.stringify(value)} is taken by row ${JSON.stringify(owner)}, so row ` +
-        `${JSON.stringify(row)} cannot have it. Choose another value, or take it from that row first.`,
+        `${JSON.stringify(row)} cannot have it. Choose another value, or first remove it from that row.`,
     );
     this.constraint = constraint;
     this.row = row;
@@ -79,7 +79,8 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
       throw new UniqueConstraintError(this.name, taken, rowText, owner);
     }
     const had = this.#keyOf(previous());
-    // Another row may own the value, if the column was written before the constraint existed.
+    // Frees the old value only if this row owns it. Another row may own it, if the column was
+    // written before the constraint existed.
     const isFreed = had !== undefined && had !== taken && (await tx.get(this.#owner, had)) === rowText;
     return () => {
       if (isFreed) tx.delete(this.#owner, had);
@@ -98,8 +99,8 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
   }
 
   /**
-   * Returns the row whose value has this key, where a key is a result of `by`. For a program that
-   * has the key but not the value.
+   * Returns the row whose value has this key, where a key is a result of `by`. Use it if the
+   * program has the key but not the value.
    */
   async findByKey(view: View, key: string): Promise<K | undefined> {
     const owner = await view.get(this.#owner, key);
@@ -112,8 +113,9 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
  * with equal keys count as the same.
  *
  * Each key in use has a row that names its owner. Two transactions that take the same value write
- * the same cell, so one of them conflicts. It runs again and then finds the owner. Programs must
- * write the column only with `set` and `delete` of the constraint, or with a {@link columnWriter}.
+ * the same cell, so one of them conflicts. The transaction that conflicted runs again and then
+ * finds the owner. Programs must write the column only with `set` and `delete` of the constraint,
+ * or with a {@link columnWriter}.
  *
  * Declares the table `NAME`.
  *

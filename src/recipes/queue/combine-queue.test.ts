@@ -18,7 +18,7 @@ import { gather } from "../../../test/support/gather.js";
 import { combineQueue, combiningCounter } from "../index.js";
 
 describe.each(variants)("on $store, $commit", (variant) => {
-  test("every update counts once, whoever adds and however many workers combine", async () => {
+  test("every update counts once, for any number of writers and workers", async () => {
     const hits = combiningCounter("hits", { buckets: 4, batch: 7 });
     await withDatabase(variant, { observers: [hits.observer] }, async (db) => {
       await using _one = db.work();
@@ -40,7 +40,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
   });
 });
 
-test("adding conflicts with nothing: not with others that add to the key, nor with a run that combines it", async () => {
+test("adding never conflicts: not with other additions to the key, nor with a run that combines it", async () => {
   const hits = combiningCounter("hits", { buckets: 1 });
   await using db = await open("memory:", { tables: hits.tables, observers: [hits.observer] });
   const [one, other] = [await db.begin(), await db.begin()];
@@ -54,7 +54,7 @@ test("adding conflicts with nothing: not with others that add to the key, nor wi
   expect(db.metrics.conflicts).toBe(0);
 });
 
-test("a view can be had with what is not combined yet", async () => {
+test("a view can include updates that are not combined yet", async () => {
   const hits = combiningCounter("hits");
   await using db = await open("memory:", { observers: [hits.observer] });
   await db.transact((tx) => hits.add(tx, "a", 5));
@@ -72,7 +72,7 @@ test("a view can be had with what is not combined yet", async () => {
   expect(seen).toEqual([6, 1, undefined, 5]);
 });
 
-test("a counter that comes to zero is gone, and its updates with it", async () => {
+test("a counter that becomes zero is removed, together with its updates", async () => {
   const hits = combiningCounter("hits");
   await using db = await open("memory:", { observers: [hits.observer] });
   await db.transact((tx) => hits.add(tx, "a", 2));
@@ -83,7 +83,7 @@ test("a counter that comes to zero is gone, and its updates with it", async () =
   for (const each of hits.tables) expect(await gather(snapshot.scan(each))).toEqual([]);
 });
 
-test("changes are told in the transaction that makes them, and not where nothing changed", async () => {
+test("changes are reported in their own transaction, and not if nothing changed", async () => {
   const log = table("log", { changes: json<readonly string[]>() });
   const told: unknown[] = [];
   const hits = combiningCounter("hits", {
@@ -133,7 +133,7 @@ test("composite keys, and values that are not numbers", async () => {
   expect(await db.transact((tx) => tx.get(words.values, ["x", 1]))).toEqual(["a", "b", "c"]);
 });
 
-test("a backlog larger than a run takes is worked off in runs, however many, and none is parked", async () => {
+test("a backlog larger than one run is handled in several runs, and nothing is parked", async () => {
   const sizes: number[] = [];
   const sums = combineQueue("sums", {
     value: int(),
@@ -157,7 +157,7 @@ test("a backlog larger than a run takes is worked off in runs, however many, and
   expect(await snapshot.getMany(sums.values, ["key 0", "key 1", "key 2"])).toEqual([154, 153, 153]);
 });
 
-test("a backlog of more bytes than a transaction holds is worked off too, and none is parked", async () => {
+test("a backlog with more bytes than one transaction holds is handled too, and nothing is parked", async () => {
   const texts = combineQueue("texts", {
     value: text(),
     update: text(),
@@ -174,7 +174,7 @@ test("a backlog of more bytes than a transaction holds is worked off too, and no
   expect(lengths).toEqual(keys.map(() => 2_048));
 });
 
-test("keys at the end of a bucket do not wait for ever for those at its beginning", async () => {
+test("keys at the end of a bucket do not wait endlessly for those at its beginning", async () => {
   const order: string[] = [];
   const sums = combineQueue("sums", {
     value: int(),
@@ -203,7 +203,7 @@ test("keys at the end of a bucket do not wait for ever for those at its beginnin
 test.each([
   { lost: "the answer", fault: answerLost },
   { lost: "the request", fault: requestLost },
-])("an update counts once, though $lost of the run's commit is lost", async ({ fault }) => {
+])("an update counts once, even if $lost of the run's commit is lost", async ({ fault }) => {
   const hits = combiningCounter("hits");
   const hooks = new StepHooks();
   const clock = new TestClock();
@@ -219,7 +219,7 @@ test.each([
 });
 
 test.each(["prewrite", "commit-primary"] as const)(
-  "an update counts once, though the worker dies after %s",
+  "an update counts once, even if the worker dies after %s",
   async (step) => {
     const hits = combiningCounter("hits");
     const options = { observers: [hits.observer], commit: "two-phase" } as const;
@@ -247,7 +247,7 @@ test.each(["prewrite", "commit-primary"] as const)(
   },
 );
 
-test("whatever is added in whatever order, the sums are right", async () => {
+test("the sums are right, whatever is added in any order", async () => {
   const added = fc.array(
     fc.record({ key: fc.constantFrom("a", "b", "c"), n: fc.integer({ min: -3, max: 3 }) }),
     {
@@ -278,7 +278,7 @@ test("whatever is added in whatever order, the sums are right", async () => {
   );
 });
 
-test("simulated: under every fault, the sums are those of what was added", async () => {
+test("simulated: under every fault, the sums equal the added values", async () => {
   const hits = combiningCounter("hits", { buckets: 2, batch: 3 });
   const added = table("added", { times: int() });
   const { failure } = await simulate({
@@ -307,14 +307,14 @@ test("simulated: under every fault, the sums are those of what was added", async
   expect(failure && showFailure(failure)).toBeUndefined();
 });
 
-test("options that cannot be meant are refused", () => {
+test("invalid options are refused", () => {
   expect(() => combiningCounter("hits", { buckets: 0 })).toThrow(
     "`buckets` must be a whole number from 1 to 65536",
   );
   expect(() => combiningCounter("hits", { batch: 1.5 })).toThrow("`batch`");
 });
 
-test("a counter is exact though its updates go beyond the safe integers on the way", async () => {
+test("a counter is exact even if its updates temporarily exceed the safe integers", async () => {
   const most = Number.MAX_SAFE_INTEGER;
   const numbers = fc.constantFrom(most, -most, most - 2, 3 - most, 1, -1, 7);
   await fc.assert(
@@ -328,13 +328,13 @@ test("a counter is exact though its updates go beyond the safe integers on the w
       });
       const read = db.transact((tx) => counter.get(tx, "a"));
       if (isSafe) expect((await read) ?? 0).toBe(Number(total));
-      else await expect(read).rejects.toThrow(`its updates come to ${total}`);
+      else await expect(read).rejects.toThrow(`its updates add up to ${total}`);
     }),
     { numRuns: 100 },
   );
 });
 
-test("a counter that goes beyond the safe integers refuses, loses nothing, and goes on after an update of the other sign", async () => {
+test("a counter beyond the safe integers refuses, loses nothing, and continues after an update with the other sign", async () => {
   const counter = combiningCounter("counter", { buckets: 1 });
   await using db = await open("memory:", { tables: counter.tables, observers: [counter.observer] });
   await db.transact((tx) => counter.add(tx, "a", Number.MAX_SAFE_INTEGER));
@@ -343,7 +343,7 @@ test("a counter that goes beyond the safe integers refuses, loses nothing, and g
   await db.drain();
   const [parked, ...others] = await gather(db.parked());
   expect(others).toEqual([]);
-  expect(JSON.stringify(parked)).toContain("its updates come to 9007199254740993");
+  expect(JSON.stringify(parked)).toContain("its updates add up to 9007199254740993");
   await db.transact((tx) => counter.add(tx, "a", -5));
   await db.drain();
   expect(await db.transact((tx) => tx.get(counter.values, "a"))).toBe(Number.MAX_SAFE_INTEGER - 3);

@@ -55,7 +55,7 @@ export interface CombineOptions<V, U, K = string> {
    */
   readonly buckets?: number | undefined;
   /**
-   * Most updates that one run combines; a run also stops at about 8 MB. From 1 to 100,000. Default:
+   * Most updates that one run combines. A run also stops at about 8 MB. From 1 to 100,000. Default:
    * 1,000.
    */
   readonly batch?: number | undefined;
@@ -69,13 +69,16 @@ export interface CombineOptions<V, U, K = string> {
 type UpdateKey = readonly [bucket: number, key: string, id: string];
 type BucketKey = readonly [bucket: number, turn: number];
 
-/** Where the next run of a bucket begins, and how many runs in a row have left work. */
+/**
+ * The key at which the next run of a bucket begins, and how many runs in a row have left updates
+ * for the next run.
+ */
 interface Resumption {
   readonly from?: string;
   readonly runs: number;
 }
 
-/** What a run has done so far. */
+/** The progress of a run so far. */
 interface Run {
   /** Approximate limit for the bytes that the run reads, and for the bytes that it writes. */
   readonly most: number;
@@ -90,8 +93,8 @@ const maxBytes = 8 * 1024 * 1024;
 const cellBytes = 150;
 
 /**
- * Thrown if a run writes more than a transaction holds. It is retryable, and the next run takes
- * less, so it does not count as a failed attempt.
+ * Thrown if a run writes more than a transaction holds. The error is retryable and the next run
+ * combines fewer updates, so the failed run does not count as an attempt.
  */
 class LargeRunError extends LimitExceededError {
   override readonly retryable = true;
@@ -124,7 +127,11 @@ export class CombineQueue<V, U, K = string> {
   readonly #batch: number;
   readonly #updates: Column<U, UpdateKey>;
   readonly #state;
-  /** The reduced {@link Run.most} of buckets whose last runs wrote too much for a transaction. */
+  /**
+   * The reduced {@link Run.most} for the next run of a bucket. A bucket has an entry after a run
+   * that wrote too much for a transaction, until later runs have raised the limit to its largest
+   * value.
+   */
   readonly #most = new Map<number, number>();
   #writer: string | undefined;
   #added = 0;
@@ -221,8 +228,9 @@ export class CombineQueue<V, U, K = string> {
   }
 
   /**
-   * Reads the bucket's next updates, grouped by key. If more are left, `from` is the place after
-   * the last key read. Further updates of that key wait until the other keys have had their turn.
+   * Reads the bucket's next updates, grouped by key. If updates are left, `from` is the first
+   * possible key after the last one read. The remaining updates of that last key wait until runs
+   * have combined the updates of all other keys.
    */
   async #take(
     tx: Transaction,
@@ -357,7 +365,7 @@ function sumOf(name: string, key: unknown, numbers: readonly number[]): number {
     return Number(total);
   }
   throw new InvalidValueError(
-    `Counter "${name}", key ${JSON.stringify(key)}: its updates come to ${total}, and a counter goes from ${Number.MIN_SAFE_INTEGER} to ` +
-      `${Number.MAX_SAFE_INTEGER}. No update is lost: add one of the other sign to the same key, and the counter goes on.`,
+    `Counter "${name}", key ${JSON.stringify(key)}: its updates add up to ${total}, but a counter goes only from ${Number.MIN_SAFE_INTEGER} to ` +
+      `${Number.MAX_SAFE_INTEGER}. No update is lost. To continue, add an update of the other sign to the same key.`,
   );
 }

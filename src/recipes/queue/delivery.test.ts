@@ -4,7 +4,7 @@ import { Delivery } from "./delivery.js";
 
 const { signal } = new AbortController();
 
-test("what comes while one is sent is sent together afterwards, up to a bound", async () => {
+test("entries that arrive during a delivery are sent together afterwards, up to a limit", async () => {
   const sent: (readonly number[])[] = [];
   const pause = new Pause();
   const delivery = new Delivery<number>(async (entries) => {
@@ -19,7 +19,7 @@ test("what comes while one is sent is sent together afterwards, up to a bound", 
   expect(sent).toEqual([[1], [2, 3, 4, 5], [6, 7, 8, 9, 10], [11]]);
 });
 
-test("where several fail together, only those fail that fail alone", async () => {
+test("if several fail together, each is retried alone, and only those fail that fail alone", async () => {
   const sent: (readonly number[])[] = [];
   const delivery = new Delivery<number>((entries) => {
     sent.push(entries);
@@ -33,7 +33,7 @@ test("where several fail together, only those fail that fail alone", async () =>
   expect(sent).toEqual([[1], [2, 3, 4], [2], [3], [4]]);
 });
 
-test("one that nobody waits for any more is given up, and what waits behind it goes on", async () => {
+test("a delivery without a waiting caller is aborted, and the next one continues", async () => {
   const controller = new AbortController();
   const given: AbortSignal[] = [];
   const delivery = new Delivery<number>((entries, options) => {

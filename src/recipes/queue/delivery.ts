@@ -1,3 +1,5 @@
+import { unlessAborted } from "../waiting.js";
+
 /** The entries of one key, in order. They are delivered together. */
 interface Parcel<E> {
   readonly count: number;
@@ -91,29 +93,22 @@ export class Delivery<E> {
       else signal.addEventListener("abort", giveUp, { once: true });
     }
     try {
-      await orAborted(
-        async () =>
-          this.#send(
-            parcels.flatMap(({ entries }) => entries()),
-            { signal: controller.signal },
-          ),
-        controller.signal,
-      );
+      const { signal } = controller;
+      signal.throwIfAborted();
+      await unlessAborted(this.#call(parcels, signal), signal);
     } finally {
       for (const { signal } of parcels) signal.removeEventListener("abort", giveUp);
     }
   }
-}
 
-/** Rejects as soon as the signal is aborted, even if `run` ignores it. */
-function orAborted(run: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) {
-      onAbort();
-      return;
-    }
-    signal.addEventListener("abort", onAbort, { once: true });
-    run().then(resolve, reject);
-  });
+  /**
+   * Calls the program's function. If the function throws before it returns a promise, this method
+   * rejects, because it is async.
+   */
+  async #call(parcels: readonly Parcel<E>[], signal: AbortSignal): Promise<void> {
+    await this.#send(
+      parcels.flatMap(({ entries }) => entries()),
+      { signal },
+    );
+  }
 }

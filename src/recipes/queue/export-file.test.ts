@@ -15,7 +15,7 @@ async function withFile(use: (path: string) => Promise<void>): Promise<void> {
   }
 }
 
-test("two that write a file at the same time do not get between each other's lines", async () => {
+test("two concurrent writers of a file do not mix their lines", async () => {
   await withFile(async (path) => {
     const deliver = async (key: string, length: number) => {
       const value = key.repeat(length);
@@ -30,7 +30,7 @@ test("two that write a file at the same time do not get between each other's lin
   });
 });
 
-test("a value may have what other programs take for the end of a line", async () => {
+test("a value may contain characters that other programs take for a line end", async () => {
   await withFile(async (path) => {
     const entry = { key: "a\u2029", sequence: 1, value: "a\u2028b\r\n" };
     await exportToFile(path)([entry], { signal });

@@ -7,9 +7,9 @@ const newline = 0x0a;
 /**
  * Returns a `deliver` function that appends to a file. Each entry is a line of JSON,
  * `{"key":…,"sequence":…,"value":…}`, and is flushed to disk before it counts as delivered. JSON
- * must be able to represent the keys and values. The file may hold an entry more than once;
- * {@link readExportFile} yields each once. Several processes of one machine may write the same
- * file.
+ * must be able to represent the keys and values. The file may hold an entry more than once.
+ * {@link readExportFile} yields each entry once. Several processes of one machine may write the
+ * same file.
  *
  * @example
  * const orders = exportQueue("orders", { value: json<Order>(), deliver: exportToFile("orders.jsonl") });
@@ -28,7 +28,7 @@ export function exportToFile(path: string): Deliver<unknown, unknown> {
       const { bytesWritten } = await file.write(bytes);
       if (bytesWritten < bytes.length) {
         throw new Error(
-          `Only ${bytesWritten} of ${bytes.length} bytes could be written to ${path}: is the disk full?`,
+          `Only ${bytesWritten} of ${bytes.length} bytes could be written to ${path}: check whether the disk is full.`,
         );
       }
       await file.datasync();
@@ -46,9 +46,9 @@ async function endsInHalfALine(file: FileHandle): Promise<boolean> {
 }
 
 /**
- * Yields the entries of a file that {@link exportToFile} wrote, each once and those of a key in
- * order. It skips half lines, because their entries were delivered again. It keeps the last
- * sequence of every key in memory.
+ * Yields the entries of a file that {@link exportToFile} wrote. It yields each entry once, and the
+ * entries of a key in order. It skips half lines, because their entries were delivered again. It
+ * keeps the last sequence of every key in memory.
  */
 export async function* readExportFile<V = unknown, K = string>(
   path: string,
@@ -68,7 +68,8 @@ export async function* readExportFile<V = unknown, K = string>(
 const beginning = '{"key":';
 
 /**
- * Parses the entry of a line. If the line begins with half of another, parses the entry at its end.
+ * Parses the entry of a line. If the line begins with half an entry, parses the whole entry that
+ * follows.
  */
 function parseLine(line: string): ExportEntry<unknown, unknown> | undefined {
   for (let at = line.indexOf(beginning); at >= 0; at = line.indexOf(beginning, at + 1)) {

@@ -26,10 +26,7 @@ import {
   readExportFile,
 } from "../index.js";
 
-/**
- * An outside system that keeps the entries that are new to it, and a log of everything that it
- * received.
- */
+/** An external system that keeps new entries, and a log of everything that it received. */
 class Receiver {
   readonly values = new Map<string, string[]>();
   readonly calls: (readonly ExportEntry<string>[])[] = [];
@@ -57,7 +54,7 @@ async function addAll(
 }
 
 describe.each(variants)("on $store, $commit", (variant) => {
-  test("what transactions add arrives, in order for each key, with several workers", async () => {
+  test("everything that transactions add arrives, in order for each key, with several workers", async () => {
     const receiver = new Receiver();
     const queue = exportQueue("queue", { value: text(), deliver: receiver.deliver, batch: 3 });
     await withDatabase(variant, { observers: [queue.observer] }, async (db) => {
@@ -73,7 +70,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
   });
 });
 
-test("several entries of one transaction are numbered, and those of one that fails are not there", async () => {
+test("several entries of one transaction are numbered, and those of a failed transaction do not exist", async () => {
   const receiver = new Receiver();
   const queue = exportQueue("queue", { value: text(), deliver: receiver.deliver });
   await using db = await open("memory:", { observers: [queue.observer] });
@@ -99,7 +96,7 @@ test("several entries of one transaction are numbered, and those of one that fai
   expect(receiver.calls[1]).toEqual([{ key: "a", sequence: 3, value: "z" }]);
 });
 
-test("a key that the receiver refuses is parked alone; it is retried, or what is refused is skipped", async () => {
+test("a key that the receiver refuses is parked alone; it can be retried, or the refused entry skipped", async () => {
   const receiver = new Receiver();
   const queue = exportQueue("queue", {
     key: tuple(text(), int()),
@@ -138,7 +135,7 @@ test("a key that the receiver refuses is parked alone; it is retried, or what is
   expect(await gather(db.parked())).toEqual([]);
 });
 
-test("a queue that is full refuses more, and a transaction that is run again waits for it", async () => {
+test("a full queue refuses more, and a retried transaction waits for it", async () => {
   const receiver = new Receiver();
   const queue = exportQueue("queue", { value: text(), deliver: receiver.deliver, waiting: 2 });
   await using db = await open("memory:", { observers: [queue.observer] });
@@ -158,7 +155,7 @@ test("a queue that is full refuses more, and a transaction that is run again wai
   expect(receiver.values.get("a")).toEqual(["1", "2", "3", "4", "5", "6"]);
 });
 
-test("a delivery that hangs is given up, though it does not look at its signal", async () => {
+test("a delivery that hangs is abandoned, even if it ignores its signal", async () => {
   let calls = 0;
   const queue = exportQueue("queue", {
     value: text(),
@@ -176,7 +173,7 @@ test("a delivery that hangs is given up, though it does not look at its signal",
   expect(calls).toBe(2);
 });
 
-test("more than a run takes is delivered in runs, all of it", async () => {
+test("more entries than one run takes are all delivered, in several runs", async () => {
   const receiver = new Receiver();
   const queue = exportQueue("queue", { value: text(), deliver: receiver.deliver, batch: 1 });
   await using db = await open("memory:", { observers: [queue.observer] });
@@ -191,7 +188,7 @@ test("more than a run takes is delivered in runs, all of it", async () => {
 test.each([
   { lost: "the answer", fault: answerLost },
   { lost: "the request", fault: requestLost },
-])("the receiver has each entry once, though $lost of the run's commit is lost", async ({ fault }) => {
+])("the receiver has each entry once, even if $lost of the run's commit is lost", async ({ fault }) => {
   const receiver = new Receiver();
   const queue = exportQueue("queue", { value: text(), deliver: receiver.deliver });
   const hooks = new StepHooks();
@@ -238,7 +235,7 @@ test.each([
   },
 );
 
-test("simulated: under every fault, what was committed arrives, once and in order", async () => {
+test("simulated: under every fault, committed entries arrive, once and in order", async () => {
   let receiver = new Receiver();
   const added = table("added", { values: json<readonly string[]>() });
   const queue = exportQueue("queue", {
@@ -274,7 +271,7 @@ test("simulated: under every fault, what was committed arrives, once and in orde
 });
 
 describe("a file", () => {
-  test("has what was delivered as lines, and is read without what is there twice", async () => {
+  test("contains the delivered entries as lines, and is read without duplicates", async () => {
     const folder = await temporaryFolder();
     try {
       const path = join(folder.path, "orders.jsonl");
@@ -304,7 +301,7 @@ describe("a file", () => {
     }
   });
 
-  test("is read and continued, wherever a write to it broke off", async () => {
+  test("is read and continued, wherever a write to it was cut off", async () => {
     const folder = await temporaryFolder();
     try {
       const entry = (sequence: number) => ({ key: "a", sequence, value: { key: '{"key":"é' } });
@@ -330,7 +327,7 @@ describe("a file", () => {
   });
 });
 
-test("options that cannot be meant are refused", () => {
+test("invalid options are refused", () => {
   const deliver = () => {};
   expect(() => exportQueue("queue", { value: text(), deliver, batch: 0 })).toThrow("`batch`");
   expect(() => exportQueue("queue", { value: text(), deliver, waiting: 0 })).toThrow("`waiting`");

@@ -46,11 +46,11 @@ export interface ExportOptions<V, K = string> {
   /** Codec of the values to export. */
   readonly value: Codec<V>;
   /**
-   * Delivers entries to the outside system, and resolves when they are safe there. The entries of
-   * one key come in order and without a gap; entries of several keys come together. Each process
-   * runs one call at a time.
+   * Delivers entries to the outside system, and resolves when they are safe there. One call may
+   * have the entries of several keys. The entries of each key come in order and without a gap. Each
+   * process makes one call at a time.
    *
-   * An entry can come again, from this process or another, and earlier entries of its key can then
+   * This process or another one may deliver an entry again. Earlier entries of its key can then
    * follow later ones. The receiver must therefore keep the highest sequence of each key, and skip
    * entries that are not above it. If the promise rejects, the queue retries each key alone, with
    * backoff, and parks the key after its last attempt.
@@ -61,7 +61,8 @@ export interface ExportOptions<V, K = string> {
   /** Most entries in one call of `deliver`, over all keys. From 1 to 100,000. Default: 1,000. */
   readonly together?: number | undefined;
   /**
-   * Most entries of a key that may wait; `add` refuses more. From 1 to 1,000,000. Default: 10,000.
+   * Most entries of a key that may wait. If so many wait, `add` refuses further entries. From 1 to
+   * 1,000,000. Default: 10,000.
    */
   readonly waiting?: number | undefined;
   /**
@@ -76,8 +77,8 @@ export interface ExportOptions<V, K = string> {
 
 /**
  * Thrown if too many entries of a key wait for delivery. Nothing was written. The error is
- * retryable: `db.transact` runs the transaction again with backoff, and so waits some seconds for
- * the queue.
+ * retryable: `db.transact` runs the transaction again with backoff. This gives the queue some
+ * seconds to deliver entries.
  */
 export class ExportQueueFullError extends LimitExceededError {
   override readonly retryable = true;
@@ -86,7 +87,7 @@ export class ExportQueueFullError extends LimitExceededError {
 
   constructor(queue: string, key: string, waiting: number) {
     super(
-      `Export queue "${queue}", key ${JSON.stringify(key)}: ${waiting} entries wait, and no more may. Look whether its deliveries ` +
+      `Export queue "${queue}", key ${JSON.stringify(key)}: ${waiting} entries already wait, the limit. Check whether its deliveries ` +
         "fail (`percolator parked`), or raise `waiting`.",
     );
     this.queue = queue;
@@ -251,8 +252,8 @@ function qualifierOf(sequence: number): string {
 }
 
 /**
- * Creates a queue that delivers entries to an outside system: at least once, in order for each key,
- * and numbered, so that the receiver can skip what it has.
+ * Creates a queue that delivers entries to an outside system: at least once, and in order for each
+ * key. Entries are numbered, so that the receiver can skip those that it already has.
  *
  * Declares the tables `NAME` and `NAME_due`, and the observer `NAME`.
  *

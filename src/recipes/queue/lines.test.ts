@@ -8,7 +8,7 @@ async function* cut(text: string, size: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-test("lines end at newlines only, however the text is cut into chunks", async () => {
+test("only newlines end lines, however the text is split into chunks", async () => {
   const line = fc.array(fc.constantFrom("a", "é", "\u2028", "\u2029", "\r", "\u0085"), { maxLength: 6 });
   const divided = fc.asyncProperty(
     fc.array(line, { minLength: 1, maxLength: 5 }),

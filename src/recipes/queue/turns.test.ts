@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { nextTurn } from "./turns.js";
 
-test("no turn goes on a hundred times by itself, and each goes on after the other", () => {
+test("no task takes a hundred turns in a row, and the tasks alternate", () => {
   let turn = 0;
   let inARow = 0;
   let longest = 0;

@@ -1,14 +1,15 @@
 /**
- * Runs in a row after which work moves to the other turn. A run that leaves work notifies its own
- * signal again. After a thousand such notifications in a row the engine stops the signal as
- * endless, but a long backlog may need more runs. Each row therefore has two turns, and every
- * hundredth run continues on the other.
+ * Number of consecutive runs, at most, in which one signal notifies itself. A run that leaves work
+ * notifies its signal again. After a thousand such notifications in a row, the engine parks the
+ * signal as endless. A long backlog may need more runs than that. Each backlog therefore has two
+ * signals, turn 0 and turn 1. Once in a hundred runs, turn 0 notifies turn 1, and turn 1 notifies
+ * turn 0. This resets the engine's count.
  */
 const runsOfTurn = 100;
 
 /**
- * Returns the turn that continues after a run of `turn` that left work. `runs` is the number of
- * such runs in a row.
+ * A run with the turn `turn` did not finish the work. Returns the turn, 0 or 1, of the next run.
+ * `runs` is the number of consecutive runs that did not finish the work.
  */
 export function nextTurn(turn: number, runs: number): number {
   return turn === 0 && runs % runsOfTurn === runsOfTurn - 1 ? 1 : 0;

@@ -6,7 +6,7 @@ import { variants, withDatabase } from "../../../test/support/databases.js";
 import { RateLimitError, rateLimit } from "../index.js";
 
 describe.each(variants)("on $store, $commit", (variant) => {
-  test("however many take at the same time, no more get through than there are tokens", async () => {
+  test("however many callers take tokens at once, no more succeed than there are tokens", async () => {
     const clock = new TestClock();
     const limit = rateLimit("limit", { perSecond: 10, burst: 5, environment: clock.process() });
     await withDatabase(variant, { tables: [limit.table] }, async (db) => {
@@ -23,7 +23,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
   });
 });
 
-test("who is refused is told when to come again, and then gets through", async () => {
+test("a refused caller learns when to try again, and then succeeds", async () => {
   const clock = new TestClock();
   const limit = rateLimit("limit", { perSecond: 2, burst: 1, environment: clock.process() });
   await using db = await open("memory:");
@@ -37,7 +37,7 @@ test("who is refused is told when to come again, and then gets through", async (
   });
 });
 
-test("those that wait get through one after the other, in the order in which they asked", async () => {
+test("waiting callers succeed one after another, in the order of their requests", async () => {
   const clock = new TestClock();
   const environment = clock.process();
   const limit = rateLimit("limit", { perSecond: 1, burst: 2, environment });
@@ -64,7 +64,7 @@ test("those that wait get through one after the other, in the order in which the
   });
 });
 
-test("waiting is given up by a signal", async () => {
+test("a signal ends the wait", async () => {
   const clock = new TestClock();
   const environment = clock.process();
   const limit = rateLimit("limit", { perSecond: 1, burst: 1, environment });
@@ -78,7 +78,7 @@ test("waiting is given up by a signal", async () => {
   await refused;
 });
 
-test("one that gives up while it waits lets nobody behind it take before those ahead", async () => {
+test("if one caller aborts its wait, no caller behind it overtakes those ahead", async () => {
   const limit = rateLimit("limit", { perSecond: 10 });
   await using db = await open("memory:", { tables: [limit.table] });
   const transact = db.transact.bind(db);
@@ -105,7 +105,7 @@ test("one that gives up while it waits lets nobody behind it take before those a
   expect(begun).toBe(2);
 });
 
-test("in no stretch of time get more through than saved up and came back, whatever they ask", async () => {
+test("in any period no more tokens are taken than were saved up and refilled, whatever is requested", async () => {
   const asked = fc.record({
     afterMs: fc.integer({ min: 0, max: 700 }),
     tokens: fc.integer({ min: 1, max: 3 }),
@@ -138,7 +138,7 @@ test("in no stretch of time get more through than saved up and came back, whatev
   );
 });
 
-test("options that cannot be meant are refused", async () => {
+test("invalid options are refused", async () => {
   expect(() => rateLimit("limit", { perSecond: 0 })).toThrow("`perSecond` must be a number");
   const limit = rateLimit("limit", { perSecond: 1, burst: 2 });
   await using db = await open("memory:");

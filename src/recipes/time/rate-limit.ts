@@ -14,7 +14,7 @@ import { callsInTurn } from "../in-turn.js";
 import { keyText } from "../key-text.js";
 import { checkOptions, numberOption } from "../options.js";
 import { columnOf } from "../view.js";
-import { sleepOrEnd } from "./sleep.js";
+import { sleepOrEnd, unlessAborted } from "../waiting.js";
 
 /** The options of {@link rateLimit}. */
 export interface RateLimitOptions<K = string> {
@@ -57,8 +57,8 @@ export interface Taken {
   /** Whether the tokens were taken. If not, nothing was written. */
   readonly isGranted: boolean;
   /**
-   * Milliseconds to wait: if granted, before the caller may go ahead; if not, before it is worth
-   * asking again.
+   * Milliseconds to wait. If the tokens were granted, the caller may go ahead after that time. If
+   * not, the caller should not ask again before that time has passed.
    */
   readonly waitMs: number;
 }
@@ -73,7 +73,7 @@ export class RateLimitError extends LimitExceededError {
 
   constructor(limit: string, key: string, waitMs: number) {
     super(
-      `Rate limit "${limit}", key ${JSON.stringify(key)}: no tokens are left. Ask again in ${Math.ceil(waitMs)} ms, or allow to wait ` +
+      `Rate limit "${limit}", key ${JSON.stringify(key)}: no tokens are left. Ask again in ${Math.ceil(waitMs)} ms, or let the call wait ` +
         "with `maxWaitMs`.",
     );
     this.limit = limit;
@@ -91,8 +91,8 @@ export class RateLimit<K = string> {
   readonly #burst: number;
   readonly #format: (key: K) => string;
   /**
-   * The time at which a bucket is full, in milliseconds since 1970. A missing value means that it
-   * is full.
+   * The time at which a bucket is full, in milliseconds since 1970. A missing value means that the
+   * bucket is full now.
    */
   readonly #fullAt: Column<number, K>;
   /**
@@ -115,9 +115,9 @@ export class RateLimit<K = string> {
   }
 
   /**
-   * Takes tokens, which takes effect when the transaction commits. Tokens that do not exist yet can
-   * be taken in advance, up to `maxWaitMs`. Later callers then wait longer, so callers are served
-   * in the order of their commits.
+   * Takes tokens. They are taken when the transaction commits. A call may take tokens up to
+   * `maxWaitMs` before they exist. Later callers then wait longer, so callers are served in the
+   * order of their commits.
    */
   async take(tx: Transaction, key: NoInfer<K>, options: TakeOptions = {}): Promise<Taken> {
     checkOptions("take", options, { tokens: "any", maxWaitMs: "any" });
@@ -130,8 +130,8 @@ export class RateLimit<K = string> {
     const now = this.#environment.now();
     const from = Math.max(now, (await tx.get(this.#fullAt, key)) ?? now);
     const fullAt = from + tokens / this.#perMs;
-    // A bucket that will be full again after `burst` tokens is empty now. If it will be full later
-    // than that, it owes the difference.
+    // An empty bucket takes `burst / perMs` milliseconds to fill. A bucket that takes longer is in
+    // debt, and the call must wait for the difference.
     const waitMs = Math.max(0, fullAt - now - this.#burst / this.#perMs);
     if (!isAtMost(waitMs, maxWaitMs)) return { isGranted: false, waitMs: waitMs - maxWaitMs };
     tx.set(this.#fullAt, key, fullAt);
@@ -158,12 +158,12 @@ export class RateLimit<K = string> {
   }
 
   /**
-   * Runs `run` after the earlier callers of the same key. An aborted caller stops waiting for those
-   * before it, but callers after it still wait for them.
+   * Runs `run` after the earlier callers of the same key. A caller that is aborted stops waiting
+   * for earlier callers. Callers after it still wait for those earlier callers.
    */
   #inLine<T>(key: string, signal: AbortSignal | undefined, run: () => Promise<T>): Promise<T> {
     const before = this.#lines.get(key) ?? Promise.resolve();
-    const running = untilAborted(before, signal).then(run);
+    const running = unlessAborted(before, signal).then(run);
     const ended = running.then(nothing, nothing);
     const last = before.then(() => ended);
     this.#lines.set(key, last);
@@ -177,25 +177,8 @@ export class RateLimit<K = string> {
 function nothing(): void {}
 
 /**
- * Waits for a promise that never rejects. Rejects with the signal's reason as soon as the signal is
- * aborted.
- */
-function untilAborted(waited: Promise<unknown>, signal: AbortSignal | undefined): Promise<unknown> {
-  if (signal === undefined) return waited;
-  return new Promise((resolve, reject) => {
-    const giveUp = () => reject(signal.reason);
-    if (signal.aborted) giveUp();
-    signal.addEventListener("abort", giveUp, { once: true });
-    void waited.then(() => {
-      signal.removeEventListener("abort", giveUp);
-      resolve(undefined);
-    });
-  });
-}
-
-/**
- * Compares with a tolerance: a double holds today's time in milliseconds to within a few
- * ten-thousandths.
+ * Compares with a tolerance. A double can hold the current time in milliseconds only to within a
+ * few ten-thousandths of a millisecond.
  */
 function isAtMost(a: number, b: number): boolean {
   return a <= b + 0.001;

@@ -33,7 +33,7 @@ export function textOf(error: unknown): string {
   try {
     return String(error);
   } catch {
-    return "What was thrown cannot be shown.";
+    return "The thrown value cannot be shown.";
   }
 }
 

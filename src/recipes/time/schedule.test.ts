@@ -43,7 +43,7 @@ function reminders(environment: ReturnType<TestClock["process"]>) {
 }
 
 describe.each(variants)("on $store, $commit", (variant) => {
-  test("what is due fires once, though several look for it at the same time", async () => {
+  test("a due change fires once, even if several processes look for it at the same time", async () => {
     const clock = new TestClock();
     const due = reminders(clock.process());
     await withDatabase(variant, { tables: [fired, ...due.tables] }, async (db) => {
@@ -67,7 +67,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
   });
 });
 
-test("a change is replaced, and cancelled", async () => {
+test("a change can be replaced and cancelled", async () => {
   const clock = new TestClock();
   const due = reminders(clock.process());
   await using db = await open("memory:");
@@ -85,7 +85,7 @@ test("a change is replaced, and cancelled", async () => {
   expect(values).toEqual(["second", "long ago", undefined]);
 });
 
-test("more than one look takes is fired, in bounded looks", async () => {
+test("more due changes than one pass takes are fired, in limited passes", async () => {
   const clock = new TestClock();
   const due = reminders(clock.process());
   await using db = await open("memory:");
@@ -95,7 +95,7 @@ test("more than one look takes is fired, in bounded looks", async () => {
   expect(await due.fireDue(db)).toBe(450);
 });
 
-test("one that throws is put off, longer each time, and holds nobody up", async () => {
+test("a change that throws is postponed, longer each time, and does not delay others", async () => {
   const clock = new TestClock();
   const told: unknown[] = [];
   const due = schedule("due", {
@@ -121,7 +121,7 @@ test("one that throws is put off, longer each time, and holds nobody up", async 
 });
 
 describe.each(variants)("on $store, $commit", (variant) => {
-  test("one that always throws is parked after its attempts, and can be retried or discarded", async () => {
+  test("a change that always throws is parked after its attempts, and can be retried or discarded", async () => {
     const clock = new TestClock();
     let isMended = false;
     const due = schedule("due", {
@@ -169,7 +169,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
     });
   });
 
-  test("one whose writes the commit refuses is parked too, and holds nobody up", async () => {
+  test("a change whose writes the commit refuses is parked too, and does not delay others", async () => {
     const clock = new TestClock();
     const clashing = table("fired", { times: text() });
     const due = schedule("due", {
@@ -204,7 +204,7 @@ const strict = codec<string>({
 });
 const lax = codec<string>({ encode: strict.encode, decode: (bytes) => Buffer.from(bytes).toString() });
 
-test("one whose value cannot be read is put off and parked like one that throws, and keeps its value", async () => {
+test("a change with an unreadable value is postponed and parked like one that throws, and keeps its value", async () => {
   const clock = new TestClock();
   const environment = clock.process();
   const told: unknown[] = [];
@@ -234,7 +234,7 @@ test("one whose value cannot be read is put off and parked like one that throws,
   expect(await before.fireDue(db)).toBe(1);
 });
 
-/** A store that fails reads while the test tells it to. */
+/** A store whose reads fail while the test says so. */
 function failing(store: RowStore, fails: (row: Uint8Array | undefined) => boolean): RowStore {
   const instead: Partial<RowStore> = {
     zeroCopy: undefined,
@@ -256,7 +256,7 @@ function failing(store: RowStore, fails: (row: Uint8Array | undefined) => boolea
   });
 }
 
-test("a change of which the store says nothing holds no other up, and its failure is told at the end", async () => {
+test("a change for which the store fails does not delay others, and the error is thrown at the end", async () => {
   const clock = new TestClock();
   const environment = clock.process();
   const due = reminders(environment);
@@ -278,7 +278,7 @@ test("a change of which the store says nothing holds no other up, and its failur
   expect(await due.fireDue(db)).toBe(1);
 });
 
-test("the worker tells of a store that failed, and goes on", async () => {
+test("the worker reports that the store failed, and continues", async () => {
   const clock = new TestClock();
   const environment = clock.process();
   const told: unknown[] = [];
@@ -305,7 +305,7 @@ test("the worker tells of a store that failed, and goes on", async () => {
   expect(await db.transact((tx) => tx.get(fired.value, "a"))).toBe("x");
 });
 
-test("the worker goes on without `onError` when another process keeps the store from being written for a while", async () => {
+test("the worker continues without `onError` while another process blocks writes to the store", async () => {
   const clock = new TestClock();
   const environment = clock.process();
   const due = schedule("due", {
@@ -338,7 +338,7 @@ const failures: readonly (readonly [string, (tx: Transaction) => unknown, string
     () => {
       throw Object.create(null);
     },
-    "What was thrown cannot be shown.",
+    "The thrown value cannot be shown.",
   ],
   [
     "throws NaN",
@@ -347,11 +347,14 @@ const failures: readonly (readonly [string, (tx: Transaction) => unknown, string
     },
     "NaN",
   ],
-  ["forgets an await", (tx) => void readOnAndOn(tx).catch(() => {}), "Did you forget `await`?"],
-  ["is in conflict, and then forgets an await", conflictsAndForgets(), "Did you forget `await`?"],
+  ["forgets an await", (tx) => void readOnAndOn(tx).catch(() => {}), "An `await` is missing"],
+  ["is in conflict, and then forgets an await", conflictsAndForgets(), "An `await` is missing"],
 ];
 
-/** The first run conflicts. The second, which follows at once, cannot be committed. */
+/**
+ * The first run of each attempt conflicts. The run that follows at once forgets an `await`, so it
+ * cannot commit.
+ */
 function conflictsAndForgets(): (tx: Transaction) => unknown {
   let runs = 0;
   return (tx) => {
@@ -385,7 +388,7 @@ test.each(failures)("a change whose function %s is parked after its attempts", a
   expect(await due.get(snapshot, "a")).toBeUndefined();
 });
 
-test("the worker fires what becomes due, and what observers do with it is theirs", async () => {
+test("the worker fires due changes, and observers handle their writes", async () => {
   const documents = table("documents", { recheck: signal(), checked: int() });
   const clock = new TestClock();
   const process = clock.process();
@@ -416,7 +419,7 @@ test.each([
   { name: "the request is lost", fault: () => requestLost },
   { name: "the process dies before", fault: diesBefore },
   { name: "the process dies after", fault: diesAfter },
-])("it fires once, though at its commit $name", async ({ fault }) => {
+])("it fires once, even if $name at its commit", async ({ fault }) => {
   const clock = new TestClock();
   const store = memoryStore({ environment: clock.process() });
   const [first, second] = [clock.process(), clock.process()];
@@ -479,7 +482,7 @@ test("the longest key does not depend on its hash, and a page of the longest key
   expect(shown).toHaveLength(250);
 });
 
-test("work goes on after any error that it can tell, and ends when the database is closed", async () => {
+test("work continues after any error that it can report, and ends when the database is closed", async () => {
   const clock = new TestClock();
   const environment = clock.process();
   const told: unknown[] = [];

@@ -22,8 +22,8 @@ import { type KeyText, keyText } from "../key-text.js";
 import { checkOptions, numberOption, wholeOption } from "../options.js";
 import { takeValue } from "../taken-value.js";
 import { bytesOf, columnOf, type View } from "../view.js";
+import { sleepOrEnd } from "../waiting.js";
 import { ParkedChanges, type ParkedScheduledChange, textOf } from "./schedule-parked.js";
-import { sleepOrEnd } from "./sleep.js";
 
 /** A change that is scheduled for a time. */
 export interface ScheduledChange<V, K = string> {
@@ -40,13 +40,13 @@ export interface ScheduleOptions<V, K = string> {
   /** Codec of the value that is stored until the change fires. */
   readonly value: Codec<V>;
   /**
-   * Handles a change when its time has come, in the transaction that removes it from the schedule.
-   * It may run several times, but commits once. Let it write or notify, and leave work that can
-   * fail to an observer of that change.
+   * Handles a change when it is due, in the transaction that removes it from the schedule. It may
+   * run several times, but commits once. `fire` should only write or notify. An observer of what
+   * `fire` wrote should do the work that can fail.
    *
-   * If `fire` throws or forgets an `await`, its writes are refused, or the value cannot be read,
-   * the change is delayed: by one second at first, then twice as long each time, up to an hour.
-   * After `attempts` it is parked.
+   * The change is delayed if `fire` throws or forgets an `await`, if its writes are refused, or if
+   * the value cannot be read. The delay is one second at first, and then doubles each time, up to
+   * an hour. After `attempts` failures the change is parked.
    */
   readonly fire: (tx: Transaction, change: ScheduledChange<V, K>) => unknown;
   /**
@@ -95,7 +95,10 @@ interface Look {
   failure?: { readonly error: unknown };
 }
 
-/** Most changes of a spread that one transaction reads. */
+/**
+ * Changes of a spread in one page. A transaction reads one more, to find out whether there are
+ * more.
+ */
 const atOnce = 100;
 const maxSpreads = 1_024;
 const firstDelayMs = 1_000;
@@ -165,8 +168,8 @@ export class Schedule<V, K = string> {
   }
 
   /**
-   * Throws if the key is too long for some spread. The longest key therefore does not depend on its
-   * hash.
+   * Throws if the key is too long for a row with the largest spread. Whether a key is accepted
+   * therefore does not depend on its hash.
    */
   #checkLength(keyAsText: string, dueAt: number): void {
     try {
@@ -174,14 +177,14 @@ export class Schedule<V, K = string> {
     } catch (cause) {
       if (!(cause instanceof InvalidKeyError)) throw cause;
       throw new InvalidKeyError(
-        `Schedule "${this.name}", key ${JSON.stringify(keyAsText.slice(0, 50))}…: ${cause.message}. The key stands behind its spread and ` +
-          "time in the schedule, which take some bytes. Schedule a shorter key, such as a hash of this one.",
+        `Schedule "${this.name}", key ${JSON.stringify(keyAsText.slice(0, 50))}…: ${cause.message}. The schedule stores the key after a spread ` +
+          "and a time, which take some bytes. Schedule a shorter key, such as a hash of this one.",
         { cause },
       );
     }
   }
 
-  /** Schedules a change for `delayMs` milliseconds from now. Otherwise as {@link at}. */
+  /** Schedules a change for `delayMs` milliseconds from now. In all else it is like {@link at}. */
   after(tx: Transaction, key: NoInfer<K>, delayMs: number, value: NoInfer<V>): Promise<void> {
     return this.at(tx, key, this.#environment.now() + numberOption("delayMs", delayMs, 0, 8.64e15), value);
   }
@@ -243,8 +246,8 @@ export class Schedule<V, K = string> {
    * Fires the changes that are due now. Resolves to the number that committed. Several processes
    * may call it at the same time: if two take the same change, only one commits.
    *
-   * @throws whatever the database throws. If the error belongs to one change, the other changes
-   * fire first.
+   * @throws whatever the database throws. If firing one change throws, the call fires the other
+   * changes before it rejects.
    */
   async fireDue(db: Database, options: Omit<ScheduleWorkOptions, "everyMs"> = {}): Promise<number> {
     checkOptions("fireDue", options, { signal: "any", onError: "function if given" });
@@ -257,11 +260,11 @@ export class Schedule<V, K = string> {
   }
 
   /**
-   * Fires changes when they become due, until the signal is aborted. One process is enough; several
-   * share the work. An error goes to `onError`, and the next search tries again.
+   * Fires changes when they become due, until the signal is aborted. One process is enough. Several
+   * processes share the work. An error goes to `onError`, and the next search tries again.
    *
    * @throws ClosedError if the database was closed.
-   * @throws without an `onError`, also whatever the database throws, unless the error may be
+   * @throws whatever else the database throws, if there is no `onError` and the error is not
    * temporary.
    */
   async work(db: Database, options: ScheduleWorkOptions = {}): Promise<void> {
@@ -289,8 +292,8 @@ export class Schedule<V, K = string> {
     for (;;) {
       const from: DueKey = last ?? [spread, 0, ""];
       const due = await db.transact((tx) => this.#dueUntil(tx, from, now), { signal });
-      // The page begins with the last change of the page before, if that still exists. It has had
-      // its turn.
+      // A page begins with the last change of the previous page, if that change still exists. This
+      // search has already handled it.
       const isAgain = last !== undefined && due[0]?.[1] === last[1] && due[0][2] === last[2];
       for (const row of isAgain ? due.slice(1) : due) await this.#fireInLook(look, row);
       if (due.length <= atOnce) return;
@@ -298,7 +301,10 @@ export class Schedule<V, K = string> {
     }
   }
 
-  /** Keeps a failure for later, so that it does not hold up the other changes of the search. */
+  /**
+   * Fires a change. Keeps a failure for later, so that it does not hold up the other changes of the
+   * search.
+   */
   async #fireInLook(look: Look, row: DueKey): Promise<void> {
     try {
       if (await this.#fire(look, row)) look.fired++;
@@ -398,8 +404,8 @@ const refusals: ReadonlySet<string> = new Set<ErrorCode>([
 ]);
 
 /**
- * Whether the same error would occur every time: a write is invalid, the stored value cannot be
- * read, or an `await` is missing.
+ * Whether the same error would occur at every attempt: a write is invalid, the stored value cannot
+ * be read, or an `await` is missing.
  */
 function isRefusal(error: unknown): boolean {
   return error instanceof PercolatorError && refusals.has(error.code);

@@ -36,26 +36,30 @@ export interface KeyPartForm {
   /** The value as JSON text. */
   format(value: never): string;
   /**
-   * The value of a parsed JSON part. If it is not one, returns a value that {@link accepts}
-   * refuses.
+   * The value of a part in a parsed JSON key. If the part has the wrong form, returns a value that
+   * {@link accepts} refuses.
    */
   parse(held: unknown): unknown;
 }
 
 /*
  * Text and bytes end with 0x00. Inside them, 0x00 is written as 0x01 0x01, and 0x01 as 0x01 0x02.
- * This keeps the order, marks the part's end, and adds few of the NUL bytes that count twice.
+ * This keeps the order and marks the part's end. It adds few NUL bytes, which count twice against
+ * `limits.keyBytes`.
  */
 const terminator = 0;
 const escapeMark = 1;
 
 /**
  * The most bytes that an accepted part takes. The part has at most `limits.keyBytes` UTF-16 units
- * or bytes.
+ * or bytes. A unit takes at most three bytes, and an escaped byte takes two.
  */
 const partBytes = 3 * limits.keyBytes + intBytes;
 
-/** Buffer size in which any key can be encoded: a part starts at the limit at the latest. */
+/**
+ * Size of a buffer that has room for any key. The last part begins at `limits.keyBytes` at the
+ * latest.
+ */
 export const keyRoom = limits.keyBytes + partBytes;
 
 const text: KeyPartForm = {

@@ -26,7 +26,8 @@ export interface KeyCodec<K> {
    */
   encodeInto?(key: K, target: Buffer): number;
   /**
-   * The key of bytes that {@link KeyCodec.encode} made. The bytes are valid only during the call.
+   * Decodes the bytes that {@link KeyCodec.encode} returned. The bytes are valid only during the
+   * call.
    *
    * @throws InvalidKeyError if the bytes are not a key.
    */
@@ -34,7 +35,7 @@ export interface KeyCodec<K> {
   /** Like {@link KeyCodec.decode}, for the bytes of `buffer` from `start` to `end`. */
   decodeRange(buffer: Buffer, start: number, end: number): K;
   /**
-   * The bytes with which every key begins that begins with `partial`. `partial` is the start of a
+   * The leading bytes that all keys with the prefix `partial` share. `partial` is the start of a
    * string, or the first parts of a tuple, each complete. {@link KeyPrefix} is its type.
    *
    * @throws InvalidKeyError if no key can begin with `partial`.
@@ -46,7 +47,7 @@ export interface KeyCodec<K> {
    */
   format(key: K): string;
   /**
-   * The key of a text that {@link KeyCodec.format} made.
+   * Parses a text that {@link KeyCodec.format} returned.
    *
    * @throws InvalidKeyError if the text is not a key.
    */
@@ -54,8 +55,8 @@ export interface KeyCodec<K> {
 }
 
 /**
- * The type of a scan's prefix. For strings, the start of one. For tuples, the leading parts. For a
- * tuple of one string, also the start of that string.
+ * The type of a scan's prefix. For strings, the start of a string. For tuples, the leading parts.
+ * For a tuple of one string, also the start of that string.
  */
 export type KeyPrefix<K> = unknown extends K
   ? unknown
@@ -110,7 +111,8 @@ export const textKey: KeyCodec<string> = buildKeyCodec<string>("text", {
 
 /** The UTF-8 of a row key or qualifier. Throws an {@link InvalidKeyError} if it is not valid. */
 export function encodeTextKey(key: unknown): Buffer {
-  if (typeof key !== "string") throw new InvalidKeyError(`a string is needed, not ${describeValue(key)}`);
+  if (typeof key !== "string")
+    throw new InvalidKeyError(`the key must be a string, not ${describeValue(key)}`);
   if (!isWellFormed(key)) {
     throw new InvalidKeyError(`${describeValue(key)} has ${describeLoneSurrogate(key)}`);
   }
@@ -121,8 +123,8 @@ export function encodeTextKey(key: unknown): Buffer {
 }
 
 /**
- * Returns -1 for an invalid key, and for one that may be too long. {@link encodeTextKey} decides
- * about those.
+ * Returns -1 for an invalid key, and for a key that may be too long. The caller must pass such a
+ * key to {@link encodeTextKey}, which checks it exactly.
  */
 function writeTextKey(key: unknown, target: Buffer): number {
   if (typeof key !== "string" || key.length > shortKeyBytes || !isWellFormed(key)) return -1;
@@ -136,7 +138,7 @@ function decodeTextKey(buffer: Buffer, start: number, end: number): string {
   return key;
 }
 
-/** How much encoded bytes count against `limits.keyBytes`: each NUL byte counts twice. */
+/** The number of bytes that count against `limits.keyBytes`: each NUL byte counts twice. */
 export function keyCost(bytes: Uint8Array): number {
   let cost = bytes.length;
   for (let i = bytes.indexOf(0); i >= 0; i = bytes.indexOf(0, i + 1)) cost++;
@@ -153,13 +155,11 @@ export function checkKeyBytes(encoded: Uint8Array): void {
 /** The error for a key that takes this many bytes. */
 export function tooLong(bytes: number): InvalidKeyError {
   return new InvalidKeyError(
-    `${bytes} encoded bytes are too many: at most ${limits.keyBytes}, NUL bytes counted twice; use a hash of what is long`,
+    `the key takes ${bytes} encoded bytes, but at most ${limits.keyBytes} are allowed (NUL bytes counted twice); use a hash of the long part`,
   );
 }
 
-/**
- * The bytes with which every key begins that begins with `partial`. See {@link KeyCodec.prefix}.
- */
+/** The leading bytes that all keys with the prefix `partial` share. See {@link KeyCodec.prefix}. */
 export function keyPrefix<K>(key: KeyCodec<K>, partial: KeyPrefix<NoInfer<K>>): Uint8Array {
   return key.prefix(partial);
 }

@@ -5,7 +5,7 @@ import { encodeTextKey } from "./key.js";
 /*
  * A path names a column in the store. The path of a simple column is its name. The path of a
  * family's cell is the family's name, NUL, and the qualifier in UTF-8. Paths that begin with a
- * tilde belong to the protocol; no column name begins with one.
+ * tilde belong to the protocol. No column name begins with a tilde.
  */
 const separator = 0x00;
 const systemMark = 0x7e;

@@ -203,9 +203,9 @@ describe("composite keys", () => {
       [["a", 1, Number.NaN], /part 3 must be a number other than NaN/],
       [["\ud800", 1, 1], /part 1 must be a string without lone surrogates/],
       [["a", "1", 1], /part 2/],
-      [["a", 1], /an array of 3 parts is needed, not of 2/],
+      [["a", 1], /the key must be an array of 3 parts, not of 2/],
       [["a", 1, 1, 1], /not of 4/],
-      ["a", /an array of 3 parts is needed, not "a"/],
+      ["a", /the key must be an array of 3 parts, not "a"/],
       [undefined, /not undefined/],
     ];
     for (const [bad, message] of refused) {

@@ -139,7 +139,7 @@ function parseParts(forms: readonly KeyPartForm[], text: string): unknown[] {
     held = JSON.parse(text);
   } catch (cause) {
     throw new InvalidKeyError(
-      `${describeValue(text)} is not a JSON array, as a key of ${forms.length} parts must be`,
+      `${describeValue(text)} is not a JSON array, but a key of ${forms.length} parts must be one`,
       { cause },
     );
   }
@@ -153,21 +153,24 @@ function checkArity(
   least: number,
 ): asserts key is readonly unknown[] {
   if (!Array.isArray(key)) {
-    throw new InvalidKeyError(`an array of ${forms.length} parts is needed, not ${describeValue(key)}`);
+    throw new InvalidKeyError(`the key must be an array of ${forms.length} parts, not ${describeValue(key)}`);
   }
   if (key.length < least || key.length > forms.length) {
     const wanted = least === 0 ? `at most ${forms.length}` : `${forms.length}`;
-    throw new InvalidKeyError(`an array of ${wanted} parts is needed, not of ${key.length}`);
+    throw new InvalidKeyError(`the key must be an array of ${wanted} parts, not of ${key.length}`);
   }
 }
 
-/** The error shows a correct prefix. The most common mistake is one part without brackets. */
+/**
+ * Throws if a prefix is not an array of leading parts. The message shows a correct one, because a
+ * common mistake is to give one part without brackets.
+ */
 function checkPrefix(forms: readonly KeyPartForm[], partial: unknown): asserts partial is readonly unknown[] {
   if (Array.isArray(partial) && partial.length <= forms.length) return;
   const one = `[${forms[0]!.example}]`;
   const examples = forms.length === 1 ? one : `${one} or [${forms[0]!.example}, ${forms[1]!.example}]`;
   throw new InvalidKeyError(
-    `a prefix of this key is an array of its leading parts, such as ${examples}, at most ${forms.length} of them; not ` +
+    `a prefix of this key is an array of its leading parts, such as ${examples}, and of at most ${forms.length} of them, not ` +
       (Array.isArray(partial) ? `${partial.length} parts` : describeValue(partial)),
   );
 }
@@ -178,8 +181,8 @@ export function isOneText(tags: readonly string[]): boolean {
 }
 
 /**
- * The bytes with which every key begins whose only part starts with `start`: the encoded part
- * without its end mark.
+ * The leading bytes of all keys whose only part starts with `start`. They are the encoded part
+ * without its terminator.
  */
 function startOfText(forms: readonly KeyPartForm[], start: string): Buffer {
   return encodeParts(forms, [start]).subarray(0, -1);

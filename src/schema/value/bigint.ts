@@ -1,4 +1,4 @@
-import { buildCodec, type Codec, checkValueBytes, refuse, unreadable } from "./codec.js";
+import { buildCodec, type Codec, checkValueBytes, unreadableError, wrongTypeError } from "./codec.js";
 
 const bigintCodec = buildCodec<bigint, "bigint">("bigint", encodeBigint, decodeBigint);
 
@@ -16,7 +16,7 @@ export function bigint(): Codec<bigint> {
 }
 
 function encodeBigint(value: bigint): Buffer {
-  if (typeof value !== "bigint") throw refuse("a bigint (use int() for numbers)", value);
+  if (typeof value !== "bigint") throw wrongTypeError("a bigint (use int() for numbers)", value);
   // In two's complement, the bits of a negative value are the inverted bits of its complement
   // `~value`.
   const isNegative = value < 0n;
@@ -35,7 +35,7 @@ function decodeBigint(buffer: Buffer, start: number, end: number): bigint {
   const isNegative = (bytes[0] ?? 0) >= 0x80;
   if (isNegative) invert(bytes);
   const isShortest = bytes.length === 1 || (bytes.length > 1 && (bytes[0] !== 0 || bytes[1]! >= 0x80));
-  if (!isShortest) throw unreadable("a bigint", start, end);
+  if (!isShortest) throw unreadableError("a bigint", start, end);
   const magnitude = BigInt(`0x${bytes.toString("hex")}`);
   return isNegative ? ~magnitude : magnitude;
 }

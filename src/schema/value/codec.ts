@@ -29,7 +29,7 @@ export interface Codec<V, I = V> {
   decode(bytes: Uint8Array): V;
   /**
    * Like {@link Codec.decode}, for the bytes of `buffer` from `start` to `end`. Reads use this fast
-   * path, since it needs no view. Default: reads use `decode`.
+   * path, because it needs no view of those bytes. Default: reads use `decode`.
    */
   readonly decodeRange?: ((buffer: Buffer, start: number, end: number) => V) | undefined;
   /**
@@ -107,14 +107,14 @@ export function isBuiltCodec(value: unknown): value is Codec<unknown> {
 }
 
 /** The error for a value of the wrong type. */
-export function refuse(expected: string, value: unknown): InvalidValueError {
+export function wrongTypeError(expected: string, value: unknown): InvalidValueError {
   return new InvalidValueError(`expected ${expected}, not ${describeValue(value)}`);
 }
 
 /** The error for stored bytes that cannot be read. */
-export function unreadable(expected: string, start: number, end: number): InvalidValueError {
+export function unreadableError(expected: string, start: number, end: number): InvalidValueError {
   return new InvalidValueError(
-    `the ${end - start} stored bytes are not ${expected}; the column was written by another codec, or is damaged`,
+    `the ${end - start} stored bytes are not ${expected}: another codec wrote the column, or it is damaged`,
   );
 }
 
@@ -122,7 +122,7 @@ export function unreadable(expected: string, start: number, end: number): Invali
 export function checkValueBytes(bytes: number): void {
   if (bytes > limits.valueBytes) {
     throw new InvalidValueError(
-      `a value of ${bytes} bytes is too long: at most ${limits.valueBytes} bytes; divide it over several rows or columns`,
+      `a value of ${bytes} bytes is too long: at most ${limits.valueBytes} bytes are allowed; divide it over several rows or columns`,
     );
   }
 }

@@ -1,6 +1,6 @@
 import { types } from "node:util";
 import { InvalidValueError, SchemaError } from "../../errors/index.js";
-import { buildCodec, type Codec, checkValueBytes, isBuiltCodec, refuse } from "./codec.js";
+import { buildCodec, type Codec, checkValueBytes, isBuiltCodec, wrongTypeError } from "./codec.js";
 import { copyBytes } from "./scalars.js";
 
 /** The two functions of a custom codec. */
@@ -33,7 +33,7 @@ export function codec<V>(functions: CodecFunctions<V>): Codec<V> {
   }
   const encode = (value: V) => {
     const encoded = attempt("refused the value", () => functions.encode(value));
-    if (!types.isUint8Array(encoded)) throw refuse("a Uint8Array from the codec's encode", encoded);
+    if (!types.isUint8Array(encoded)) throw wrongTypeError("a Uint8Array from the codec's encode", encoded);
     checkValueBytes(encoded.length);
     return copyBytes(encoded);
   };
@@ -55,6 +55,6 @@ function attempt<R>(what: string, run: () => R): R {
     return run();
   } catch (cause) {
     const reason = cause instanceof Error ? `: ${cause.message}` : "";
-    throw new InvalidValueError(`the column's own codec ${what}${reason}`, { cause });
+    throw new InvalidValueError(`the column's custom codec ${what}${reason}`, { cause });
   }
 }

@@ -1,12 +1,12 @@
 import { types } from "node:util";
-import { buildCodec, type Codec, refuse, unreadable } from "./codec.js";
+import { buildCodec, type Codec, unreadableError, wrongTypeError } from "./codec.js";
 import { intBytes, intLength, readInt, writeInt } from "./number.js";
 
 const dateCodec = buildCodec<Date, "date">("date", encodeDate, (buffer, start, end) => {
   const length = end > start ? intLength(buffer[start]!) : 0;
   const milliseconds = length > 0 && length === end - start ? readInt(buffer, start, length) : undefined;
   const value = new Date(milliseconds ?? Number.NaN);
-  if (Number.isNaN(value.getTime())) throw unreadable("a date", start, end);
+  if (Number.isNaN(value.getTime())) throw unreadableError("a date", start, end);
   return value;
 });
 
@@ -23,7 +23,7 @@ export function date(): Codec<Date> {
 }
 
 function encodeDate(value: Date): Buffer {
-  if (!types.isDate(value) || Number.isNaN(value.getTime())) throw refuse("a valid Date", value);
+  if (!types.isDate(value) || Number.isNaN(value.getTime())) throw wrongTypeError("a valid Date", value);
   const out = Buffer.allocUnsafe(intBytes);
   return out.subarray(0, writeInt(value.getTime(), out, 0));
 }

@@ -14,7 +14,7 @@ export function findUnfit(value: unknown): string | undefined {
   const unfit = look(value, []);
   if (unfit === undefined) return undefined;
   const where = unfit.path === "" ? "the value" : `the value at ${unfit.path}`;
-  return `JSON cannot carry ${where}: ${unfit.what}`;
+  return `JSON cannot represent ${where}: ${unfit.what}`;
 }
 
 function look(value: unknown, parents: object[]): Unfit | undefined {
@@ -27,7 +27,7 @@ function look(value: unknown, parents: object[]): Unfit | undefined {
     case "object":
       return value === null ? undefined : lookInside(value, parents);
     case "undefined":
-      return unfit("it is undefined; leave the property out, use null, or delete the column");
+      return unfit("it is undefined; leave out the property, use null, or delete the column");
     default:
       return unfit(`it is ${describeValue(value)}`);
   }
@@ -39,7 +39,7 @@ function lookInside(value: object, parents: object[]): Unfit | undefined {
   const isArray = Array.isArray(value);
   if (!isArray && !isPlain(value)) {
     return unfit(
-      `it is an instance of ${className(value) ?? "a class"}, and would come back as something else`,
+      `it is an instance of ${className(value) ?? "a class"}, and would be read back as another type`,
     );
   }
   parents.push(value);
@@ -62,7 +62,9 @@ function lookThroughObject(value: object, parents: object[]): Unfit | undefined 
     if (found !== undefined) return under(found, key);
   }
   const symbol = Object.getOwnPropertySymbols(value)[0];
-  return symbol === undefined ? undefined : unfit(`it has a property named by ${String(symbol)}`);
+  return symbol === undefined
+    ? undefined
+    : unfit(`it has a property whose name is the symbol ${String(symbol)}`);
 }
 
 /** An object literal, of this realm or another, or an object without a prototype. */

@@ -40,7 +40,7 @@ describe("json", () => {
       [[Number.NEGATIVE_INFINITY], /-Infinity would become null/],
       [{ big: 1n }, /at \.big: it is 1n \(a bigint\)/],
       [{ s: Symbol("s") }, /at \.s: it is a symbol/],
-      [{ [Symbol("hidden")]: 1 }, /named by Symbol\(hidden\)/],
+      [{ [Symbol("hidden")]: 1 }, /whose name is the symbol Symbol\(hidden\)/],
       [{ at: new Date(0) }, /at \.at: it is an instance of Date/],
       [new Map(), /instance of Map/],
       [new Uint8Array(2), /instance of Uint8Array/],

@@ -2,13 +2,13 @@ import { InvalidValueError, SchemaError } from "../../errors/index.js";
 import { describeValue } from "../describe.js";
 import { limits } from "../limits.js";
 import { decodeUtf8 } from "../utf8.js";
-import { buildCodec, type Codec, checkValueBytes, unreadable } from "./codec.js";
+import { buildCodec, type Codec, checkValueBytes, unreadableError } from "./codec.js";
 import { findUnfit } from "./json-fit.js";
 import { type StandardSchema, validate } from "./standard-schema.js";
 
 /**
  * `T`, with `never` in each place whose values JSON cannot carry: dates, bigints, maps, sets,
- * bytes, functions, symbols. If a type differs from its `JsonFit`, a JSON column cannot have it.
+ * bytes, functions, symbols. A JSON column cannot have a type that differs from its `JsonFit`.
  */
 export type JsonFit<T> = unknown extends T
   ? T
@@ -33,10 +33,10 @@ export type JsonFit<T> = unknown extends T
  * JSON values, stored as JSON text in UTF-8: null, booleans, finite numbers, strings, and arrays
  * and plain objects of these, nested at most 500 deep. -0 becomes 0.
  *
- * Other values are refused, and the error names the place in the value. These are values that JSON
- * would change silently: undefined, functions, symbols, NaN, infinities, holes in arrays, and
- * instances of classes such as Date and Map. They are also values that JSON cannot carry: bigints
- * and cycles. Use `date()` and `bigint()` for those.
+ * Other values are refused, and the error names the place in the value. JSON would change some of
+ * them silently: undefined, functions, symbols, NaN, infinities, holes in arrays, and instances of
+ * classes such as Date and Map. JSON cannot carry others at all: bigints and cycles. Use `date()`
+ * for dates and `bigint()` for bigints.
  *
  * With a Standard Schema, every write and every read validates the value. The column stores and
  * returns the schema's output. The schema must be synchronous and accept its own output: a schema
@@ -81,17 +81,17 @@ function stringify(value: unknown): string {
   } catch (cause) {
     // A getter threw, or the text is longer than the longest string.
     const reason = cause instanceof Error ? cause.message : describeValue(cause);
-    throw new InvalidValueError(`JSON cannot carry the value: ${reason}`, { cause });
+    throw new InvalidValueError(`JSON cannot represent the value: ${reason}`, { cause });
   }
   throw new InvalidValueError(unfit);
 }
 
 function decodeJson(buffer: Buffer, start: number, end: number): unknown {
   const text = decodeUtf8(buffer, start, end);
-  if (text === undefined) throw unreadable("JSON", start, end);
+  if (text === undefined) throw unreadableError("JSON", start, end);
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new InvalidValueError(unreadable("JSON", start, end).message, { cause });
+    throw new InvalidValueError(unreadableError("JSON", start, end).message, { cause });
   }
 }

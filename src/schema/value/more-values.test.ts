@@ -85,7 +85,7 @@ describe("a choice", () => {
     const untyped = tableFromDescription(describeTable(orders[definition]))[definition];
     const { codec } = untyped.columns.get("state")!;
     expect(codec!.decode(Buffer.from("open"))).toBe("open");
-    expect(() => codec!.encode("open")).toThrow(/give that module to write it/);
+    expect(() => codec!.encode("open")).toThrow(/To write the column, give that module/);
     expect(parseValue(state, "paid")).toBe("paid");
   });
 });

@@ -1,12 +1,12 @@
 /**
  * Encodes numbers to bytes that sort as the numbers do.
  *
- * An int takes one to eight bytes. The first is 0x80 + n, or 0x80 - n for a negative number. The n
- * bytes of its magnitude follow, most significant first, each inverted for a negative number. n is
- * as small as possible, and 0 for zero.
+ * An int takes one to eight bytes: a first byte, and the n bytes of its magnitude. The first byte
+ * is 0x80 + n, or 0x80 - n for a negative number. The magnitude is most significant byte first. For
+ * a negative number, each of its bytes is inverted. n is as small as possible, and 0 for zero.
  *
- * A float takes its eight IEEE 754 bytes, most significant first. The sign bit is inverted, or for
- * a negative number all bits.
+ * A float takes its eight IEEE 754 bytes, most significant first. For a positive number, the sign
+ * bit is inverted. For a negative number, all bits are inverted.
  */
 
 /** The most bytes of an encoded int. */
@@ -28,7 +28,7 @@ export function writeInt(value: number, out: Buffer, at: number): number {
   return at + 1 + length;
 }
 
-/** How many bytes an int takes whose first byte is `first`. 0 if no int begins with it. */
+/** The length in bytes of an int whose first byte is `first`. 0 if no int begins with that byte. */
 export function intLength(first: number): number {
   const length = Math.abs(first - 0x80);
   return length < intBytes ? 1 + length : 0;

@@ -1,12 +1,12 @@
 import { SchemaError } from "../../errors/index.js";
 import { describeValue } from "../describe.js";
-import { buildCodec, type Codec, refuse } from "./codec.js";
+import { buildCodec, type Codec, wrongTypeError } from "./codec.js";
 import { encodeText, text } from "./scalars.js";
 
 /**
  * One of a fixed set of strings, stored as UTF-8. Any other string is refused, on writes and on
- * reads. A program may add choices later. If it removes one, stored values of that choice can no
- * longer be read.
+ * reads. A program may add choices later. If it removes a choice, reads of stored values of that
+ * choice fail.
  *
  * The database records the column as a choice, but not its strings. A command without the program's
  * module can read the column, but not write it.
@@ -28,7 +28,7 @@ export function oneOf<const C extends readonly [string, ...string[]]>(...choices
   const expected = choices.map(describeValue).join(" or ");
   const checked = (value: string): string => {
     if (known.has(value)) return value;
-    throw refuse(expected, value);
+    throw wrongTypeError(expected, value);
   };
   return buildCodec<string, "oneOf">(
     "oneOf",

@@ -2,12 +2,12 @@ import { types } from "node:util";
 import { InvalidValueError } from "../../errors/index.js";
 import { limits } from "../limits.js";
 import { decodeUtf8, describeLoneSurrogate, isWellFormed } from "../utf8.js";
-import { buildCodec, checkValueBytes, type KeyPart, refuse, unreadable } from "./codec.js";
+import { buildCodec, checkValueBytes, type KeyPart, unreadableError, wrongTypeError } from "./codec.js";
 import { floatBytes, intBytes, intLength, readInt, writeInt } from "./number.js";
 
 const textCodec = buildCodec<string, "text">("text", encodeText, (buffer, start, end) => {
   const value = decodeUtf8(buffer, start, end);
-  if (value === undefined) throw unreadable("UTF-8 text", start, end);
+  if (value === undefined) throw unreadableError("UTF-8 text", start, end);
   return value;
 });
 
@@ -18,18 +18,18 @@ const bytesCodec = buildCodec<Uint8Array, "bytes">("bytes", encodeBytes, (buffer
 const intCodec = buildCodec<number, "int">("int", encodeInt, (buffer, start, end) => {
   const length = end > start ? intLength(buffer[start]!) : 0;
   const value = length === end - start ? readInt(buffer, start, length) : undefined;
-  if (length === 0 || value === undefined) throw unreadable("an int", start, end);
+  if (length === 0 || value === undefined) throw unreadableError("an int", start, end);
   return value;
 });
 
 const floatCodec = buildCodec<number, "float">("float", encodeFloat, (buffer, start, end) => {
-  if (end - start !== floatBytes) throw unreadable("a float", start, end);
+  if (end - start !== floatBytes) throw unreadableError("a float", start, end);
   return buffer.readDoubleBE(start);
 });
 
 const booleanCodec = buildCodec<boolean, "boolean">("boolean", encodeBoolean, (buffer, start, end) => {
   const byte = buffer[start];
-  if (end - start !== 1 || byte === undefined || byte > 1) throw unreadable("a boolean", start, end);
+  if (end - start !== 1 || byte === undefined || byte > 1) throw unreadableError("a boolean", start, end);
   return byte === 1;
 });
 
@@ -72,7 +72,7 @@ export function boolean(): KeyPart<boolean> {
 
 /** The UTF-8 of a string. */
 export function encodeText(value: string): Buffer {
-  if (typeof value !== "string") throw refuse("a string", value);
+  if (typeof value !== "string") throw wrongTypeError("a string", value);
   if (!isWellFormed(value)) throw new InvalidValueError(`the string has ${describeLoneSurrogate(value)}`);
   // A UTF-16 unit takes at most three bytes, so only a long string must be measured before it is
   // copied.
@@ -81,7 +81,7 @@ export function encodeText(value: string): Buffer {
 }
 
 function encodeBytes(value: Uint8Array): Uint8Array {
-  if (!types.isUint8Array(value)) throw refuse("a Uint8Array", value);
+  if (!types.isUint8Array(value)) throw wrongTypeError("a Uint8Array", value);
   checkValueBytes(value.length);
   return copyBytes(value);
 }
@@ -93,20 +93,20 @@ export function copyBytes(value: Uint8Array): Uint8Array {
 
 function encodeInt(value: number): Buffer {
   if (!Number.isSafeInteger(value)) {
-    throw refuse(`a safe integer (use float() for other numbers, text() for larger ones)`, value);
+    throw wrongTypeError(`a safe integer (use float() for other numbers, text() for larger ones)`, value);
   }
   const out = Buffer.allocUnsafe(intBytes);
   return out.subarray(0, writeInt(value, out, 0));
 }
 
 function encodeFloat(value: number): Buffer {
-  if (typeof value !== "number") throw refuse("a number", value);
+  if (typeof value !== "number") throw wrongTypeError("a number", value);
   const out = Buffer.allocUnsafe(floatBytes);
   out.writeDoubleBE(Number.isNaN(value) ? Number.NaN : value, 0);
   return out;
 }
 
 function encodeBoolean(value: boolean): Buffer {
-  if (typeof value !== "boolean") throw refuse("a boolean", value);
+  if (typeof value !== "boolean") throw wrongTypeError("a boolean", value);
   return Buffer.from([value ? 1 : 0]);
 }

@@ -38,7 +38,7 @@ export function validate<O>(schema: StandardSchema<unknown, O>, value: unknown):
     // No caller awaits this promise, so its rejection must not end the process.
     Promise.resolve(result).catch(() => undefined);
     throw new InvalidValueError(
-      "the column's schema answers asynchronously; a column needs one that answers at once, so check elsewhere what has to wait",
+      "the column's schema validates asynchronously, but a column needs a synchronous one; do asynchronous checks elsewhere",
     );
   }
   if (result.issues !== undefined) {
@@ -55,7 +55,7 @@ function answer<O>(schema: StandardSchema<unknown, O>, value: unknown) {
   try {
     const result = schema["~standard"].validate(value);
     if (typeof result === "object" && result !== null) return result;
-    throw new TypeError(`it answered ${describeValue(result)}`);
+    throw new TypeError(`it returned ${describeValue(result)}`);
   } catch (cause) {
     throw new InvalidValueError(
       `the column's schema failed: ${cause instanceof Error ? cause.message : describeValue(cause)}`,

@@ -45,7 +45,7 @@ const undecided = [
   status.DATA_LOSS,
 ];
 
-/** What a mutation came to, of whatever kind: its answer, or that it was refused. */
+/** Returns the outcome of any mutation: its answer, or that it was refused. */
 function outcome(answer: Promise<MutationAnswer>): Promise<string> {
   return answer.catch((error: unknown) => (error as { code: string }).code);
 }
@@ -54,7 +54,7 @@ describe("a mutation", () => {
   it.each([
     ...certain.map((code) => [code, "STORE"] as const),
     ...undecided.map((code) => [code, "unknown"] as const),
-  ])("that is answered with status %s comes to %s, alone and in bulk", async (code, expected) => {
+  ])("that is answered with status %s gives %s, alone and in bulk", async (code, expected) => {
     const fail = () => {
       throw new Failure(code);
     };
@@ -85,14 +85,15 @@ describe("a mutation", () => {
     expect(store.statistics()).toMatchObject({ conditionalMutations: 1, unknownAnswers: 1 });
   });
 
-  it("waits for a connection, and is not of unknown outcome for want of one", async () => {
+  it("waits for a connection, and has no unknown outcome only because there was none", async () => {
     const service = await TestService.start({ CheckAndMutateRow: () => ({}), MutateRow: () => ({}) });
     await using proxy = await NetworkProxy.start(service.host);
     const store = await openBigtableStore("bigtable://p/i", { emulatorHost: proxy.address, gather: false });
     await store.prepare(["t"]);
     proxy.refuse();
     proxy.cut();
-    // A read is told at once that there is no connection: only then the mutations are sent.
+    // A read fails at once if there is no connection. The mutations are sent only after the read
+    // has failed.
     const { accepted } = proxy;
     const reading = Promise.resolve(store.readRow(read)).catch(() => undefined);
     while ((await store.statistics()).readsRepeated === 0)
@@ -112,7 +113,7 @@ describe("a mutation", () => {
     expect(await store.mutate(mutation("r", false))).toBe("unknown");
   });
 
-  it("whose signal is aborted when it was sent is unknown, and before was not sent", async () => {
+  it("is unknown if its signal is aborted after it was sent, and not if before", async () => {
     const controller = new AbortController();
     const abort: Handler = () => {
       controller.abort();
@@ -125,7 +126,7 @@ describe("a mutation", () => {
     expect(service.count("CheckAndMutateRow")).toBe(1);
   });
 
-  it("in bulk keeps the answers that came, when the stream breaks", async () => {
+  it("in bulk keeps the received answers if the stream breaks", async () => {
     const handler: Handler = async function* () {
       yield { entries: [{ index: 1, status: { code: 0 } }] };
       throw new Failure(status.UNAVAILABLE);
@@ -135,13 +136,13 @@ describe("a mutation", () => {
     expect(await Promise.all(answered)).toEqual(["unknown", "applied", "unknown"]);
   });
 
-  it("in bulk is unknown where the stream ends without an answer", async () => {
+  it("in bulk is unknown if the stream ends without an answer", async () => {
     const { store } = await openOn({ MutateRows: () => answers() }, { gather: true });
     const answered = ["a", "b"].map((row) => store.mutate(mutation(row, false)));
     expect(await Promise.all(answered)).toEqual(["unknown", "unknown"]);
   });
 
-  it("of one turn go together, several of a row as one", async () => {
+  it("of one turn is sent together with others, and with others of its row as one", async () => {
     const handler: Handler = ({ entries }) =>
       answers({ entries: (entries as unknown[]).map((_, index) => ({ index, status: {} })) });
     const { service, store } = await openOn({ MutateRows: handler, MutateRow: () => ({}) }, { gather: true });
@@ -159,7 +160,7 @@ describe("a mutation", () => {
     expect(rows).toEqual(["a3", "b1", "c1"]);
   });
 
-  it("of a row that is refused with others goes once more by itself", async () => {
+  it("of a row that is refused with others is retried once by itself", async () => {
     const handler: Handler = ({ entries }) =>
       answers({
         entries: (entries as { mutations: unknown[] }[]).map(({ mutations }, index) => ({
@@ -177,7 +178,7 @@ describe("a mutation", () => {
     expect(service.count("MutateRow")).toBe(3);
   });
 
-  it("that is aborted while the requests before its own are under way is not sent", async () => {
+  it("that is aborted while it waits behind earlier requests is not sent", async () => {
     const controller = new AbortController();
     const { signal } = controller;
     const sent: string[] = [];
@@ -201,7 +202,7 @@ describe("a mutation", () => {
     expect(sent).toEqual([...rows, "last"]);
   });
 
-  it("that is aborted while it is refused with others does not go once more", async () => {
+  it("that is aborted while it is refused with others is not retried", async () => {
     const controller = new AbortController();
     const { signal } = controller;
     const bulk: Handler = () => {
@@ -216,7 +217,7 @@ describe("a mutation", () => {
     expect(service.count("MutateRow")).toBe(1);
   });
 
-  it("that was answered, however, has left its signal", async () => {
+  it("that was answered has removed its signal listener", async () => {
     const bulk: Handler = () =>
       answers({
         entries: [
@@ -231,7 +232,7 @@ describe("a mutation", () => {
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
-  it("on a connection that answers nothing ends with the connection, and the next has a new one", async () => {
+  it("on a connection without answers ends with the connection, and the next one has a new connection", async () => {
     let silent = true;
     const handler: Handler = () => (silent ? never() : {});
     const { store } = await openOn({ MutateRow: handler }, { deadlineMs: 60 });
@@ -244,7 +245,7 @@ describe("a mutation", () => {
 });
 
 describe("a request", () => {
-  it("carries its table, app profile and what the client can do", async () => {
+  it("carries its table, its app profile and the client's features", async () => {
     const place = "bigtable://proj/inst?prefix=shop&profile=single";
     const { service, store } = await openOn({ MutateRow: () => ({}) }, {}, place);
     await store.mutate(mutation("r", false));

@@ -11,8 +11,8 @@ export interface BigtableLocation {
   /** The app profile of all requests. */
   readonly profile: string;
   /**
-   * Parameters of the location with the names of options of `openBigtableStore`, which take
-   * precedence.
+   * Parameters of the location that are also options of `openBigtableStore`. An option takes
+   * precedence over the parameter of the same name.
    */
   readonly client: ClientParameters;
 }
@@ -38,16 +38,17 @@ const names: ReadonlySet<string> = new Set(["prefix", "profile", ...texts, ...nu
 
 /** Reads `bigtable://PROJECT/INSTANCE?prefix=P&profile=APP_PROFILE`, and the {@link ClientParameters}. */
 export function parseLocation(place: string): BigtableLocation {
-  const refuse = (why: string) => new InvalidArgumentError(`${shape}; in "${place}" ${why}.`);
-  if (!place.startsWith(scheme)) throw refuse(`there is no ${scheme} at the beginning`);
+  const refuse = (why: string) => new InvalidArgumentError(`${shape}, but in "${place}" ${why}.`);
+  if (!place.startsWith(scheme)) throw refuse(`${scheme} is missing at the beginning`);
   const [path = "", query, ...more] = place.slice(scheme.length).split("?");
   const [project = "", instance = "", ...rest] = path.split("/");
-  if (more.length > 0 || rest.some((part) => part !== "")) throw refuse("something follows the instance");
-  if (!identifier.test(project)) throw refuse("the project's name is missing, or cannot be one");
-  if (!identifier.test(instance)) throw refuse("the instance's name is missing, or cannot be one");
+  if (more.length > 0 || rest.some((part) => part !== "")) throw refuse("more text follows the instance");
+  if (!identifier.test(project)) throw refuse("the project's name is missing or not valid");
+  if (!identifier.test(instance)) throw refuse("the instance's name is missing or not valid");
   const options = new URLSearchParams(query);
   for (const name of options.keys()) {
-    if (!names.has(name)) throw refuse(`"${name}" is no option; there are ${[...names].join(", ")}`);
+    if (!names.has(name))
+      throw refuse(`"${name}" is not an option. The options are ${[...names].join(", ")}`);
     if (options.getAll(name).length > 1) throw refuse(`"${name}" is given twice`);
   }
   const prefix = options.get("prefix") ?? undefined;
@@ -55,7 +56,8 @@ export function parseLocation(place: string): BigtableLocation {
     throw refuse("the prefix must be 1 to 20 letters, digits, _ or -");
   }
   const profile = options.get("profile") ?? "default";
-  if (!/^[a-z0-9_-]{1,50}$/i.test(profile)) throw refuse("the app profile cannot be one");
+  if (!/^[a-z0-9_-]{1,50}$/i.test(profile))
+    throw refuse("the app profile must be 1 to 50 letters, digits, _ or -");
   const client: Record<string, string | number> = {};
   for (const name of texts) {
     const value = options.get(name);

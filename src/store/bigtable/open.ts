@@ -7,7 +7,10 @@ import { BigtableStore } from "./store.js";
 import { Tables } from "./table/tables.js";
 import { Transport } from "./wire/transport.js";
 
-/** Tables are checked once, and that may take longer than a request about rows. */
+/**
+ * The minimum time limit of a request about tables, in milliseconds. Each table is checked only
+ * once, so the check may take longer than a request about rows.
+ */
 const lookingMs = 10_000;
 
 /**

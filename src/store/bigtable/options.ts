@@ -8,27 +8,29 @@ export interface BigtableStoreOptions {
   /** Creates missing tables and families, if the account may. Default: true. */
   readonly create?: boolean | undefined;
   /**
-   * How long a request may take, in milliseconds. Default: 10,000. A mutation without an answer by
-   * then is `unknown`: it may have been applied, and the transaction finds out. Keep it a small
-   * part of the retention, and shorter than the lifetime of a lock if owners should notice first.
+   * How long a request may take, in milliseconds. Default: 10,000. If a mutation has no answer by
+   * then, its outcome is `unknown`, and the transaction checks whether the store applied the
+   * mutation. Keep this time a small part of the retention. Keep it shorter than a lock's lifetime
+   * too, so that the lock's owner notices a missing answer before the lock expires.
    */
   readonly deadlineMs?: number | undefined;
   /**
    * How long a read, or a request about tables, is retried after an outage or a missing answer, in
-   * milliseconds from its beginning. After each missing answer the next try gets twice the time. At
-   * the end it fails with a `StoreError` that is `retryable`. Default: six times `deadlineMs`, a
-   * minute: longer than the service takes to move a tablet or to restart a server. A mutation is
-   * never retried.
+   * milliseconds from its beginning. Each missing answer doubles the time limit of the next
+   * attempt. When `retryForMs` is over, the request fails with a `StoreError` that is `retryable`.
+   * Default: six times `deadlineMs`, so a minute if `deadlineMs` is not given. The service needs
+   * less than a minute to move a tablet or to restart a server. A mutation is never retried.
    */
   readonly retryForMs?: number | undefined;
   /**
-   * Whether reads of one turn of the event loop for the same columns at the same timestamp share a
-   * request, and mutations without guards another. Default: true.
+   * Whether the reads of one turn of the event loop share a request if they need the same columns
+   * at the same timestamp. With `true`, mutations of one turn share a request too if they have no
+   * guards. Default: true.
    */
   readonly gather?: boolean | undefined;
   /**
-   * The maximum number of connections. Bigtable takes 100 requests at a time on each. Default: 4; 1
-   * to an emulator.
+   * The maximum number of connections. Bigtable takes 100 requests at a time on each connection.
+   * Default: 4, or 1 to an emulator.
    */
   readonly connections?: number | undefined;
   /**
@@ -38,14 +40,14 @@ export interface BigtableStoreOptions {
   readonly maxInFlight?: number | undefined;
   /**
    * `HOST` or `HOST:PORT` of the service's data API, such as a regional or private endpoint. The
-   * default port is 443. Always TLS. Takes precedence over `BIGTABLE_EMULATOR_HOST`. Default:
-   * `bigtable.UNIVERSE`.
+   * default port is 443. The connection always uses TLS. Takes precedence over
+   * `BIGTABLE_EMULATOR_HOST`. Default: `bigtable.UNIVERSE`.
    */
   readonly endpoint?: string | undefined;
-  /** The same of the service's admin API. Default: `bigtableadmin.UNIVERSE`. */
+  /** `HOST` or `HOST:PORT` of the service's admin API. Default: `bigtableadmin.UNIVERSE`. */
   readonly adminEndpoint?: string | undefined;
   /**
-   * The universe domain of the endpoints and the credentials. Credentials of another one are
+   * The universe domain of the endpoints and the credentials. Credentials of another universe are
    * refused. Default: `GOOGLE_CLOUD_UNIVERSE_DOMAIN`, or `googleapis.com`.
    */
   readonly universeDomain?: string | undefined;

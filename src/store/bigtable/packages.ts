@@ -4,7 +4,8 @@ import type Protobuf from "protobufjs/minimal.js";
 import { type PackageNeed, requirePackage } from "../../errors/index.js";
 
 /**
- * The optional peers of this store. Only this room loads them, so other programs do not need them.
+ * The optional peer dependencies of this store. Only this folder loads them, so programs with other
+ * stores do not need them.
  */
 
 const need: PackageNeed = {

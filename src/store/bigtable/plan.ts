@@ -6,8 +6,8 @@ import type { TablePlan } from "./table/table-plan.js";
 import { Tables } from "./table/tables.js";
 
 /**
- * Checks the tables of a database on Bigtable without changing anything. Fails as
- * `openBigtableStore` does, and if a table exists that cannot be used.
+ * Checks the tables of a database on Bigtable without changing anything. Fails if
+ * `openBigtableStore` would fail, or if a table exists but cannot be used.
  */
 export async function planTables(
   location: string,

@@ -22,7 +22,7 @@ export function noCounts(): Counts {
   return { reads: 0, rows: 0, repeated: 0, conditional: 0, single: 0, bulk: 0, bulkRows: 0, unknown: 0 };
 }
 
-/** The counts as {@link RowStore.statistics} has them. */
+/** The counts under the names that {@link RowStore.statistics} uses. */
 export function showCounts(counts: Counts, tables: number): Readonly<Record<string, number>> {
   return {
     tables,

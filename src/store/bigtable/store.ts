@@ -33,8 +33,8 @@ import { type Predicate, predicateOf } from "./write/guards.js";
 import { encodeMutations } from "./write/mutations.js";
 
 /**
- * The maximum number of cells in one mutation. Guards have a bound of their own (`guardBytes`): a
- * filter of 20,480 bytes names the column of each guard twice.
+ * The maximum number of cells in one mutation. Guards have a separate limit (`guardBytes`): a
+ * filter has at most 20,480 bytes, and names the column of each guard twice.
  */
 const mutationCells = 1_000;
 
@@ -293,8 +293,8 @@ export class BigtableStore implements RowStore {
   }
 
   /**
-   * Checks guards without mutations by a read, because Bigtable refuses a conditional mutation that
-   * mutates nothing.
+   * Checks guards that have no mutations. This is a read, because Bigtable refuses a conditional
+   * mutation that mutates nothing.
    */
   async #check(
     table: KnownTable,
@@ -349,7 +349,9 @@ export class BigtableStore implements RowStore {
 
   #open(doing: string): void {
     if (this.#closing !== undefined) {
-      throw new ClosedError(`The store on ${this.description} was closed; it cannot ${doing}.`);
+      throw new ClosedError(
+        `The store on ${this.description} was closed, so it cannot ${doing}. Open it again.`,
+      );
     }
   }
 }

@@ -82,7 +82,7 @@ describe("the embedded store", () => {
     await again.close();
   });
 
-  it("ends a row's page after many cells that show nothing, and continues at the next", async () => {
+  it("ends a row's page after many cells with nothing visible, and continues at the next", async () => {
     const store = await openLmdbStore(newPath(), { durability: "none" });
     const row = Buffer.from("r");
     const names = Array.from({ length: 10_500 }, (_, i) => Buffer.from(`c${String(i).padStart(5, "0")}`));
@@ -159,7 +159,7 @@ describe("the embedded store", () => {
   });
 
   it("keeps the event loop free: groups end after some milliseconds of their time", async () => {
-    // A clock that advances by a millisecond at every look ends a transaction after a few dozen
+    // A clock that advances by a millisecond at every read ends a transaction after a few dozen
     // requests.
     let looks = 0;
     const environment = { ...systemEnvironment, monotonic: () => looks++ };
@@ -196,7 +196,7 @@ describe("the embedded store", () => {
     await store.close();
   });
 
-  it("shows its figures", async () => {
+  it("shows its statistics", async () => {
     const store = await openLmdbStore(newPath(), { maxReaders: 50 });
     await commit(store, "r", column);
     await commit(store, "r", column);

@@ -41,9 +41,9 @@ export interface LmdbStoreOptions {
   readonly environment?: Environment | undefined;
   /**
    * When a mutation is answered. `"full"`: once it is on disk. `"none"`: once LMDB has committed
-   * it, before the flush, which still follows. With `"none"`, the end of the process loses nothing.
-   * A stop of the machine may lose the newest commits, but never a part of one, and the database
-   * stays intact. Default: `"full"`.
+   * it. The flush then follows the answer. With `"none"`, nothing is lost if the process ends. If
+   * the machine stops, the newest commits may be lost, but never a part of a commit, and the
+   * database stays intact. Default: `"full"`.
    */
   readonly durability?: "full" | "none" | undefined;
   /**
@@ -51,8 +51,8 @@ export interface LmdbStoreOptions {
    */
   readonly noReadAhead?: boolean | undefined;
   /**
-   * Initial size of the memory map, in bytes of address space. It grows by itself, without limit.
-   * Default: 256 MB.
+   * Initial size of the memory map, in bytes of address space. The map grows by itself, without
+   * limit. Default: 256 MB.
    */
   readonly mapSize?: number | undefined;
   /** Refuses to write, and to make a missing database. Default: false. */
@@ -83,11 +83,11 @@ const capabilities: StoreCapabilities = Object.freeze({
 
 /**
  * Opens the database in the folder `path`, and makes both if they are missing. Several processes
- * may have it open, and one process several times. Reads are synchronous. Mutations are grouped,
- * and share a flush.
+ * may have the database open, and one process may open it several times. Reads are synchronous.
+ * Mutations are grouped, and share a flush.
  *
  * @throws StoreDamagedError if the folder holds other files or a damaged database.
- * @throws StoreVersionError if a newer version of the package wrote it.
+ * @throws StoreVersionError if a newer version of the package wrote the database.
  * @throws StoreError if the system refuses access.
  *
  * @example
@@ -98,7 +98,7 @@ export async function openLmdbStore(path: string, options: LmdbStoreOptions = {}
   const readOnly = options.readOnly ?? false;
   if (options.durability !== undefined && options.durability !== "full" && options.durability !== "none") {
     throw new InvalidArgumentError(
-      `durability must be "full" or "none", not ${JSON.stringify(options.durability)}.`,
+      `\`durability\` must be "full" or "none", not ${JSON.stringify(options.durability)}.`,
     );
   }
   const shared = await acquireFolder(
@@ -203,8 +203,8 @@ class LmdbStore implements RowStore {
     checkTable(table);
     const { databases, path } = this.#shared;
     const points = () => {
-      // Holds the snapshot of this turn of the event loop, so that LMDB reuses none of its pages
-      // meanwhile.
+      // This read holds the snapshot for the rest of this turn of the event loop, so LMDB reuses
+      // none of the snapshot's pages meanwhile.
       readCounter(databases);
       const found = splitPoints(path, table, most);
       this.#shared.checkUnchanged();
@@ -237,7 +237,8 @@ class LmdbStore implements RowStore {
     try {
       return await verifyFolder(path, databases, this.#environment, options);
     } finally {
-      // The error may come from pages that a writer is changing.
+      // If this reader has no lock and a writer has committed meanwhile, the findings or the error
+      // may come from overwritten pages. This call then throws, and its error replaces them.
       this.#shared.checkUnchanged();
     }
   }
@@ -274,8 +275,8 @@ class LmdbStore implements RowStore {
   }
 
   /**
-   * Zero-copy reads. If one fails here, it returns undefined. `readRow` or `readRange` then fails
-   * in the same way and reports why, or repairs it.
+   * Zero-copy reads. A read that fails here returns undefined. The caller then uses `readRow` or
+   * `readRange`, which reports the failure or repairs its cause.
    */
   #zeroCopyStore(): ZeroCopyStore {
     return {
@@ -336,13 +337,17 @@ class LmdbStore implements RowStore {
   #writing(doing: string, options: StoreRequestOptions | undefined): void {
     this.#open(doing, options);
     if (this.#readOnly) {
-      throw new StoreError(`The database in ${this.#shared.path} was opened readOnly; it cannot ${doing}.`);
+      throw new StoreError(
+        `The database in ${this.#shared.path} was opened with \`readOnly\`, so it cannot ${doing}.`,
+      );
     }
   }
 
   #open(doing: string, options?: StoreRequestOptions): void {
     if (this.#closing !== undefined) {
-      throw new ClosedError(`The store on ${this.#shared.path} was closed; it cannot ${doing}.`);
+      throw new ClosedError(
+        `The store on ${this.#shared.path} was closed, so it cannot ${doing}. Open it again.`,
+      );
     }
     if (options?.signal !== undefined) throwIfAborted(options.signal, `To ${doing}`);
   }
@@ -356,7 +361,10 @@ class LmdbStore implements RowStore {
     if (at === Number.POSITIVE_INFINITY) this.#shared.refresh();
   }
 
-  /** Repeats a read if LMDB must be reopened. Throws if `error` has another reason. */
+  /**
+   * Reopens LMDB and repeats a read, if the failure comes from a broken LMDB. Throws if `error` has
+   * another reason.
+   */
   #again<T>(error: unknown, doing: string, read: () => T): Promise<T> {
     const { path } = this.#shared;
     this.#shared.checkUnchanged();

@@ -105,10 +105,3 @@ export function rawVersions(
   }
   return result;
 }
-
-/** Approximate size of a view, in bytes. */
-export function viewBytes(view: CellView): number {
-  let bytes = view.column.length + (view.lock?.value.length ?? 0) + (view.write?.value.length ?? 0);
-  for (const version of view.data) bytes += version.value.length;
-  return bytes;
-}

@@ -1,24 +1,14 @@
 import { equalBytes } from "../bytes.js";
-import type { CellView, Position, RawCell, RawRow, RowView } from "../cell.js";
+import type { CellView, Position, RawCell, RawRow } from "../cell.js";
 import { firstWanted, lastWantedBound, wantedRange, wantsAll } from "../columns.js";
+import { type PageLimits, RangePageBuilder, viewBytes } from "../range-page.js";
 import type { RangePage, RangeRead, RawPage, RawRead, RowPage, RowRead } from "../row-store.js";
-import { type MemoryCell, rawVersions, viewBytes, viewCell } from "./cell.js";
+import { type MemoryCell, rawVersions, viewCell } from "./cell.js";
 import { cellKey, type MemoryTable, rowEnd } from "./table.js";
 
-/** The limits of one page. */
-export interface PageLimits {
-  readonly cells: number;
-  readonly bytes: number;
-  /**
-   * The most cells that a page visits, shown or not. It bounds the time that a page with few
-   * matches takes.
-   */
-  readonly scanned: number;
-}
-
 /**
- * After this many unwanted cells in a row, a scan seeks to the next wanted position. Fewer are
- * cheaper to step over.
+ * After this many consecutive unwanted cells, a scan seeks to the next wanted position. Stepping
+ * over fewer cells is cheaper than a seek.
  */
 const missesBeforeSeek = 4;
 
@@ -125,61 +115,50 @@ export function readRange(table: MemoryTable | undefined, read: RangeRead, limit
 }
 
 function readAscending(table: MemoryTable, read: RangeRead, limits: PageLimits): RangePage {
-  const rows: RowView[] = [];
-  const most = read.limit ?? Number.POSITIVE_INFINITY;
-  let current: { row: Uint8Array; cells: CellView[] } | undefined;
-  let cells = 0;
-  let bytes = 0;
+  const page = new RangePageBuilder(limits, read.limit);
+  let row: Uint8Array | undefined;
   let scanned = 0;
   for (const cell of ascending(table, read, bounds(read.start, read.end))) {
     scanned++;
-    const view = cell && viewCell(cell, read.at);
     if (cell === undefined) continue;
-    const sameRow = current !== undefined && equalBytes(current.row, cell.row);
-    const full = cells >= limits.cells || bytes >= limits.bytes || scanned > limits.scanned;
-    if (full) return { rows, next: { row: cell.row, column: cell.column } };
+    if (page.isFull(scanned)) return page.page({ row: cell.row, column: cell.column });
+    const view = viewCell(cell, read.at);
     if (view === undefined) continue;
-    if (!sameRow) {
-      if (rows.length >= most) return { rows, next: { row: cell.row } };
-      current = { row: cell.row, cells: [] };
-      rows.push(current);
+    if (row === undefined || !equalBytes(row, cell.row)) {
+      if (page.hasAllRows) return page.page({ row: cell.row });
+      row = cell.row;
+      page.begin(row);
     }
-    current!.cells.push(view);
-    cells++;
-    bytes += viewBytes(view);
+    page.add(view);
   }
-  return { rows, next: undefined };
+  return page.page();
 }
 
+/**
+ * Reads a page in descending order. The page ends between two rows, because only an ascending scan
+ * can continue within a row.
+ */
 function readDescending(table: MemoryTable, read: RangeRead, limits: PageLimits): RangePage {
-  const rows: RowView[] = [];
-  const most = read.limit ?? Number.POSITIVE_INFINITY;
+  const page = new RangePageBuilder(limits, read.limit);
   let row: Uint8Array | undefined;
-  let current: CellView[] = [];
-  let cells = 0;
-  let bytes = 0;
+  let isShown = false;
   let scanned = 0;
-  const finishRow = () => {
-    if (row !== undefined && current.length > 0) rows.push({ row, cells: current.reverse() });
-    current = [];
-  };
   for (const cell of descending(table, read, bounds(read.start, read.end))) {
     scanned++;
     if (cell === undefined) continue;
     if (row === undefined || !equalBytes(row, cell.row)) {
-      finishRow();
-      const full = cells >= limits.cells || bytes >= limits.bytes || scanned > limits.scanned;
-      if (row !== undefined && (full || rows.length >= most)) return { rows, next: { row } };
+      const isOver = page.hasAllRows || page.isFull(scanned);
+      if (row !== undefined && isOver) return page.reversedPage({ row });
       row = cell.row;
+      isShown = false;
     }
     const view = viewCell(cell, read.at);
     if (view === undefined) continue;
-    current.push(view);
-    cells++;
-    bytes += viewBytes(view);
+    if (!isShown) page.begin(row);
+    isShown = true;
+    page.add(view);
   }
-  finishRow();
-  return { rows, next: undefined };
+  return page.reversedPage();
 }
 
 /** A page of rows with every version. */

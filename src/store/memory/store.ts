@@ -10,6 +10,7 @@ import {
   checkTable,
 } from "../check.js";
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../mutation.js";
+import type { PageLimits } from "../range-page.js";
 import type {
   AtomicStore,
   RangePage,
@@ -23,7 +24,7 @@ import type {
   StoreRequestOptions,
 } from "../row-store.js";
 import { apply, failedGuard, rejection, type Tables } from "./mutate.js";
-import { type PageLimits, readRange, readRaw, readRow } from "./read.js";
+import { readRange, readRaw, readRow } from "./read.js";
 
 /** The options of {@link memoryStore}. All are optional. */
 export interface MemoryStoreOptions {
@@ -220,7 +221,7 @@ class MemoryStore implements RowStore {
   }
 
   #open(doing: string, options?: StoreRequestOptions): void {
-    if (this.#closed) throw new ClosedError(`The memory store was closed; it cannot ${doing}.`);
+    if (this.#closed) throw new ClosedError(`The memory store was closed, so it cannot ${doing}.`);
     throwIfAborted(options?.signal, `To ${doing}`);
   }
 }

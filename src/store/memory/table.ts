@@ -2,8 +2,8 @@ import sortedBtree from "sorted-btree";
 import { byteString } from "../bytes.js";
 import { copyCell, type MemoryCell } from "./cell.js";
 
-// The package is CommonJS with a default export. Node's import gives the module, a bundler's import
-// gives the class.
+// sorted-btree is a CommonJS package with a default export. Node's import gives the module, a
+// bundler's import gives the class.
 const Tree = ((sortedBtree as { default?: unknown }).default ?? sortedBtree) as typeof sortedBtree.default;
 
 function escaped(bytes: Uint8Array): string {

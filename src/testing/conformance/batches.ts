@@ -26,7 +26,7 @@ const forever = Number.POSITIVE_INFINITY;
  * `atomicBatches`.
  */
 export function batchTests(test: Declare): void {
-  test("a batch changes rows of several tables, at a commit timestamp that it takes", async (store) => {
+  test("a batch changes rows of several tables at its commit timestamp", async (store) => {
     const atomic = atomicOf(store);
     const batch: AtomicBatch = {
       rows: [
@@ -47,7 +47,7 @@ export function batchTests(test: Declare): void {
     assert.deepEqual(await raw(store, { table: "others" }), [`r/c/write@${timestamp}=d`]);
   });
 
-  test("a batch of which one guard does not hold does nothing, and names the guard", async (store) => {
+  test("a batch with one failed guard does nothing, and names the guard", async (store) => {
     const atomic = atomicOf(store);
     await apply(store, "s", put("c", "write", 3, "w"));
     const before = await raw(store);
@@ -67,7 +67,7 @@ export function batchTests(test: Declare): void {
     assert.equal(await atomic.counter(), counter);
   });
 
-  test("all guards see what was before the batch", async (store) => {
+  test("all guards see the state before the batch", async (store) => {
     const atomic = atomicOf(store);
     const rows = [
       change("r", [put("c", "write", commitTimestamp, "x")], [absent("c", "write")]),
@@ -80,7 +80,7 @@ export function batchTests(test: Declare): void {
     assert.deepEqual(await atomic.commit({ rows }), { answer: "rejected", row: 0, guard: 0 });
   });
 
-  test("a batch of guards alone, or of nothing, is applied", async (store) => {
+  test("a batch of only guards, or an empty batch, is applied", async (store) => {
     const atomic = atomicOf(store);
     assert.equal((await atomic.commit({ rows: [] })).answer, "applied");
     assert.equal(
@@ -90,7 +90,7 @@ export function batchTests(test: Declare): void {
     assert.deepEqual(await raw(store), []);
   });
 
-  test("a present guard at the commit timestamp holds for nothing that stands", async (store) => {
+  test("a present guard at the commit timestamp never holds", async (store) => {
     const atomic = atomicOf(store);
     await apply(store, "r", put("c", "write", 3, "w"));
     const rows = [change("r", [], [present("c", "write", commitTimestamp)])];
@@ -118,7 +118,7 @@ export function batchTests(test: Declare): void {
     assert.deepEqual(await raw(store), ["r/c/write@3=3", "r/c/write@1=1"]);
   });
 
-  test("a range guard holds where no cell of the range has what must be absent", async (store) => {
+  test("a range guard holds if no cell of the range has a version that must be absent", async (store) => {
     const atomic = atomicOf(store);
     for (const name of ["a", "b", "c", "d"]) await apply(store, name, put("c", "write", 5, "w"));
     await apply(
@@ -167,7 +167,7 @@ export function batchTests(test: Declare): void {
     assert.equal((await range(store)).length, 4);
   });
 
-  test("the counter rises with every commit and contains it", async (store) => {
+  test("the counter rises with every commit and includes it", async (store) => {
     const atomic = atomicOf(store);
     let last = await atomic.counter();
     for (let i = 0; i < 20; i++) {
@@ -185,7 +185,7 @@ export function batchTests(test: Declare): void {
     }
   });
 
-  test("timestamps are unique, and rise in the order of the calls of one caller", async (store) => {
+  test("timestamps are unique, and rise in the order of one caller's calls", async (store) => {
     const atomic = atomicOf(store);
     const taken: number[] = [];
     const callers = Array.from({ length: 20 }, async (_, caller) => {
@@ -207,7 +207,7 @@ export function batchTests(test: Declare): void {
     assert.ok((await atomic.counter()) >= Math.max(...taken));
   });
 
-  test("a batch is all or nothing, for those too who read meanwhile", async (store) => {
+  test("a batch is all or nothing, for concurrent readers too", async (store) => {
     const atomic = atomicOf(store);
     const names = ["a", "b", "c", "d", "e"];
     let done = false;
@@ -247,7 +247,7 @@ export function batchTests(test: Declare): void {
     );
   });
 
-  test("a batch with a mutation that cannot be meant is refused, with nothing changed", async (store) => {
+  test("a batch with an invalid mutation is refused, with nothing changed", async (store) => {
     const atomic = atomicOf(store);
     const good = change("a", [put("c", "write", commitTimestamp, "x")]);
     for (const rows of [

@@ -18,7 +18,7 @@ import type {
   Version,
 } from "../../store/index.js";
 
-/** The functions of a test runner that the suite needs. Those of vitest and of node:test fit. */
+/** The functions of a test runner that the suite needs. vitest and node:test have them. */
 export interface TestRunner {
   describe(name: string, body: () => void): unknown;
   it(name: string, body: () => Promise<void>): unknown;
@@ -156,8 +156,8 @@ export function plainCell(cell: CellView): PlainCell {
 }
 
 /**
- * Reads what it needs from an answer before any other code can run, because a store may lend its
- * buffers only until then.
+ * Applies `take` to an answer before any other code can run, because buffers that the store has
+ * lent may become invalid as soon as other code runs.
  */
 export async function taking<T, R>(answer: T | Promise<T>, take: (answer: T) => R): Promise<R> {
   return answer instanceof Promise ? answer.then(take) : take(answer);

@@ -58,7 +58,7 @@ export class ModelStore {
     return this.#view(table, columns, at, (each) => within(each, start, end));
   }
 
-  /** Returns what the harness's `raw` returns. */
+  /** Returns the raw versions in the form and order of the harness's `raw`, to compare the two. */
   raw(table: string, columns: Columns, parts: readonly Part[], from: number, to: number): string[] {
     return this.#versions
       .filter((each) => each.table === table && wanted(columns, each.column) && parts.includes(each.part))

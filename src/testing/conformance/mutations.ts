@@ -23,7 +23,7 @@ const forever = Number.POSITIVE_INFINITY;
 
 /** Tests of mutations of one row under guards. */
 export function mutationTests(test: Declare): void {
-  test("a put on a version that stands replaces it", async (store) => {
+  test("a put replaces an existing version", async (store) => {
     for (const part of parts) {
       await apply(store, "r", put("c", part, 5, "old"), put("c", part, 3, "older"));
       await apply(store, "r", put("c", part, 5, "new"));
@@ -32,7 +32,7 @@ export function mutationTests(test: Declare): void {
     }
   });
 
-  test("mutations are done in the order given", async (store) => {
+  test("mutations are applied in the given order", async (store) => {
     for (const part of parts) {
       await apply(store, "r", put("c", part, 1, "a"), erase("c", part, 0, 9), put("c", part, 2, "b"));
       assert.deepEqual(await raw(store, { parts: [part] }), [`r/c/${part}@2=b`]);
@@ -47,7 +47,7 @@ export function mutationTests(test: Declare): void {
     }
   });
 
-  test("a delete takes the versions from `from` to before `to`, and nothing else", async (store) => {
+  test("a delete removes the versions at or above `from` and below `to`, and nothing else", async (store) => {
     for (const part of parts) {
       for (const [from, to, left] of [
         [0, 0, [9, 7, 5, 3]],
@@ -79,7 +79,7 @@ export function mutationTests(test: Declare): void {
     }
   });
 
-  test("deleting what is not there is applied, and changes nothing", async (store) => {
+  test("a delete of absent versions is applied, and changes nothing", async (store) => {
     await apply(store, "r", erase("c", "write", 0, forever), erase("c", "lock", 0, forever));
     assert.deepEqual(await raw(store), []);
     await apply(store, "r", put("c", "write", 1, "w"));
@@ -96,7 +96,7 @@ export function mutationTests(test: Declare): void {
     assert.equal(await mutate(store, "r", [], [present("c", "write", 1)]), "applied");
   });
 
-  test("absent holds where no version stands from `from` to before `to`", async (store) => {
+  test("absent holds if no version exists at or above `from` and below `to`", async (store) => {
     for (const part of parts) {
       await apply(store, "r", put("c", part, 4, "x"), put("c", part, 8, "y"));
       for (const [from, to, holds] of [
@@ -119,7 +119,7 @@ export function mutationTests(test: Declare): void {
     }
   });
 
-  test("present holds where a version stands at exactly `at`, with the value asked for", async (store) => {
+  test("present holds if a version exists at exactly `at`, with the given value", async (store) => {
     for (const part of parts) {
       await apply(store, "r", put("c", part, 4, "mm"), put("c", part, 8, "x"));
       for (const [guard, holds] of [
@@ -145,7 +145,7 @@ export function mutationTests(test: Declare): void {
     }
   });
 
-  test("where one guard does not hold, nothing is done", async (store) => {
+  test("if one guard does not hold, nothing is done", async (store) => {
     await apply(store, "r", put("c", "write", 1, "w"), put("d", "lock", 1, "l"));
     const before = await raw(store);
     const mutations = [
@@ -171,7 +171,7 @@ export function mutationTests(test: Declare): void {
     }
   });
 
-  test("absent guards before present ones of the same part are decided with them", async (store) => {
+  test("absent guards before present ones of the same part are decided together with them", async (store) => {
     await apply(store, "r", put("c", "write", 1, "w"), put("d", "write", 1, "x"), put("e", "write", 9, "y"));
     for (const [guards, holds] of [
       [[absent("b", "write"), present("c", "write", 1)], true],
@@ -219,7 +219,7 @@ export function mutationTests(test: Declare): void {
     );
   });
 
-  test("whoever is told applied sees it in the next read", async (store) => {
+  test("after the answer `applied`, the next read shows the mutation", async (store) => {
     for (let i = 1; i <= 50; i++) {
       await apply(store, "r", put("c", "write", i, `${i}`));
       const [cell] = await row(store, "r", { columns: exactly("c") });
@@ -231,7 +231,7 @@ export function mutationTests(test: Declare): void {
     }
   });
 
-  test("a mutation of as many guards and mutations as declared is taken, and one of more is refused", async (store) => {
+  test("a row mutation with the declared maximum of guards and mutations is accepted, and a larger one is refused", async (store) => {
     const most = store.capabilities.mutationCells;
     if (most > 20_000) return;
     const puts = Array.from({ length: most }, (_, i) => put(`c${i}`, "write", 1, ""));
@@ -240,7 +240,7 @@ export function mutationTests(test: Declare): void {
     assert.deepEqual(await row(store, "s"), []);
   });
 
-  test("keys of the longest length work, and longer ones are refused, with nothing changed", async (store) => {
+  test("keys of the maximum length work, and longer ones are refused, with nothing changed", async (store) => {
     const most = storeLimits.keyBytes;
     for (const [name, column] of [
       ["k".repeat(most), ""],
@@ -268,7 +268,7 @@ export function mutationTests(test: Declare): void {
     assert.deepEqual(await raw(store), []);
   });
 
-  test("what cannot be meant is refused, with nothing changed", async (store) => {
+  test("invalid requests are refused, with nothing changed", async (store) => {
     const bad = [
       change("r", [put("c", "write", -1, "")]),
       change("r", [put("c", "write", -5, "")]),

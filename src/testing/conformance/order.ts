@@ -17,7 +17,7 @@ const inByteOrder = [...awkwardKeys].sort((a, b) => Buffer.compare(bytes(a), byt
 
 /** Tests that rows and columns are ordered by their bytes. */
 export function orderTests(test: Declare): void {
-  test("rows are in the order of their bytes, empty rows, NUL and 0xFF included", async (store) => {
+  test("rows are in the order of their bytes, including empty rows, NUL and 0xFF", async (store) => {
     for (const key of [...awkwardKeys].reverse()) await apply(store, key, put("c", "write", 1, key));
     assert.deepEqual(
       (await range(store)).map((each) => each.row),
@@ -28,7 +28,7 @@ export function orderTests(test: Declare): void {
     }
   });
 
-  test("columns are in the order of their bytes, the empty column included", async (store) => {
+  test("columns are in the order of their bytes, including the empty column", async (store) => {
     for (const key of [...awkwardKeys].reverse()) await apply(store, "r", put(key, "write", 1, key));
     assert.deepEqual(
       (await row(store, "r")).map((cell) => cell.column),
@@ -40,7 +40,7 @@ export function orderTests(test: Declare): void {
     }
   });
 
-  test("a row that another begins with keeps its columns apart from the other's", async (store) => {
+  test("if one row key is a prefix of another, their columns stay separate", async (store) => {
     for (const name of awkwardKeys) {
       await apply(store, name, ...awkwardKeys.map((column) => put(column, "write", 1, `${name}|${column}`)));
     }
@@ -53,7 +53,7 @@ export function orderTests(test: Declare): void {
     }
   });
 
-  test("a range begins at its start and ends before its end, at rows and within them", async (store) => {
+  test("a range includes its start and excludes its end, at rows and within them", async (store) => {
     for (const name of awkwardKeys) {
       await apply(store, name, ...awkwardKeys.map((column) => put(column, "write", 1, "")));
     }
@@ -92,7 +92,7 @@ export function orderTests(test: Declare): void {
     }
   });
 
-  test("column ranges begin at their start and end before their end", async (store) => {
+  test("column ranges include their start and exclude their end", async (store) => {
     await apply(store, "r", ...awkwardKeys.map((column) => put(column, "write", 1, "")));
     for (let i = 0; i < inByteOrder.length; i++) {
       for (let j = i; j <= inByteOrder.length; j++) {
@@ -112,7 +112,7 @@ export function orderTests(test: Declare): void {
     }
   });
 
-  test("tables are apart, also where one's name begins another's", async (store) => {
+  test("tables are separate, even if one's name is a prefix of another's", async (store) => {
     await store.prepare(["a", "ab", "a0"]);
     await store.prepare(["a"]);
     for (const inTable of ["a", "ab", "a0"]) {
@@ -125,7 +125,7 @@ export function orderTests(test: Declare): void {
     }
   });
 
-  test("what is not there shows nothing, a table included", async (store) => {
+  test("reads of absent data return nothing, even in an absent table", async (store) => {
     assert.deepEqual(await row(store, "r", { table: "nowhere" }), []);
     assert.deepEqual(await row(store, "r", { table: "nowhere", columns: exactly("c") }), []);
     assert.deepEqual(await range(store, { table: "nowhere" }), []);

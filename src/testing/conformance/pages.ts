@@ -35,7 +35,7 @@ const allColumns = Array.from({ length: wideColumns }, (_, i) => name(i));
 
 /** Tests of pages, and of reading on from one page to the next. */
 export function pageTests(test: Declare): void {
-  test("a row's pages hold at most their limit, and give every column once, in order", async (store) => {
+  test("pages of a row hold at most their limit, and return every column once, in order", async (store) => {
     await fillWide(store);
     for (const [limit, end] of [[1, 140], [7, 400], [1_000], [undefined]] as const) {
       const some = end === undefined ? between("") : between("c00100", name(end));
@@ -48,7 +48,7 @@ export function pageTests(test: Declare): void {
     }
   });
 
-  test("a row read of many columns and ranges gives what is there of each", async (store) => {
+  test("a read of many columns and ranges of a row returns what exists of each", async (store) => {
     await fillWide(store);
     const columns = [...exactly("b", "c00003"), ...between("c00010", "c00013"), ...exactly("c02000", "d")];
     const expected = ["c00003", "c00010", "c00011", "c00012", "c02000"];
@@ -61,7 +61,7 @@ export function pageTests(test: Declare): void {
     }
   });
 
-  test("a range's pages hold at most their limit of rows, and give every row once, in order", async (store) => {
+  test("pages of a range hold at most their limit of rows, and return every row once, in order", async (store) => {
     const rows = Array.from({ length: 60 }, (_, i) => `r${String(i).padStart(3, "0")}`);
     for (const each of rows) await apply(store, each, put("c", "write", 1, each), put("d", "write", 1, each));
     for (const limit of [1, 2, 7, 59, 60, 61, 1_000]) {
@@ -81,7 +81,7 @@ export function pageTests(test: Declare): void {
     }
   });
 
-  test("a wide row may be divided over pages, and is whole when they are put together", async (store) => {
+  test("a wide row may be divided over pages, and is complete when they are joined", async (store) => {
     await fillWide(store);
     const shown = await range(store);
     assert.deepEqual(
@@ -103,7 +103,7 @@ export function pageTests(test: Declare): void {
     );
   });
 
-  test("unwanted columns of a wide row are passed by", async (store) => {
+  test("columns of a wide row that were not requested are skipped", async (store) => {
     await fillWide(store);
     const columns = [...exactly("c00000", "c01234"), ...between("c02000", "c02003"), ...exactly("zz")];
     const expected = [
@@ -122,7 +122,7 @@ export function pageTests(test: Declare): void {
     assert.deepEqual(plain(last), [["wide", ["c01234"]]]);
   });
 
-  test("a page is bounded in bytes", async (store) => {
+  test("a page is limited in bytes", async (store) => {
     const value = Buffer.alloc(300_000, 7);
     for (let i = 0; i < 12; i++) await apply(store, `r${10 + i}`, put("c", "write", 1, value));
     let start: { row: Uint8Array } | undefined;
@@ -144,7 +144,7 @@ export function pageTests(test: Declare): void {
     assert.ok(pages > 1, "4 MB do not come in one page");
   });
 
-  test("rows that show nothing at S do not hold a scan up, nor end it", async (store) => {
+  test("rows with nothing visible at S do not delay a scan or end it", async (store) => {
     for (let i = 0; i < 300; i++) await apply(store, `r${i}`, put("c", "write", i < 299 ? 50 : 1, "x"));
     const shown = await range(store, { at: 10 });
     assert.deepEqual(
@@ -153,7 +153,7 @@ export function pageTests(test: Declare): void {
     );
   });
 
-  test("a reversed row is never divided, and its columns are ascending", async (store) => {
+  test("a reversed read never divides a row, and returns its columns ascending", async (store) => {
     await fillWide(store);
     if (!store.capabilities.reverseScans) {
       const reversed = async () => store.readRange({ table, columns: between(""), at: 9, reverse: true });
@@ -180,7 +180,7 @@ export function pageTests(test: Declare): void {
     );
   });
 
-  test("a raw read gives every version, by part, newest first, and all of a cell in one page", async (store) => {
+  test("a raw read returns every version, by part, newest first, and all versions of a cell in one page", async (store) => {
     for (const timestamp of [3, 1, 2]) {
       await apply(
         store,
@@ -217,7 +217,7 @@ export function pageTests(test: Declare): void {
     assert.deepEqual(await raw(store, { from: 5, to: 5 }), []);
   });
 
-  test("a raw read gives the newest versions of each part if it is asked for so many, and the others below them", async (store) => {
+  test("a raw read with a limit returns the newest versions of each part; another read returns the older ones", async (store) => {
     for (let timestamp = 1; timestamp <= 40; timestamp++) {
       await apply(store, "r", put("c", "write", timestamp, `w${timestamp}`), put("c", "txn", timestamp, "t"));
       if (timestamp % 2 === 0) await apply(store, "r", put("d", "data", timestamp, "d"));
@@ -239,7 +239,7 @@ export function pageTests(test: Declare): void {
     ]);
   });
 
-  test("a delete of some of many versions leaves exactly the others, in whatever pieces it is done", async (store) => {
+  test("a delete of some of many versions leaves exactly the others, even if it is done in pieces", async (store) => {
     const all = Array.from({ length: 60 }, (_, i) => 60 - i);
     for (const timestamp of all.toReversed())
       await apply(store, "r", put("c", "write", timestamp, "a value of some length"));
@@ -271,7 +271,7 @@ export function pageTests(test: Declare): void {
     assert.deepEqual(await raw(store), []);
   });
 
-  test("raw reads go from place to place, over wide rows too", async (store) => {
+  test("raw reads continue from any position, over wide rows too", async (store) => {
     await fillWide(store);
     const shown = await raw(store, { start: place("a"), end: place("z") });
     assert.equal(shown.length, wideColumns + 1);
@@ -287,7 +287,7 @@ export function pageTests(test: Declare): void {
     assert.deepEqual(await raw(store, { columns: exactly("c01000") }), []);
   });
 
-  test("split points are rows in order, at most as many as asked for", async (store) => {
+  test("split points are rows in order, at most as many as requested", async (store) => {
     for (let i = 0; i < 400; i++)
       await apply(store, `r${String(i).padStart(4, "0")}`, put("c", "write", 1, "x"));
     for (const most of [0, 1, 3, 16]) {
@@ -295,7 +295,7 @@ export function pageTests(test: Declare): void {
       assert.ok(points.length <= most);
       for (let i = 1; i < points.length; i++) assert.ok(Buffer.compare(points[i - 1]!, points[i]!) < 0);
       const first = bytes("r0000");
-      // A store that samples its rows may return the first row.
+      // A store that samples its rows may return even the first row as a split point.
       for (const point of points) assert.ok(Buffer.compare(point, first) >= 0);
     }
   });

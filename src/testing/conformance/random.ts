@@ -19,10 +19,13 @@ import { checkLentCell, checkLentColumn } from "./zero-copy.js";
 const tables = ["t", "tt", "~t"] as const;
 const parts: readonly Part[] = ["write", "write", "lock", "data", "txn"];
 const latest = 14;
-/** Lengths near those at which stores change how they store a value. */
+/** Lengths near the limits at which stores change how they store a value. */
 const lengths = [0, 1, 3, 63, 65, 16_384, 16_385, 40_000];
 
-/** Draws requests. It uses few rows, columns and timestamps, so that requests meet. */
+/**
+ * Draws requests. It uses few rows, columns and timestamps, so that requests often concern the same
+ * cells.
+ */
 class Requests {
   readonly #random: () => number;
   readonly #keys: readonly string[];

@@ -51,9 +51,9 @@ export function requestTests(test: Declare): void {
     assert.deepEqual(await raw(store), [`r/c/write@${winner + 1}=${winner}`]);
   });
 
-  test("1,000 mutations of one row are done one after the other", async (store) => {
-    // Each mutation takes the lock, and a second one releases it. No other mutation may come
-    // between the two.
+  test("1,000 mutations of one row are applied one after the other", async (store) => {
+    // A worker takes the lock with one mutation, and releases it with another. The store must not
+    // apply any other mutation of the row between these two.
     let held = 0;
     const worker = async (id: number) => {
       for (let round = 0; round < 25; ) {
@@ -76,7 +76,7 @@ export function requestTests(test: Declare): void {
     assert.deepEqual(await raw(store, { parts: ["lock"] }), []);
   });
 
-  test("1,000 mutations of as many rows are all there", async (store) => {
+  test("1,000 mutations of different rows are all applied", async (store) => {
     const name = (i: number) => `r${String(i).padStart(4, "0")}`;
     const answers = await Promise.all(
       Array.from({ length: 1_000 }, (_, i) => mutate(store, name(i), [put("c", "write", 1, `${i}`)])),
@@ -89,7 +89,7 @@ export function requestTests(test: Declare): void {
     );
   });
 
-  test("a row is read whole or not at all while it is mutated", async (store) => {
+  test("a read sees all or nothing of a concurrent mutation of its row", async (store) => {
     let done = false;
     const writer = async () => {
       for (let i = 1; i <= 60; i++) {
@@ -110,13 +110,13 @@ export function requestTests(test: Declare): void {
     await Promise.all([writer(), reader()]);
   });
 
-  test("a signal that is aborted already ends every request, with nothing changed", async (store) => {
+  test("a signal that is already aborted ends every request, with nothing changed", async (store) => {
     const signal = AbortSignal.abort(new Error("enough"));
     for (const call of calls(store, signal)) await assert.rejects(call, code("ABORTED"));
     assert.deepEqual(await raw(store), []);
   });
 
-  test("a signal aborted meanwhile ends the wait: the answer is right, unknown, or none with nothing changed", async (store) => {
+  test("a signal that is aborted later ends the wait: the answer is correct, unknown, or an error with nothing changed", async (store) => {
     for (let i = 0; i < 20; i++) {
       const controller = new AbortController();
       const name = `r${i}`;
@@ -140,7 +140,7 @@ export function requestTests(test: Declare): void {
     }
   });
 
-  test("a signal aborted after the answer does nothing", async (store) => {
+  test("a signal that is aborted after the answer has no effect", async (store) => {
     const controller = new AbortController();
     const { signal } = controller;
     assert.equal(await store.mutate(change("r", [put("c", "write", 1, "x")]), { signal }), "applied");
@@ -148,7 +148,7 @@ export function requestTests(test: Declare): void {
     assert.equal((await row(store, "r")).length, 1);
   });
 
-  test("close waits for what is under way, and may be repeated; after it everything is refused", async (store) => {
+  test("close waits for running requests, and may be repeated; after it every request is refused", async (store) => {
     const asked = mutate(store, "r", [put("c", "write", 1, "x")]);
     const closed = store.close();
     assert.equal(await asked, "applied");

@@ -52,7 +52,7 @@ export function viewTests(test: Declare): void {
     }
   });
 
-  test("a read at S shows the newest lock at or below S, also where nothing is written", async (store) => {
+  test("a read at S shows the newest lock at or below S, even if nothing is written", async (store) => {
     await apply(store, "r", put("c", "lock", 4, "l4"), put("c", "lock", 6, "l6"));
     assert.equal(await seen(store, 3), undefined);
     assert.deepEqual(await seen(store, 4), { column: "c", lock: "4=l4", latest: true });
@@ -78,7 +78,7 @@ export function viewTests(test: Declare): void {
     assert.deepEqual(await range(store, { at: 7 }), []);
   });
 
-  test("data cells that are shown are at or below S, newest first, and right", async (store) => {
+  test("visible data cells are at or below S, newest first, and have the right values", async (store) => {
     for (let timestamp = 1; timestamp <= 8; timestamp++) {
       await apply(store, "r", put("c", "data", timestamp, `d${timestamp}`), put("c", "write", timestamp, ""));
     }
@@ -96,13 +96,13 @@ export function viewTests(test: Declare): void {
     }
   });
 
-  test("lock, write record and data of a column stand in one view", async (store) => {
+  test("a lock, a write record and data of a column are in one view", async (store) => {
     await apply(store, "r", put("c", "write", 2, "w"), put("c", "data", 1, "d"), put("c", "lock", 3, "l"));
     assert.deepEqual(await seen(store, 5), { column: "c", lock: "3=l", write: "2=w", latest: true });
     assert.deepEqual(await seen(store, 2), { column: "c", write: "2=w", latest: true });
   });
 
-  test("values may be empty, and of any bytes and length", async (store) => {
+  test("values may be empty, and have any bytes and length", async (store) => {
     const lengths = [
       0, 1, 63, 64, 65, 1_000, 4_096, 16_383, 16_384, 16_385, 32_767, 32_768, 70_000, 1_000_000,
     ];
@@ -133,7 +133,7 @@ export function viewTests(test: Declare): void {
     }
   });
 
-  test("all that one page shows holds at the same time", async (store) => {
+  test("everything in one page is from the same moment", async (store) => {
     for (let i = 0; i < 20; i++) {
       await apply(store, `r${i}`, put("c", "write", 1, `c${i}`), put("d", "write", 1, `d${i}`));
     }
@@ -153,7 +153,7 @@ export function viewTests(test: Declare): void {
     }
   });
 
-  test("what was copied from an answer stays, whatever is read next", async (store) => {
+  test("copies from an answer stay valid, whatever is read next", async (store) => {
     await apply(store, "r", put("c", "write", 1, "first"));
     await apply(store, "s", put("c", "write", 1, "second"));
     const read = (name: string) =>

@@ -128,7 +128,7 @@ function directions(store: RowStore): readonly boolean[] {
  * can differ.
  */
 export function zeroCopyTests(test: Declare): void {
-  test("what is lent of a cell is what a read of its row shows", async (store) => {
+  test("a lent cell equals an ordinary read of its row", async (store) => {
     for (const key of awkwardKeys) {
       for (const timestamp of [3, 6, 9])
         await apply(store, key, put(key, "write", timestamp, `${timestamp}${key}`));
@@ -141,7 +141,7 @@ export function zeroCopyTests(test: Declare): void {
     }
   });
 
-  test("no cell is lent that has a lock or data to be seen", async (store) => {
+  test("a cell with a visible lock or visible data is not lent", async (store) => {
     await apply(store, "r", put("c", "write", 3, "three"), put("c", "lock", 5, "lock"));
     await apply(store, "r", put("d", "write", 3, "three"), put("d", "data", 2, "data"));
     await apply(store, "r", put("only", "lock", 5, "lock"));
@@ -164,7 +164,7 @@ export function zeroCopyTests(test: Declare): void {
     await checkLentCell(store, { table, row: "r", column: "c", at: 9 });
   });
 
-  test("a column's cells are lent in order, page by page, from place to place, among other columns", async (store) => {
+  test("a column's cells are lent in order, page by page, from position to position, among other columns", async (store) => {
     const others = Array.from({ length: 9 }, (_, i) => put(`o${i}`, "write", 1, "other"));
     for (const key of awkwardKeys) {
       await apply(store, key, ...others, put("b", "write", 2, "b"), put("z", "write", 2, "z"));
@@ -188,7 +188,7 @@ export function zeroCopyTests(test: Declare): void {
     }
   });
 
-  test("a cell that is refused is the first of what is left", async (store) => {
+  test("a cell that is not lent is the first of the remaining range", async (store) => {
     const { zeroCopy } = store;
     const names = ["r0", "r1", "r2", "r3", "r4", "r5"];
     for (const name of names) await apply(store, name, put("c", "write", 1, name));

@@ -9,7 +9,7 @@ export interface SetTimer {
   readonly callback: () => void;
 }
 
-/** The time of an execution, shared by all clients. Only the firing of a timer moves it. */
+/** The time of an execution, shared by all clients. It advances only when a timer fires. */
 export interface WorldTime {
   /** Milliseconds that have passed. */
   passed: number;
@@ -32,7 +32,7 @@ export class ClientEnvironment implements Environment {
    * an execution is healed.
    */
   passTime = false;
-  /** Called when the client reads a clock that has changed since it last read one. */
+  /** Called when the client reads a clock, if time has passed since it last read one. */
   onTime: (passed: number) => void = () => {};
   readonly #time: WorldTime;
   readonly #isRunning: (processName: string) => boolean | undefined;
@@ -98,7 +98,7 @@ export class ClientEnvironment implements Environment {
   /** Fires a timer, at its time or later. */
   fire(number: number): void {
     const timer = this.timers.get(number);
-    if (timer === undefined) throw new Error(`There is no timer ${number} of ${this.processName}.`);
+    if (timer === undefined) throw new Error(`${this.processName} has no timer ${number}.`);
     this.timers.delete(number);
     this.#time.passed = Math.max(this.#time.passed, timer.due);
     timer.callback();

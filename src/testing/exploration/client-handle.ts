@@ -5,33 +5,36 @@ import type { Oracle } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
 import type { Network } from "../world/index.js";
 
-/** How a client of a program works as a worker. */
+/** The options of {@link ClientHandle.work}. Each has a default. */
 export interface WorkTurns {
-  /** How often the client scans the hints. Each scan waits until there are hints. Default: 1. */
+  /**
+   * How many times the client scans the hints. Before each scan it waits until there are hints.
+   * Default: 1.
+   */
   readonly looks?: number | undefined;
   /**
-   * The program's observers that the client runs, one after the other. Default: all, in their
-   * order.
+   * The program's observers that the client runs, one after the other. Default: all, in the
+   * program's order.
    */
   readonly observers?: readonly Observer[] | undefined;
 }
 
 /**
- * What a client of an exploration works with. Every request that it makes through these is a step
- * of the exploration.
+ * The tools of a client of an exploration. Every request that the client makes through them is a
+ * step of the exploration.
  */
 export interface ClientHandle {
   readonly name: string;
-  /** A database, as a process of its own opens it. */
+  /** The client's database. Each client opens the shared store as a process of its own. */
   readonly db: Database;
   readonly store: RowStore;
   readonly oracle: Oracle;
   readonly environment: Environment;
-  /** Sends further requests of the client. */
+  /** Sends the client's requests to anything except its database. */
   readonly network: Network;
   /**
-   * Values that the clients of one execution share. No fault affects them. Use it for what the
-   * program expects at the end.
+   * Values that the clients of one execution share. No fault affects them. Use it to record what
+   * the program expects at the end.
    */
   readonly shared: Map<string, unknown>;
   /**
@@ -42,8 +45,8 @@ export interface ClientHandle {
   /** Ends this process here, as SIGKILL does. Never resolves. */
   die(): Promise<never>;
   /**
-   * Resolves to true when another client has died or was stopped, or to false when no other client
-   * can continue.
+   * Resolves to true when the named client has died or was stopped, or to false when no other
+   * client can continue.
    */
   outlives(name: string): Promise<boolean>;
   /**

@@ -3,7 +3,7 @@ import { watchOutcomes } from "../invariants/index.js";
 import { counterPlace, DistantStore, namedPlace, overlap, type Place, rowPlace } from "../world/index.js";
 import type { ClientHandle, WorkTurns } from "./client-handle.js";
 import type { ExploredClient } from "./explored-client.js";
-import { hintsBetween, hintsStand } from "./hints-stand.js";
+import { hasHints, hintsBetween } from "./has-hints.js";
 import { ExploredProcess } from "./process.js";
 import type { ExploredWorld } from "./world.js";
 
@@ -67,7 +67,8 @@ function isImmediate(
   const { systemRequests = "none" } = world.program;
   if (changes) return false;
   if (places[0]?.table === hintTable) return isIdleLook(world, places[0]);
-  // A two-phase transaction reads the counter only to protect itself from garbage collection.
+  // A two-phase transaction reads the counter only to protect itself from garbage collection. If
+  // `systemRequests` is "none", no client collects garbage.
   if (places[0] === counterPlace)
     return systemRequests === "none" && world.commitMode(client.name) === "two-phase";
   if (places.some((place) => place.table !== systemTable)) return false;
@@ -76,10 +77,12 @@ function isImmediate(
 }
 
 /**
- * Whether this read is a worker's first look at the hints of an observer, or finds an empty bucket.
- * If the first look finds hints, the worker reads one bucket after another. The first look directly
- * follows the wait for hints, and an empty bucket only means that a hint came too late for this
- * scan. So neither read is a step.
+ * Whether this read of the hints needs no step of its own. That is so for two kinds of reads:
+ *
+ * - A worker's first read of an observer's hints, over all buckets. It directly follows the wait
+ *   for hints.
+ * - A read of an empty bucket. A hint that is added to the bucket later comes too late for this
+ *   scan.
  */
 function isIdleLook(world: ExploredWorld, { from, to }: Place): boolean {
   const isRow = to === `${from}\0`;
@@ -135,7 +138,7 @@ function untilDead(world: ExploredWorld, client: ExploredClient, name: string): 
 
 /** Resolves to true when there are hints, or to false when no other client can continue. */
 function untilHints(world: ExploredWorld, client: ExploredClient): Promise<boolean> {
-  const stand = () => hintsStand(world.store, world.program.observers ?? []);
+  const stand = () => hasHints(world.store, world.program.observers ?? []);
   return client.send<boolean>({
     kind: "wait",
     places: [{ table: hintTable, from: "", to: undefined }],

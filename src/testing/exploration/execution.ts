@@ -10,7 +10,10 @@ import { settle } from "./settle.js";
 import type { Step } from "./step.js";
 import { ExploredWorld, type Failure, type Snapshot } from "./world.js";
 
-/** Time to let pass if all clients only wait, in milliseconds. Locks expire within it. */
+/**
+ * Milliseconds that pass in each wait while an execution is healed. It is long enough for locks to
+ * expire.
+ */
 const patienceMs = 60_000;
 
 /**
@@ -53,7 +56,7 @@ export class Execution {
     return this.#world.state;
   }
 
-  /** Identifies what matters after all clients have ended. */
+  /** Identifies the part of the state that still matters after all clients have ended. */
   get remains(): string {
     return this.#world.remains;
   }
@@ -73,11 +76,11 @@ export class Execution {
   /** Performs one of the {@link steps} and everything that follows from it. */
   async perform(step: Step): Promise<void> {
     this.#world.time.step++;
-    if (step.deed === "arrive") await this.#arrive(step);
+    if (step.action === "arrive") await this.#arrive(step);
     else {
       const client = this.#world.clients.find((each) => each.name === step.client)!;
-      if (step.deed === "stop") this.#stop(client);
-      else if (step.deed === "fire") this.#fire(client, step);
+      if (step.action === "stop") this.#stop(client);
+      else if (step.action === "fire") this.#fire(client, step);
       else await this.#deal(client, step);
     }
     await settle();
@@ -107,15 +110,15 @@ export class Execution {
       }
       client.changesAtFire = world.digest.changes;
     }
-    client.heard(-number, undefined, "fired");
+    client.received(-number, undefined, "fired");
     world.note(client.name, () => (isFault ? "a timer of the background fires" : "has waited"));
     client.environment.fire(number);
   }
 
-  async #deal(client: ExploredClient, { number, deed }: Step): Promise<void> {
+  async #deal(client: ExploredClient, { number, action }: Step): Promise<void> {
     const waiting = client.waiting.get(number)!;
     client.waiting.delete(number);
-    switch (deed) {
+    switch (action) {
       case "apply":
         return this.#answer(client, waiting, "");
       case "repeat":
@@ -129,7 +132,7 @@ export class Execution {
       case "delay":
         return this.#delay(client, waiting);
       default:
-        throw new InternalError(`A request cannot be dealt with by "${deed}".`);
+        throw new InternalError(`The exploration cannot apply "${action}" to a request.`);
     }
   }
 
@@ -139,7 +142,7 @@ export class Execution {
     try {
       answer = await request.apply();
     } catch (error) {
-      client.heard(waiting.number, waiting.group, String(error));
+      client.received(waiting.number, waiting.group, String(error));
       waiting.reject(error);
       return;
     }
@@ -171,9 +174,9 @@ export class Execution {
   }
 
   /**
-   * Heals everything, and then checks that no lock and no hint is left and every acknowledgment
-   * exists. Checks it again after late requests have arrived. The execution cannot continue
-   * afterwards.
+   * Resolves all locks and runs all due observers. Then checks that no lock and no hint is left and
+   * that every acknowledgment exists. If requests are late, lets them arrive and does all of this
+   * again. The execution cannot continue afterwards.
    */
   async finish(): Promise<void> {
     const { program, clients, late } = this.#world;

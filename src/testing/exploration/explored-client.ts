@@ -7,8 +7,9 @@ export interface WaitingRequest {
   readonly number: number;
   readonly request: Request;
   /**
-   * Number of the group, if the client sent this change together with others. The client waits for
-   * all of a group, and their answers may come in any order.
+   * The number of the group to which this change belongs: all changes that the client sent in the
+   * same step. The client waits for all their answers, which may come in any order. Undefined for
+   * requests other than changes.
    */
   readonly group: number | undefined;
   /** The greatest timestamp that the oracle had issued when the client sent the request. */
@@ -33,10 +34,10 @@ export class ExploredClient implements Network {
   changesAtFire = -1;
   /** Count of timers that fired while other clients could continue. */
   earlyFires = 0;
-  /** All answers except those of the last group, in order. */
+  /** Hash of all answers in order, except those of the last group. */
   #chain: Hash = hashText("");
   #group: number | undefined;
-  /** The answers of the last group, in any order. */
+  /** Hash of the last group's answers, the same in any order. */
   #answers = new HashSum();
   readonly #reads = new HashSum();
   readonly #newestTimestamp: () => number;
@@ -50,7 +51,7 @@ export class ExploredClient implements Network {
     isRunning?: (processName: string) => boolean | undefined,
   ) {
     this.environment = new ClientEnvironment(name, time, isRunning);
-    this.environment.onTime = (passed) => this.heard(0, undefined, `the time ${passed}`);
+    this.environment.onTime = (passed) => this.received(0, undefined, `the time ${passed}`);
     this.#time = time;
     this.#newestTimestamp = newestTimestamp;
   }
@@ -65,8 +66,8 @@ export class ExploredClient implements Network {
   }
 
   /**
-   * Identifies what the client knows: all answers that it has received. After its end, only its
-   * reads and its outcome count.
+   * Identifies what the client knows: all answers that it has received. After the client has ended,
+   * only its reads and its outcome count.
    */
   get knowledge(): string {
     if (this.isOver) return `${this.#reads}${this.#endShown()}`;
@@ -102,7 +103,7 @@ export class ExploredClient implements Network {
   }
 
   /** Adds an answer to what the client knows. */
-  heard(number: number, group: number | undefined, what: string): void {
+  received(number: number, group: number | undefined, what: string): void {
     if (group === undefined || group !== this.#group) {
       this.#chain = hashText(`${this.#chain.high},${this.#chain.low},${this.#answers}`);
       this.#answers = new HashSum();
@@ -113,13 +114,13 @@ export class ExploredClient implements Network {
 
   /** Answers a request, and adds the answer to what the client knows. */
   answer({ number, group, request, resolve }: WaitingRequest, answer: unknown): void {
-    this.heard(number, group, request.digest(answer));
+    this.received(number, group, request.digest(answer));
     resolve(answer);
   }
 
-  /** Tells the client that no answer comes. */
+  /** Reports to the client that no answer comes. */
   lose({ number, group, request, resolve, reject }: WaitingRequest): void {
-    this.heard(number, group, "lost");
+    this.received(number, group, "lost");
     try {
       resolve(request.lost());
     } catch (error) {

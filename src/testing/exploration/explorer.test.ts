@@ -52,7 +52,7 @@ const racing: Program = {
 const figures = ({ states, ends, violation }: ExploreReport) => ({ states, ends, violation });
 
 describe("explore", () => {
-  test("tries everything, and says how much that was", async () => {
+  test("explores everything, and reports how much that was", async () => {
     const report = await explore(twoIncrements);
     expect(report).toMatchObject({ program: "two increments", complete: true, violation: undefined });
     expect(report.states).toBeGreaterThan(100);
@@ -61,7 +61,7 @@ describe("explore", () => {
   });
 
   test.each([twoIncrements, observed, { ...twoIncrements, faults: { repeats: 1 } }])(
-    "comes to the same states and ends as without leaving orders out: $name",
+    "reaches the same states and ends as without skipping equivalent orders: $name",
     async (program) => {
       const reduced = await explore(program);
       const every = await explore(program, { everyOrder: true });
@@ -70,13 +70,13 @@ describe("explore", () => {
     },
   );
 
-  test("comes to the same states breadth first", async () => {
+  test("reaches the same states breadth first", async () => {
     const depthFirst = await explore(observed);
     const breadthFirst = await explore(observed, { order: "breadth-first" });
     expect(figures(breadthFirst)).toEqual(figures(depthFirst));
   });
 
-  test("finds a race of a program, shows it, and does it again", async () => {
+  test("finds a race in a program, shows it, and reproduces it", async () => {
     const { violation, complete } = await explore(racing, { order: "breadth-first" });
     expect(complete).toBe(false);
     expect(violation?.message).toContain("the counter is 1");
@@ -85,13 +85,13 @@ describe("explore", () => {
     expect(again).toEqual({ message: expect.stringContaining("the counter is 1"), trace: violation!.trace });
   });
 
-  test("finds no shorter way breadth first than the one it shows", async () => {
+  test("finds no shorter trace breadth first than the one it shows", async () => {
     const { violation: long } = await explore(racing);
     const { violation: short } = await explore(racing, { order: "breadth-first" });
     expect(short!.steps.length).toBeLessThanOrEqual(long!.steps.length);
   });
 
-  test("a client that throws, and one that waits for ever, are violations", async () => {
+  test("a client that throws, and one that waits forever, are violations", async () => {
     const throwing: Program = {
       ...twoIncrements,
       clients: { A: ({ db }) => increment(db).then(() => Promise.reject(new Error("no good"))) },
@@ -101,7 +101,7 @@ describe("explore", () => {
     expect((await explore(waiting)).violation?.message).toContain("waits for ever");
   });
 
-  test("every fault of a budget is tried, and none without one", async () => {
+  test("every fault of a budget is tried, and none without a budget", async () => {
     const without = await explore(twoIncrements);
     for (const fault of ["lostAnswers", "repeats", "stops", "wrongGuesses", "timers"] as const) {
       const faulty = await explore({ ...twoIncrements, faults: { [fault]: 1 } }, { maxStates: 3_000 });
@@ -110,14 +110,14 @@ describe("explore", () => {
     }
   });
 
-  test("gives up at a number of states, and when it is told to", async () => {
+  test("stops at a number of states, and when its signal is aborted", async () => {
     expect(await explore(twoIncrements, { maxStates: 50 })).toMatchObject({ states: 50, complete: false });
     const signal = AbortSignal.abort(new Error("enough"));
     const long: Program = { ...twoIncrements, faults: { lostAnswers: 1, stops: 1, repeats: 1 } };
     await expect(explore(long, { signal })).rejects.toThrow("aborted by its signal");
   });
 
-  test("without atomic batches an oracle of its own gives the timestamps", async () => {
+  test("without atomic batches a separate oracle gives the timestamps", async () => {
     const report = await explore({ ...twoIncrements, atomicBatches: false });
     expect(report).toMatchObject({ complete: true, violation: undefined });
   });

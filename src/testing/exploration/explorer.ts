@@ -8,8 +8,8 @@ import type { Snapshot } from "./world.js";
 /** The options of {@link explore}. Each has a default. */
 export interface ExploreOptions {
   /**
-   * `"depth-first"` (default) is fastest if there is no violation. `"breadth-first"` finds the
-   * shortest way to one.
+   * `"depth-first"` (default) is the faster order if there is no violation. `"breadth-first"` finds
+   * a violation that needs the fewest steps.
    */
   readonly order?: "depth-first" | "breadth-first" | undefined;
   /** Number of states after which the exploration stops, incomplete. Default: 2,000,000. */
@@ -18,8 +18,8 @@ export interface ExploreOptions {
   readonly maxSteps?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /**
-   * Whether to try steps that commute in every order too. This is slower and must reach the same
-   * states. Default: false.
+   * Whether to try every order of steps that commute, instead of only one. This is slower and must
+   * reach the same states. Default: false.
    */
   readonly everyOrder?: boolean | undefined;
   /** Called from time to time with the progress so far. Default: none. */
@@ -30,11 +30,14 @@ export interface ExploreOptions {
 export interface ExploreProgress {
   /** Count of different states found. */
   readonly states: number;
-  /** Count of steps tried from them. */
+  /** Count of steps tried from these states. */
   readonly transitions: number;
-  /** Count of executions begun. Each leads to a state from which a step is untried. */
+  /**
+   * Count of executions begun. The explorer begins a new one whenever it returns to an earlier
+   * state to try another step.
+   */
   readonly executions: number;
-  /** Count of different ends. */
+  /** Count of different final states. */
   readonly ends: number;
   /** Length of the longest execution, in steps. */
   readonly depth: number;
@@ -70,7 +73,8 @@ interface Branch {
   readonly from: Way | undefined;
   readonly step: Step;
   /**
-   * Steps that need no trial after this one. They were tried before it and lead to the same states.
+   * Steps that the explorer need not try after this one. It tries them before this one instead, and
+   * either order of the two steps leads to the same state.
    */
   readonly asleep: readonly Step[];
 }
@@ -79,8 +83,8 @@ const progressEvery = 1_000;
 
 /**
  * Tries every interleaving of a program's clients, and every fault that its budget allows, on the
- * real code. Stops at the first violation of the protocol, failed expectation, or end that cannot
- * be healed.
+ * real code. Stops at the first violation of the protocol, failed expectation, or final state that
+ * cannot be healed.
  *
  * It does not continue from states that it has seen before. If steps commute, it tries only one
  * order of them (sleep sets).
@@ -106,7 +110,7 @@ export async function replay(
   const execution = await Execution.begin(program, await prepare(program), trace);
   for (const key of steps) {
     const step = execution.steps().find((each) => each.key === key);
-    if (step === undefined) return { message: `The step ${key} cannot happen there.`, trace };
+    if (step === undefined) return { message: `The step ${key} cannot happen at this point.`, trace };
     await execution.perform(step);
     if (execution.failure !== undefined) return { message: execution.failure.message, trace };
   }
@@ -120,7 +124,7 @@ class Exploration {
   readonly #options: ExploreOptions;
   readonly #maxStates: number;
   readonly #maxSteps: number;
-  /** The states found, each with the steps that were left untried from it. */
+  /** The states found, each with the steps that the explorer did not try from it. */
   readonly #seen = new Map<string, ReadonlySet<string>>();
   readonly #healed = new Set<string>();
   readonly #branches: Branch[] = [];
@@ -129,7 +133,10 @@ class Exploration {
   #executions = 0;
   #ends = 0;
   #depth = 0;
-  /** An execution that has gone this way and can continue, if there is one. */
+  /**
+   * The current execution and the steps that it has performed. Undefined if no execution can
+   * continue.
+   */
   #live: { readonly execution: Execution; readonly way: Way | undefined } | undefined;
 
   constructor(program: Program, snapshot: Snapshot, options: ExploreOptions) {
@@ -179,7 +186,10 @@ class Exploration {
     return this.#arrive(execution, { before: from, step, length: (from?.length ?? 0) + 1 }, asleep);
   }
 
-  /** Returns an execution that has gone this way: the current one if it fits, else a new one. */
+  /**
+   * Returns an execution that has performed the steps of this way: the current one if it has, else
+   * a new one.
+   */
   async #executionAt(way: Way | undefined): Promise<Execution> {
     const live = this.#live;
     this.#live = undefined;
@@ -203,7 +213,8 @@ class Exploration {
     const keys = new Set(asleep.map((step) => step.key));
     if (known !== undefined && [...known].every((key) => keys.has(key))) return undefined;
     this.#seen.set(state, known === undefined ? keys : intersection(known, keys));
-    if (length >= this.#maxSteps) return this.#violation(way, `It goes on after ${length} steps.`);
+    if (length >= this.#maxSteps)
+      return this.#violation(way, `The program has not ended after ${length} steps.`);
     const steps = execution.steps();
     const untried = steps.filter(
       (step) => !keys.has(step.key) && (known === undefined || known.has(step.key)),
@@ -211,7 +222,7 @@ class Exploration {
     this.#branch(way, untried, asleep);
     if (known !== undefined) return undefined;
     if (!execution.isOver) {
-      if (steps.length === 0) return this.#violation(way, "Nobody can go on: a client waits for ever.");
+      if (steps.length === 0) return this.#violation(way, "No client can continue: one waits for ever.");
       this.#live = { execution, way };
       return undefined;
     }
@@ -226,7 +237,7 @@ class Exploration {
       branches.push({ from, step, asleep: before.filter((each) => areIndependent(each, step)) });
       if (!this.#options.everyOrder) before.push(step);
     }
-    // Branches are taken from the end, so reversing them takes the first one first.
+    // The depth-first order takes branches from the end. Reversed, the first branch is taken first.
     if (this.#options.order !== "breadth-first") branches.reverse();
     this.#branches.push(...branches);
   }
@@ -240,7 +251,7 @@ class Exploration {
     return execution.failure === undefined ? undefined : this.#violation(way);
   }
 
-  /** Goes the way again and records the trace. */
+  /** Performs the steps of the way again and records the trace. */
   async #violation(way: Way | undefined, message?: string): Promise<ExploreViolation> {
     const trace: string[] = [];
     const execution = await Execution.begin(this.#program, this.#snapshot, trace);
@@ -251,7 +262,7 @@ class Exploration {
     const found =
       message ??
       execution.failure?.message ??
-      "It went wrong once, and not again: something is not repeatable.";
+      "The failure did not happen again: something in the program is not repeatable.";
     return { message: found, trace, steps: steps.map((step) => step.key) };
   }
 

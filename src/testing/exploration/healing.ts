@@ -19,8 +19,8 @@ export async function heal(process: ExploredProcess, wait: () => void): Promise<
     }
     found += await process.work();
     await process.context.background.settled();
-    if (found === 0 && !process.hintsStand()) return;
+    if (found === 0 && !process.hasHints()) return;
     wait();
   }
-  throw new StoreError(`After ${maxRounds} rounds of healing locks or hints were left.`);
+  throw new StoreError(`Locks or hints were left after ${maxRounds} rounds of healing.`);
 }

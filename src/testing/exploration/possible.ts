@@ -1,9 +1,9 @@
 import { namedPlace } from "../world/index.js";
 import type { ExploredClient, WaitingRequest } from "./explored-client.js";
-import type { Deed, Step } from "./step.js";
+import type { Step, StepAction } from "./step.js";
 import type { ExploredWorld, LateRequest } from "./world.js";
 
-/** How often a wait of one client may end early, while other steps are possible. */
+/** How many times a wait of one client may end early, while other steps are possible. */
 const maxEarlyFires = 1;
 
 /** Returns every possible next step, always in the same order. Steps without a fault come first. */
@@ -26,9 +26,12 @@ export function possibleSteps(world: ExploredWorld): readonly Step[] {
 }
 
 /**
- * Returns the timers that may fire. A timer may fire if no other step is possible. In addition,
- * once per client, a timer may fire at any moment after the store has changed, so that a wait may
- * end early. Without this bound two clients that retry could block each other forever.
+ * Returns the timers that may fire. If no other step is possible, these are the timers that are due
+ * first. While other steps are possible, the next timer of a client may fire early, so that a wait
+ * may end at any moment. That may happen once in an execution for each client, and only if the store has
+ * changed since the client's last timer fired. Without the limit of once, two clients that retry
+ * could block each other forever. If the program sets `timePasses`, only the timers that are due first
+ * may fire early instead, at most `timePasses` times in an execution.
  */
 function timerSteps(world: ExploredWorld, isStill: boolean): readonly Step[] {
   const timers = world.clients.flatMap((client) => {
@@ -52,7 +55,7 @@ function timerSteps(world: ExploredWorld, isStill: boolean): readonly Step[] {
 function faultSteps(world: ExploredWorld, client: ExploredClient): readonly Step[] {
   const steps: Step[] = [];
   for (const waiting of client.waiting.values()) {
-    for (const deed of faultyDeeds(world, waiting)) steps.push(requestStep(client, waiting, deed));
+    for (const action of faultyActions(world, waiting)) steps.push(requestStep(client, waiting, action));
   }
   if (world.may("timers") && client.end === undefined) {
     for (const timer of client.environment.timers.values())
@@ -62,26 +65,30 @@ function faultSteps(world: ExploredWorld, client: ExploredClient): readonly Step
   return steps;
 }
 
-function faultyDeeds(world: ExploredWorld, { request }: WaitingRequest): readonly Deed[] {
-  const deeds: Deed[] = [];
+function faultyActions(world: ExploredWorld, { request }: WaitingRequest): readonly StepAction[] {
+  const actions: StepAction[] = [];
   const { mayBeLate, mayRepeat, kind, otherAnswers } = request;
-  if (world.may("lostAnswers") && (mayBeLate || kind === "timestamp")) deeds.push("lose-answer");
-  if (world.may("lostAnswers") && mayBeLate) deeds.push("delay");
-  if (world.may("repeats") && mayRepeat) deeds.push("repeat");
-  if (world.may("wrongGuesses") && otherAnswers !== undefined) deeds.push("guess");
-  return deeds;
+  if (world.may("lostAnswers") && (mayBeLate || kind === "timestamp")) actions.push("lose-answer");
+  if (world.may("lostAnswers") && mayBeLate) actions.push("delay");
+  if (world.may("repeats") && mayRepeat) actions.push("repeat");
+  if (world.may("wrongGuesses") && otherAnswers !== undefined) actions.push("guess");
+  return actions;
 }
 
-function requestStep(client: ExploredClient, { number, group, request }: WaitingRequest, deed: Deed): Step {
+function requestStep(
+  client: ExploredClient,
+  { number, group, request }: WaitingRequest,
+  action: StepAction,
+): Step {
   return {
     group,
-    key: `${client.name}:${number}:${deed}`,
+    key: `${client.name}:${number}:${action}`,
     client: client.name,
     number,
-    deed,
+    action,
     places: request.places,
     changes: request.changes,
-    isFault: deed !== "apply",
+    isFault: action !== "apply",
     isOrdered: request.kind === "wait",
   };
 }
@@ -93,17 +100,17 @@ function requestStep(client: ExploredClient, { number, group, request }: Waiting
 export function arriveStep({ key, client, waiting }: LateRequest): Step {
   const { number, request } = waiting;
   const { places, changes } = request;
-  const step = { number, deed: "arrive", places, changes, isFault: false, isOrdered: false } as const;
+  const step = { number, action: "arrive", places, changes, isFault: false, isOrdered: false } as const;
   return { key: `${key}:arrive`, client: `${client}, late ${number}`, ...step };
 }
 
 function timerStep({ name }: ExploredClient, number: number, isFault: boolean): Step {
-  const step = { number, deed: "fire", places: [], changes: true, isFault, isOrdered: true } as const;
+  const step = { number, action: "fire", places: [], changes: true, isFault, isOrdered: true } as const;
   return { key: `${name}:timer ${number}`, client: name, ...step };
 }
 
 function stopStep({ name }: ExploredClient): Step {
   const places = [namedPlace(`life of ${name}`)];
-  const step = { number: 0, deed: "stop", changes: true, isFault: true, isOrdered: false } as const;
+  const step = { number: 0, action: "stop", changes: true, isFault: true, isOrdered: false } as const;
   return { key: `${name}:stop`, client: name, places, ...step };
 }

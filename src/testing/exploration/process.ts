@@ -8,13 +8,13 @@ import type { RowStore } from "../../store/index.js";
 import type { CommitHooks, TransactionContext } from "../../transaction/index.js";
 import { noHooks } from "../../transaction/index.js";
 import type { ClientEnvironment } from "./client-environment.js";
-import { hintsStand } from "./hints-stand.js";
+import { hasHints } from "./has-hints.js";
 import { LoneSessions } from "./lone-sessions.js";
 import { WorkerEnvironment } from "./worker-environment.js";
 
 export interface ProcessOptions {
   readonly name: string;
-  /** The store, as the process reaches it. */
+  /** The process's connection to the store. */
   readonly store: RowStore;
   readonly oracle: Oracle;
   readonly environment: ClientEnvironment;
@@ -29,11 +29,11 @@ export interface ProcessOptions {
   readonly view: RegistryView | undefined;
 }
 
-/** How a worker of an exploration works. */
+/** The options of {@link ExploredProcess.work}. Each has a default. */
 export interface LookOptions {
-  /** Observers that it runs. Default: those of the process. */
+  /** Observers that the worker runs. Default: those of the process. */
   readonly observers?: readonly Observer[] | undefined;
-  /** How often it scans the hints. Default: 1. */
+  /** How many times the worker scans the hints. Default: 1. */
   readonly looks?: number | undefined;
   /**
    * Awaited before each scan. If it resolves to false, there is nothing left to scan. Default: the
@@ -85,19 +85,20 @@ export class ExploredProcess {
     });
   }
 
-  /** Records what the database has recorded, so that no request for it becomes a step. */
+  /** Records the tables in the registry in advance, so that no request for that becomes a step. */
   async learn(tables: readonly AnyTable[]): Promise<void> {
     await this.registry.record(tables.map((table) => table[definition]));
   }
 
   /** Whether there is a hint of one of its observers. */
-  hintsStand(): boolean {
-    return hintsStand(this.context.store, this.#observers);
+  hasHints(): boolean {
+    return hasHints(this.context.store, this.#observers);
   }
 
   /**
-   * Scans the hints as a worker does, and runs what is due, one run after the other. A retry waits
-   * until the next scan, or is dropped. Resolves to the number of runs.
+   * Scans the hints as a worker does, and runs the observers that are due, one run after the other.
+   * A retry waits until the next scan. After the last scan, retries are dropped. Resolves to the
+   * number of runs.
    */
   async work(options: LookOptions = {}): Promise<number> {
     const { observers = this.#observers, looks = 1, untilDue = async () => true } = options;

@@ -16,7 +16,7 @@ export interface FaultBudget {
   readonly repeats?: number | undefined;
   /** Clients that stop for good. Requests that they had sent may still arrive. */
   readonly stops?: number | undefined;
-  /** Live clients that another client takes for dead when it meets their lock. */
+  /** Live clients that another client believes dead when it meets their lock. */
   readonly wrongGuesses?: number | undefined;
   /** Background timers that fire, including those that refresh locks. */
   readonly timers?: number | undefined;
@@ -52,17 +52,18 @@ export interface Program {
    */
   readonly inlineBytes?: number | undefined;
   /**
-   * Most guards and mutations of one mutation. A row with more cells is divided. Default: 1,000.
+   * The most guards and mutations, counted together, of one row mutation. A change of a row that
+   * needs more is divided. Default: 1,000.
    */
   readonly mutationCells?: number | undefined;
   /**
-   * Observers that the clients or the setup register, possibly newer versions of others. At the end
-   * their due changes are run too. Default: none.
+   * Observers that the clients or the setup register, possibly newer versions of others. After an
+   * execution, the explorer runs these observers too, until nothing is due. Default: none.
    */
   readonly laterObservers?: readonly Observer[] | undefined;
   /**
-   * Runs once, alone, before the clients begin. `work` runs what is due, once. `register` registers
-   * further observers.
+   * Runs once, alone, before the clients begin. `work` runs the observers that are due, once.
+   * `register` registers further observers.
    */
   readonly setup?:
     | ((
@@ -78,27 +79,29 @@ export interface Program {
   readonly clients: Readonly<Record<string, (client: ClientHandle) => Promise<unknown>>>;
   readonly faults?: FaultBudget | undefined;
   /**
-   * Whether processes exchange heartbeats, as they do outside of explorations. If so, a process
-   * that dies is found dead, and its runs become suspect. Heartbeats are background timers.
-   * Default: false, so each process takes every hint.
+   * Whether processes exchange heartbeats, as they do outside of explorations. If so, other
+   * processes detect that a process has died, and treat its runs as suspect. Heartbeats are
+   * background timers. Default: false, so each process takes every hint.
    */
   readonly sessions?: boolean | undefined;
   /**
-   * Which reads of the system table are steps too: those of the safepoint, for programs that
-   * collect, or all, for programs that register. Others are answered at once, which is right only
-   * while no client changes what they read. Default: none.
+   * Which reads of the system table are steps too. Programs that collect garbage need
+   * `"safepoint"`, for reads of the safepoint. Programs that register observers need `"all"`. All
+   * other reads are answered at once, which is right only while no client changes what they read.
+   * Default: `"none"`.
    */
   readonly systemRequests?: "none" | "safepoint" | "all" | undefined;
   /**
-   * How often time may jump to the next timer while another step is possible, for programs about
-   * time. Default: never; each client's first wait may then end at any moment.
+   * How many times time may jump to the next timer while another step is possible. Set it for
+   * programs that depend on the passing of time. Default: time does not jump, but the first wait of
+   * each client may end early, at any moment.
    */
   readonly timePasses?: number | undefined;
   /** Checks how the clients of an execution ended. Throws if an end is wrong. Default: none. */
   readonly ended?: ((ends: Readonly<Record<string, ClientEnd>>) => void) | undefined;
   /**
-   * Checks the database after an execution, healed and drained. Throws if its state is wrong.
-   * Default: none.
+   * Checks the database after an execution, when all locks are resolved and nothing is due. Throws
+   * if its state is wrong. Default: none.
    */
   readonly healed?: ((db: Database, work: () => Promise<number>) => Promise<void>) | undefined;
 }

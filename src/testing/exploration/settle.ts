@@ -5,8 +5,9 @@ const maxWithoutTurn = 1_000;
 let settled = 0;
 
 /**
- * Runs everything that can run by itself: follows all settled promises to their ends. A tick runs
- * after the last microtask, and costs less than a turn of the event loop.
+ * Resolves when everything has run that can run by itself: all code that waits only for settled
+ * promises. It waits for a tick of the process, because a tick runs after the last microtask and
+ * costs less than a turn of the event loop.
  */
 export function settle(): Promise<void> {
   settled = (settled + 1) % maxWithoutTurn;

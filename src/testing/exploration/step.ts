@@ -1,10 +1,10 @@
 import { overlap, type Place } from "../world/index.js";
 
 /** What may happen to a waiting request. */
-export type Deed =
+export type StepAction =
   /** Applied and answered. */
   | "apply"
-  /** Applied; the answer is lost. */
+  /** Applied, but the answer is lost. */
   | "lose-answer"
   /** Not applied yet, and perhaps never. The client gets no answer. */
   | "delay"
@@ -26,16 +26,16 @@ export interface Step {
   readonly client: string;
   /** Number of the client's request or timer. */
   readonly number: number;
-  readonly deed: Deed;
+  readonly action: StepAction;
   readonly places: readonly Place[];
   readonly changes: boolean;
-  /** Number of the group, if the client sent this change together with others. */
+  /** The number of the group to which a change belongs, as in `WaitingRequest`. */
   readonly group?: number | undefined;
   /** Whether the step uses up a part of the fault budget. */
   readonly isFault: boolean;
   /**
-   * Whether the step is possible only after certain steps of others. Such a step is never reordered
-   * without a trial.
+   * Whether the step is possible only after certain steps of other clients. The explorer always
+   * tries such a step in every order.
    */
   readonly isOrdered: boolean;
 }

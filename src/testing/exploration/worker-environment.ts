@@ -41,7 +41,10 @@ export class WorkerEnvironment implements Environment {
     this.#environment.defer(callback);
   }
 
-  /** Only polls keep a process alive. All other timers belong to retries. */
+  /**
+   * Keeps the background timers, which belong to retries. All other timers belong to polls, and
+   * never fire.
+   */
   setTimer(callback: () => void, _delayMs: number, options?: { background?: boolean }): Timer {
     if (options?.background === true) this.#putOff.add(callback);
     return { cancel: () => this.#putOff.delete(callback) };

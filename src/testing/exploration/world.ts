@@ -29,7 +29,10 @@ export interface LateRequest {
   readonly key: string;
   readonly client: string;
   readonly waiting: WaitingRequest;
-  /** Identifies the request's contents. After its client has stopped, nothing else does. */
+  /**
+   * Identifies the request's contents. After its client has stopped, only this digest identifies
+   * the request.
+   */
   readonly digest: string;
 }
 
@@ -61,7 +64,7 @@ export class ExploredWorld {
   readonly late = new Map<string, LateRequest>();
   readonly shared = new Map<string, unknown>();
   readonly time = { passed: 0, step: 0 };
-  /** How often time has passed while another step was possible. */
+  /** How many times time has passed while another step was possible. */
   timePassed = 0;
   readonly #used: Record<Fault, number> = {
     lostAnswers: 0,
@@ -100,8 +103,8 @@ export class ExploredWorld {
   }
 
   /**
-   * Whether the process still runs, as processes of one machine can tell. Undefined if processes
-   * exchange no heartbeats.
+   * Returns false if processes exchange heartbeats and the process has stopped. Otherwise returns
+   * undefined, because other processes cannot tell whether it still runs.
    */
   #isRunning(process: string): boolean | undefined {
     if (this.program.sessions !== true) return undefined;
@@ -119,8 +122,8 @@ export class ExploredWorld {
   }
 
   /**
-   * Identifies the state: the store, and the answers that each client has received. Equal states
-   * have equal futures.
+   * Identifies the state: what {@link remains} identifies, the answers that each client has
+   * received, the faults used so far, and the time. Equal states have equal futures.
    */
   get state(): string {
     const clients = this.clients.map((client) => client.knowledge).join("/");
@@ -128,7 +131,10 @@ export class ExploredWorld {
     return `${this.remains}/${clients}/${used}/${this.time.passed}/${this.timePassed}`;
   }
 
-  /** Identifies what matters after all clients have ended. */
+  /**
+   * Identifies the part of the state that still matters after all clients have ended: the store,
+   * the last timestamp and the late requests.
+   */
   get remains(): string {
     const late = [...this.late.values()].map(({ digest }) => digest).sort();
     return `${this.digest}/${this.counter()}/${late.join(",")}`;

@@ -124,7 +124,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Returns the names of cells: rows if there is one column; digits become numbers. */
+/**
+ * Returns a function that formats the key of a cell in EDN: its row, or `table.column.row` if the
+ * history has several columns. A key of digits becomes a number.
+ */
 function keyNames({ transactions }: History): (cell: CellName) => string {
   const columns = new Set<string>();
   for (const { operations: all } of transactions) {

@@ -110,7 +110,7 @@ function familyCells(
 }
 
 /**
- * Returns the cells of a row, as `row` and scans of tables return it, in the order of their
+ * Returns the cells of a row that `row` or the scan of a table returned, in the order of their
  * columns.
  */
 function rowCells(

@@ -40,15 +40,15 @@ export interface ShownCell {
 }
 
 /**
- * A read of all cells in some rows and columns. The cells in `cells` had a value; all others were
- * empty.
+ * A read of all cells in some rows and columns. `cells` has the cells that had a value. All others
+ * were empty.
  */
 export interface RecordedRange {
   readonly type: "range";
   readonly table: string;
   /**
-   * The rows that the read covered. If the caller left the iteration early, they end with the last
-   * row returned.
+   * The rows that the read covered. If the caller left the iteration early, the rows end with the
+   * last row returned.
    */
   readonly rows: Interval;
   readonly columns: Interval;
@@ -71,11 +71,11 @@ export interface RecordedWrite {
 /** One recorded operation of a transaction. */
 export type RecordedOperation = RecordedRead | RecordedRange | RecordedWrite;
 
-/** The outcome that a client was told. */
+/** The outcome that a client received. */
 export type RecordedOutcome =
   /** Without a commit timestamp, the transaction wrote nothing. */
   | { readonly type: "committed"; readonly commitTimestamp: number | undefined }
-  /** The transaction lost against another one. It wrote nothing. */
+  /** The transaction conflicted with another one. It wrote nothing. */
   | { readonly type: "conflicted" }
   /** The transaction was rolled back, failed, or never asked to commit. It wrote nothing. */
   | { readonly type: "failed" }
@@ -87,7 +87,7 @@ export type RecordedOutcome =
  * separately.
  */
 export interface RecordedTransaction {
-  /** Unique in the history; shown as `T1`. */
+  /** Unique in the history. Messages show it as `T1`. */
   readonly id: number;
   readonly client: string;
   readonly label?: string | undefined;
@@ -100,7 +100,7 @@ export interface RecordedTransaction {
    * real-time order and sessions.
    */
   readonly begun?: number | undefined;
-  /** Moment at which the client was told the outcome. Omitted if it never was. */
+  /** Moment at which the client received the outcome. Omitted if it received none. */
   readonly ended?: number | undefined;
   readonly outcome: RecordedOutcome;
   readonly operations: readonly RecordedOperation[];
@@ -127,8 +127,8 @@ export interface InitialCell {
 }
 
 /**
- * What clients did to a database, and the answers that they got. It must include every writer of
- * the cells concerned.
+ * What clients did to a database, and the answers that they got. It must include every transaction
+ * that wrote a cell of the history.
  */
 export interface History {
   readonly transactions: readonly RecordedTransaction[];

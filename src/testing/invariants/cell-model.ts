@@ -7,13 +7,13 @@ export interface LockModel {
   readonly start: number;
   /** The lock as the transaction first put it. Its kind, value and primary never change. */
   readonly record: LockRecord;
-  /** Readers raise it. */
+  /** The lowest timestamp at which the transaction may commit. Readers raise it. */
   minCommit: number;
 }
 
 /**
- * A committed version, whether or not its write record exists yet. The true contents of a cell
- * consist of these.
+ * A committed version, whether or not its write record exists yet. These versions are the true
+ * contents of a cell.
  */
 export interface CellVersion {
   readonly commit: number;
@@ -29,15 +29,15 @@ export interface CellVersion {
   /** Whether the lock is still in the store, in place of the write record. */
   pending: boolean;
   /**
-   * Whether this is an observer's record that was deleted together with the delete marker of its
-   * cell. No process needs it.
+   * Whether this is an observer's record that was deleted together with the observed cell's delete
+   * marker. No process needs such a record.
    */
   dropped: boolean;
 }
 
 /**
  * What an observer has recorded for a cell: the start timestamp of its last run, or of the run
- * after which it was parked.
+ * after which the cell's change was parked.
  */
 export interface RecordedStart {
   readonly start: number;
@@ -57,19 +57,22 @@ export interface RowModel {
   readonly row: Uint8Array;
   /** The row's bytes as a string. */
   readonly key: string;
-  /** By the bytes of their columns, as strings. */
+  /** The row's cells, by the bytes of their columns as strings. */
   readonly cells: Map<string, CellModel>;
   readonly isRegistry: boolean;
 }
 
-/** The observers of a cell, according to one registry. */
+/** The observers of a cell, according to one edition of the registry. */
 export interface Watchers {
-  /** Number of the registry. */
+  /** Number of the registry's edition. */
   readonly edition: number;
   readonly strong: readonly RegisteredObserver[];
 }
 
-/** A cell: its contents in the store, and its true contents. */
+/**
+ * A cell: its records in the store, and its committed versions, including those that are not rolled
+ * forward yet.
+ */
 export class CellModel implements CellAddress {
   readonly parent: RowModel;
   readonly column: Uint8Array;
@@ -78,13 +81,13 @@ export class CellModel implements CellAddress {
   /** Set if the cell is an observer's record for another cell of the same row. */
   readonly recordOf: RecordColumn | undefined;
   locks: LockModel[] = [];
-  /** In ascending order of their commit timestamps. */
+  /** The versions, in ascending order of their commit timestamps. */
   readonly versions: CellVersion[] = [];
   readonly data = new Map<number, Uint8Array>();
   readonly statuses = new Map<number, StatusRecord>();
   /** The greatest start timestamp at which the cell was read. */
   greatestRead = -1;
-  /** By the names of the observers. */
+  /** What each observer has recorded for the cell, by the observer's name. */
   readonly observed = new Map<string, ObservedState>();
   watchers: Watchers | undefined;
 

@@ -1,12 +1,12 @@
 import { type CellModel, type CellVersion, isPresent } from "./cell-model.js";
 import type { Step } from "./step.js";
-import type { Reporter } from "./violation.js";
+import type { ViolationReporter } from "./violation.js";
 
 /** Checks what must hold within each cell (invariants 1, 2, 3, 4 and 9). */
 export class Cells {
-  readonly #reporter: Reporter;
+  readonly #reporter: ViolationReporter;
 
-  constructor(reporter: Reporter) {
+  constructor(reporter: ViolationReporter) {
     this.#reporter = reporter;
   }
 
@@ -23,7 +23,7 @@ export class Cells {
     for (const { cell, of } of step.dataRemoved) this.#checkNamed(cell, of);
   }
 
-  /** Checks all of these for one cell. */
+  /** Checks all of these invariants for one cell. */
   checkWhole(cell: CellModel): void {
     this.#checkLocks(cell);
     for (const lock of cell.locks) this.#checkExclusion(cell, lock.start);
@@ -70,16 +70,16 @@ export class Cells {
 
   #checkData(cell: CellModel, version: CellVersion): void {
     if (!version.external || version.value !== undefined) return;
-    const message = `the write at ${version.commit} names a value at ${version.start} that is not there`;
+    const message = `the write at ${version.commit} names a value at ${version.start} that is missing`;
     this.#reporter.report(9, cell.name, message);
   }
 
-  /** Checks that no write record names data that was deleted. */
+  /** Checks that no write record refers to a data cell that was deleted. */
   #checkNamed(cell: CellModel, start: number): void {
     if (cell.data.has(start)) return;
     for (const version of cell.versions) {
       if (!version.external || version.start !== start || !isPresent(version)) continue;
-      const message = `the value at ${start} is gone, and the write at ${version.commit} names it`;
+      const message = `the value at ${start} is gone, but the write at ${version.commit} names it`;
       this.#reporter.report(9, cell.name, message);
     }
   }

@@ -17,7 +17,7 @@ function read(scene: Scene, cell: CellAddress, start: number, value?: string, co
 }
 
 describe("invariant 10: reads", () => {
-  test("what stood at the start is right, however it is stored", async () => {
+  test("the value at the start timestamp is right, however it is stored", async () => {
     const scene = new Scene();
     read(scene, a, 5);
     await scene.write(a, 10, 20, "1");
@@ -63,7 +63,7 @@ describe("invariant 10: reads", () => {
     expect(scene.broken).toEqual([10]);
   });
 
-  test("a commit at or below a start at which the cell was read", async () => {
+  test("a commit at or below a start timestamp at which the cell was read", async () => {
     const scene = new Scene();
     read(scene, a, 25);
     await scene.write(a, 20, 26, "1");
@@ -73,7 +73,7 @@ describe("invariant 10: reads", () => {
     expect(scene.broken).toEqual([10]);
   });
 
-  test("a two-phase commit at or below such a start, by a lock that stands", async () => {
+  test("a two-phase commit at or below such a timestamp, by an existing lock", async () => {
     const scene = new Scene();
     await scene.lock(a, 10, a, "1");
     await scene.lock(b, 10, a, "1");
@@ -83,7 +83,7 @@ describe("invariant 10: reads", () => {
     expect(scene.violations[0]?.where).toBe("t/b/c");
   });
 
-  test("a commit below what a reader was promised", async () => {
+  test("a commit below the timestamp that a reader was promised", async () => {
     const scene = new Scene();
     await scene.lock(a, 10, a, "1");
     await scene.lock(a, 10, a, "1", 21);
@@ -91,7 +91,7 @@ describe("invariant 10: reads", () => {
     expect(scene.broken).toEqual([10]);
   });
 
-  test("a commit at what a reader was promised", async () => {
+  test("a commit at the timestamp that a reader was promised", async () => {
     const scene = new Scene();
     await scene.lock(a, 10, a, "1", 21);
     await scene.commitPrimary(a, 10, 21, "1");
@@ -99,7 +99,7 @@ describe("invariant 10: reads", () => {
   });
 });
 
-describe("invariant 11: what was told", () => {
+describe("invariant 11: reported outcomes", () => {
   test("committed, and it is", async () => {
     const scene = new Scene();
     await scene.lock(a, 10, a, "1");
@@ -110,14 +110,14 @@ describe("invariant 11: what was told", () => {
     expect(scene.broken).toEqual([11]);
   });
 
-  test("committed, before the commit point", async () => {
+  test("reported as committed before the commit point", async () => {
     const scene = new Scene();
     await scene.lock(a, 10, a, "1");
     scene.watcher.told(10, "committed", 20);
     expect(scene.broken).toEqual([11]);
   });
 
-  test("committed, and it is rolled back", async () => {
+  test("reported as committed, but rolled back", async () => {
     const scene = new Scene();
     await scene.lock(a, 10, a, "1");
     await scene.rollbackPrimary(a, 10);
@@ -125,7 +125,7 @@ describe("invariant 11: what was told", () => {
     expect(scene.broken).toEqual([11]);
   });
 
-  test("not written, and it is committed then or later", async () => {
+  test("reported as not written, but committed then or later", async () => {
     const scene = new Scene();
     await scene.lock(a, 10, a, "1");
     scene.watcher.told(10, "not-written");
@@ -158,23 +158,23 @@ describe("invariant 11: errors of a database", () => {
   }
 
   test.each([new StoreError("no answer", { retryable: true }), new AbortedError("given up"), undefined])(
-    "%s says that nothing was written",
+    "%s means that nothing was written",
     async (error) => expect(await heard(2, error)).toEqual([11]),
   );
 
-  test("an unknown outcome promises nothing, and one-phase commits have no status to go by", async () => {
+  test("an unknown outcome promises nothing, and one-phase commits have no status to check", async () => {
     expect(await heard(2, new CommitOutcomeUnknownError("no answer"))).toEqual([]);
     expect(await heard(1, new StoreError("no answer"))).toEqual([]);
   });
 });
 
 describe("invariant 13: the oracle", () => {
-  test("answers increase for whoever asks after them", () => {
+  test("answers increase for requests made after them", () => {
     const { watcher, violations } = new Scene();
     const early = watcher.newestTimestamp;
     watcher.timestamp(watcher.newestTimestamp, 10);
     watcher.timestamp(watcher.newestTimestamp, 12);
-    // The client asked for it before the others were answered.
+    // The client requested this timestamp before the oracle answered the other requests.
     watcher.timestamp(early, 11);
     expect(watcher.newestTimestamp).toBe(12);
     expect(violations).toEqual([]);
@@ -185,7 +185,7 @@ describe("invariant 13: the oracle", () => {
   });
 });
 
-test("what stood before it watches counts as sound, and is known", async () => {
+test("contents from before the watch count as sound, and are known", async () => {
   const scene = new Scene();
   await scene.write(a, 10, 20, "1");
   await scene.lock(a, 30, a, "2");
@@ -202,7 +202,7 @@ test("what stood before it watches counts as sound, and is known", async () => {
   expect(scene.broken).toEqual([11]);
 });
 
-test("a change that it was not told of is an error", async () => {
+test("a change of which it was not told is an error", async () => {
   const scene = new Scene();
   await scene.write(a, 10, 20, "1");
   const late = scene.watch();

@@ -4,7 +4,7 @@ import { acknowledgedUpTo, type Observed } from "./observed.js";
 import type { RegistryModel } from "./registry-model.js";
 import type { Step } from "./step.js";
 import type { StoreModel } from "./store-model.js";
-import type { Reporter } from "./violation.js";
+import type { ViolationReporter } from "./violation.js";
 
 /**
  * Checks that garbage collection changes no read at or above the safepoint, and keeps each
@@ -12,12 +12,12 @@ import type { Reporter } from "./violation.js";
  * (invariant 17).
  */
 export class Collections {
-  readonly #reporter: Reporter;
+  readonly #reporter: ViolationReporter;
   readonly #model: StoreModel;
   readonly #registry: RegistryModel;
   readonly #observed: Observed;
 
-  constructor(reporter: Reporter, model: StoreModel, registry: RegistryModel, observed: Observed) {
+  constructor(reporter: ViolationReporter, model: StoreModel, registry: RegistryModel, observed: Observed) {
     this.#reporter = reporter;
     this.#model = model;
     this.#registry = registry;
@@ -25,8 +25,8 @@ export class Collections {
   }
 
   /**
-   * Checks the removal of delete markers. Runs before the model drops the acknowledgments that went
-   * with them.
+   * Checks the removal of delete markers. Runs before the model drops the acknowledgments that were
+   * deleted together with the markers.
    */
   checkMarkers(step: Step): void {
     for (const { cell, of } of step.writesRemoved) if (of.isDelete) this.#checkMarker(cell, of);
@@ -60,7 +60,7 @@ export class Collections {
   #wentWithMarker(cell: CellModel, step: Step): boolean {
     const column = cell.recordOf!.column;
     const observed = this.#model.cell(cell.parent, column);
-    // The marker may have gone before: another collection removed it first.
+    // An earlier collection may already have removed the marker.
     if (presentBelow(observed.versions, observed.versions.length) === undefined) return true;
     return step.writesRemoved.some((removed) => removed.cell === observed && removed.of.isDelete);
   }
@@ -76,7 +76,7 @@ export class Collections {
       if (version.isDelete && (shown === undefined || shown.isDelete)) continue;
       const message =
         `a read at ${Math.max(version.commit, safepoint)} must show the ${version.isDelete ? "deletion" : "value"} of ` +
-        `${version.commit}, and shows ${shown === undefined ? "nothing" : `that of ${shown.commit}`}; the safepoint is ${safepoint}`;
+        `${version.commit}, but shows ${shown === undefined ? "nothing" : `that of ${shown.commit}`}; the safepoint is ${safepoint}`;
       this.#reporter.report(17, cell.name, message);
     }
   }
@@ -91,20 +91,21 @@ export class Collections {
     const shown = presentBelow(versions, index);
     if (previous.isDelete && (shown === undefined || shown.isDelete)) return;
     const message =
-      `observer ${observer.name} last ran at ${acknowledged}, and the version at ${previous.commit}, which its next run is to ` +
-      "have as its previous, is gone";
+      `observer ${observer.name} last ran at ${acknowledged}, but the version at ${previous.commit}, which its next run needs ` +
+      "as its previous value, is gone";
     this.#reporter.report(17, cell.name, message);
   }
 
   #checkMarker(cell: CellModel, marker: CellVersion): void {
     const { safepoint } = this.#model;
     const { commit } = marker;
-    // Collection removes an older marker as it removes any older version.
+    // If the cell has a newer version at or below the safepoint, collection removes the marker as
+    // it removes any older version.
     const newest = cell.versions[cell.indexAt(safepoint)];
     if (newest !== undefined && newest !== marker && newest.commit > commit) return;
     const why = this.#whyNeeded(cell, marker);
     if (why === undefined) return;
-    this.#reporter.report(17, cell.name, `the delete marker at ${commit} went, and ${why}`);
+    this.#reporter.report(17, cell.name, `the delete marker at ${commit} was dropped, but ${why}`);
   }
 
   #whyNeeded(cell: CellModel, marker: CellVersion): string | undefined {
@@ -135,7 +136,8 @@ function covers(cell: CellModel, observer: RegisteredObserver, marker: number): 
   const acknowledged = acknowledgedUpTo(cell, observer);
   if (acknowledged !== undefined) return acknowledged >= marker;
   // The observer has never run for this cell, and a deletion before its registration changes
-  // nothing for it. Collection waits for a backfill that it knows of, but it may have begun before
-  // the backfill or before the registration.
+  // nothing for it. Collection also keeps the marker until each backfill of the observer has passed
+  // the row. This check ignores backfills, because the collection may have begun before the
+  // backfill or before the registration.
   return marker <= observer.record.since;
 }

@@ -31,7 +31,7 @@ function graceOf(graceMs: number) {
   return { world, grace };
 }
 
-test("a new observer must have its hints from the newest timestamp of the moment on at which all know of it", () => {
+test("a new observer must have its hints from the newest timestamp at the time when all processes know it", () => {
   const { world, grace } = graceOf(50);
   const view = registered(10);
   grace.begin(view);
@@ -46,7 +46,7 @@ test("a new observer must have its hints from the newest timestamp of the moment
   expect(grace.knownFrom(observerOf(view))).toBe(9_000_000);
 });
 
-test("without a time to wait its registration counts, and so it does where it was there before", () => {
+test("if there is no time to wait, or it existed before, its registration counts", () => {
   const { grace } = graceOf(0);
   const view = registered(10);
   grace.begin(view);
@@ -57,7 +57,7 @@ test("without a time to wait its registration counts, and so it does where it wa
   expect(old.knownFrom(observerOf(view))).toBe(10);
 });
 
-test("an observer that was forgotten and is registered again is new", () => {
+test("an observer that was removed and registered again is new", () => {
   const { world, grace } = graceOf(50);
   grace.adopt(registered(10));
   const again = registered(30);

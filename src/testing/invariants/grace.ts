@@ -2,8 +2,8 @@ import type { RegisteredObserver, RegistryView } from "../../observer/index.js";
 
 export interface RegistrationGraceOptions {
   /**
-   * How long after an observer's registration clients may not know of it, in milliseconds. 0 means
-   * that they know of it at once.
+   * How long clients may be unaware of an observer after its registration, in milliseconds. 0 means
+   * that all clients know of it at once.
    */
   readonly graceMs: number;
   readonly now: () => number;
@@ -12,19 +12,16 @@ export interface RegistrationGraceOptions {
 
 interface Registration {
   readonly since: number;
-  /** When all clients know of the observer. */
+  /** The time from which all clients know of the observer. */
   readonly knownAt: number;
-  /**
-   * The newest timestamp issued by the time when all clients knew of the observer. Undefined until
-   * then.
-   */
+  /** The newest timestamp when the grace period ended. Undefined until then. */
   knownFrom: number | undefined;
 }
 
 /**
  * Computes the commit timestamp from which a new observer must have its hints. Clients cache the
- * registry for a time, and they take a commit timestamp before they read that cache. Elapsed time
- * therefore decides, and not the clock of the oracle.
+ * registry for a time, and they take a commit timestamp before they read that cache. The grace
+ * period is therefore measured in elapsed time, not in timestamps of the oracle.
  */
 export class RegistrationGrace {
   readonly #options: RegistrationGraceOptions;
@@ -41,7 +38,7 @@ export class RegistrationGrace {
       this.#registrations.set(name, { since: record.since, knownAt: 0, knownFrom: record.since });
   }
 
-  /** Looks for new observers. */
+  /** Begins the grace period of each new observer. */
   begin({ observers }: RegistryView): void {
     const { graceMs, now } = this.#options;
     for (const { name, record } of observers.values()) {
@@ -53,7 +50,7 @@ export class RegistrationGrace {
     }
   }
 
-  /** Updates the state to the present. The caller calls it before each event. */
+  /** Ends the grace periods that are over. Call it before each event. */
   passTime(): void {
     if (this.#running.size === 0) return;
     const now = this.#options.now();

@@ -7,10 +7,10 @@ import type { RegistryModel } from "./registry-model.js";
 import type { HintRemoval, Step } from "./step.js";
 import type { StoreModel } from "./store-model.js";
 import type { Transactions } from "./transactions.js";
-import type { Reporter } from "./violation.js";
+import type { ViolationReporter } from "./violation.js";
 
 export interface HintsParts {
-  readonly reporter: Reporter;
+  readonly reporter: ViolationReporter;
   readonly model: StoreModel;
   readonly registry: RegistryModel;
   readonly transactions: Transactions;
@@ -61,7 +61,7 @@ export class Hints {
     const { stamps } = this.#hintOf(cell, observer);
     for (const stamp of stamps) if (stamp >= commit) return;
     const message =
-      `the change at ${commit} is due for observer ${observer.name}, which has dealt with what came up to ` +
+      `the change at ${commit} is due for observer ${observer.name}, which has handled its changes only up to ` +
       `${dealtWithUpTo(cell, observer)}; its hints: ${stamps.join(", ") || "none"}`;
     this.#parts.reporter.report(14, cell.name, message);
   }
@@ -86,8 +86,8 @@ export class Hints {
   }
 
   /**
-   * Checks the deletion of a signal's hint. A signal leaves no trace but its hint, so a deletion
-   * may reach only up to the start of a run, never up to a commit.
+   * Checks the deletion of a signal's hint. Only the hint records a signal. A run may therefore
+   * delete hint versions up to its start timestamp, but not up to its commit timestamp.
    */
   #checkSignal({ hint, stamps, upTo }: HintRemoval, step: Step, observer: RegisteredObserver): void {
     const { model, reporter, transactions, singleRows } = this.#parts;
@@ -100,7 +100,7 @@ export class Hints {
     if (!isBeyondRun && !(singleRows && transactions.isCommit(upTo))) return;
     const where = `${observer.record.table}/${hint.row}/${hint.column}`;
     const what = isBeyondRun ? `the start of the run, ${run.start}` : "no start but a commit";
-    const message = `the hints of observer ${hint.observer} up to ${upTo} were removed, and that is ${what}`;
+    const message = `the hints of observer ${hint.observer} up to ${upTo} were removed, but that is ${what}`;
     reporter.report(14, where.replaceAll("\0", ":"), message);
   }
 }

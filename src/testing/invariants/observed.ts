@@ -2,7 +2,7 @@ import { decodeAcknowledgment, type RegisteredObserver } from "../../observer/in
 import type { CellModel, CellVersion, RecordedStart } from "./cell-model.js";
 import type { Step } from "./step.js";
 import type { StoreModel } from "./store-model.js";
-import type { Reporter } from "./violation.js";
+import type { ViolationReporter } from "./violation.js";
 
 /** A cell for which an observer has recorded something. */
 export interface RecordedOf {
@@ -11,16 +11,16 @@ export interface RecordedOf {
 }
 
 /**
- * How far each observer has come with each cell, from its acknowledgments and parked records.
- * Checks that no two runs committed for one change (invariant 15).
+ * Tracks up to which timestamp each observer has handled each cell, from its acknowledgments and
+ * parked records. Checks that no two runs committed for one change (invariant 15).
  */
 export class Observed {
-  readonly #reporter: Reporter;
+  readonly #reporter: ViolationReporter;
   readonly #model: StoreModel;
   /** The cells whose records the last step changed. */
   readonly changed: RecordedOf[] = [];
 
-  constructor(reporter: Reporter, model: StoreModel) {
+  constructor(reporter: ViolationReporter, model: StoreModel) {
     this.#reporter = reporter;
     this.#model = model;
   }
@@ -57,7 +57,7 @@ export class Observed {
 
   /**
    * Checks a new acknowledgment before it is adopted: a change must have been committed since the
-   * one before it.
+   * previous acknowledgment.
    */
   #checkRun(cell: CellModel, version: CellVersion): void {
     const { kind, observer, column } = cell.recordOf!;
@@ -66,12 +66,13 @@ export class Observed {
     const observed = this.#model.cell(cell.parent, column);
     const { acknowledged: last, parked } = observed.stateOf(observer);
     if (last === undefined || last.version !== run.version || last.start === run.start) return;
-    // A change that was discarded by hand keeps the start timestamp at which it was parked.
+    // If the start timestamps are equal, no run took place. The acknowledgment discards a parked
+    // change by hand, and repeats the start timestamp at which the change was parked.
     if (parked?.start === run.start) return;
     const change = observed.versions[observed.indexAt(run.start)];
     if (change !== undefined && change.commit > last.start) return;
     const message =
-      `observer ${observer} ran at ${last.start} and at ${run.start}, and nothing was committed between them ` +
+      `observer ${observer} ran at ${last.start} and at ${run.start}, but nothing was committed between them ` +
       `(the newest change is that at ${change?.commit ?? "no time"})`;
     this.#reporter.report(15, observed.name, message);
   }
@@ -93,14 +94,14 @@ function ofRegistration(
 }
 
 /**
- * Returns the timestamp up to which an observer's runs have handled a cell, or undefined if none
+ * Returns the timestamp up to which an observer's runs have handled a cell, or undefined if no run
  * has.
  */
 export function acknowledgedUpTo(cell: CellModel, observer: RegisteredObserver): number | undefined {
   return ofRegistration(observer, cell.observed.get(observer.name)?.acknowledged)?.start;
 }
 
-/** Returns the timestamp up to which an observer has handled a cell, or was parked for it. */
+/** Returns the timestamp up to which an observer has handled or parked the changes of a cell. */
 export function dealtWithUpTo(cell: CellModel, observer: RegisteredObserver): number {
   const state = cell.observed.get(observer.name);
   if (state === undefined) return 0;

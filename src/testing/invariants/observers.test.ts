@@ -13,7 +13,7 @@ async function due(): Promise<Scene> {
   return scene;
 }
 
-/** The same, after a run at 25. */
+/** The state after {@link due} and a run at 25. */
 async function handled(): Promise<Scene> {
   const scene = await due();
   await scene.acknowledge("o", a, 25, 26);
@@ -28,7 +28,7 @@ async function change(scene: Scene, start: number, commit: number, value?: strin
 }
 
 describe("invariant 14: hints", () => {
-  test("a change with its hint, a run, and the hint goes", async () => {
+  test("a change with its hint, a run, and the removal of the hint", async () => {
     const scene = await handled();
     expect(scene.broken).toEqual([]);
     expect(scene.watcher.atRest()).toEqual([]);
@@ -42,7 +42,7 @@ describe("invariant 14: hints", () => {
     expect(scene.violations[0]).toMatchObject({ where: "t/a/c", name: "a due observer has its hint" });
   });
 
-  test("a hint below the change: of the start, or of an older commit timestamp", async () => {
+  test("a hint below the change: at the start, or at an older commit timestamp", async () => {
     const scene = new Scene();
     await scene.observer("o", 5);
     await scene.hint("o", a, 19);
@@ -50,7 +50,7 @@ describe("invariant 14: hints", () => {
     expect(scene.broken).toEqual([14]);
   });
 
-  test("a two-phase change without a hint is due at its commit point, where the lock stands", async () => {
+  test("a two-phase change without a hint is due at its commit point, while its lock exists", async () => {
     const scene = new Scene();
     await scene.observer("o", 5);
     await scene.lock(at("z", "other"), 10, at("z", "other"), "1");
@@ -60,13 +60,13 @@ describe("invariant 14: hints", () => {
     expect(scene.broken).toEqual([14]);
   });
 
-  test("a hint that goes before a run is committed", async () => {
+  test("a hint that is removed before a run commits", async () => {
     const scene = await due();
     await scene.removeHint("o", a, 25);
     expect(scene.broken).toEqual([14]);
   });
 
-  test("a hint that goes with a change that came during the run", async () => {
+  test("a hint that is removed together with one for a change during the run", async () => {
     const scene = await due();
     await change(scene, 25, 26, "2");
     await scene.acknowledge("o", a, 25, 30);
@@ -77,7 +77,7 @@ describe("invariant 14: hints", () => {
     expect(scene.broken).toEqual([14]);
   });
 
-  test("what is parked needs no hint, until it is no longer parked", async () => {
+  test("a parked change needs no hint while it is parked", async () => {
     const scene = await due();
     await scene.park("o", a, 25, 26);
     await scene.removeHint("o", a, 25);
@@ -86,7 +86,7 @@ describe("invariant 14: hints", () => {
     expect(scene.broken).toEqual([14]);
   });
 
-  test("what is retried has a hint again", async () => {
+  test("a retried change has a hint again", async () => {
     const scene = await due();
     await scene.park("o", a, 25, 26);
     await scene.removeHint("o", a, 25);
@@ -118,7 +118,7 @@ describe("invariant 14: hints", () => {
     expect(scene.broken).toEqual([14]);
   });
 
-  test("a registration that finds a younger change without a hint", async () => {
+  test("a registration that finds a newer change without a hint", async () => {
     const scene = new Scene();
     await scene.write(a, 10, 20, "1");
     await scene.observer("o", 15);
@@ -134,13 +134,13 @@ describe("invariant 14: signals", () => {
     return scene;
   }
 
-  test("a hint goes up to a start", async () => {
+  test("a hint is removed up to a start timestamp", async () => {
     const scene = await signalled();
     await scene.removeHint("o", a, 25);
     expect(scene.watcher.atRest()).toEqual([]);
   });
 
-  test("a hint goes up to the start of the run in whose batch it goes, and not beyond", async () => {
+  test("a hint is removed up to the start of the run in whose batch that happens, and not beyond", async () => {
     const scene = await signalled();
     const run = (start: number, upTo: number) =>
       scene.batch(
@@ -163,7 +163,7 @@ describe("invariant 14: signals", () => {
     expect(scene.broken).toEqual([]);
   });
 
-  test("a hint goes up to a commit", async () => {
+  test("a hint is removed up to a commit timestamp", async () => {
     const scene = await signalled(false);
     await scene.lock(b, 15, b, "1");
     await scene.commitPrimary(b, 15, 21, "1");
@@ -172,7 +172,7 @@ describe("invariant 14: signals", () => {
     expect(scene.broken).toEqual([14]);
   });
 
-  test("what is parked needs no hint", async () => {
+  test("a parked change needs no hint", async () => {
     const scene = await signalled(false);
     await scene.lock(b, 15, b, "1");
     await scene.commitPrimary(b, 15, 20, "1");
@@ -209,7 +209,7 @@ describe("invariant 15: one committed run per change", () => {
     expect(scene.broken).toEqual([]);
   });
 
-  test("what was given up on is counted as handled", async () => {
+  test("a discarded change counts as handled", async () => {
     const scene = await handled();
     await scene.park("o", a, 30, 31);
     await scene.acknowledge("o", a, 30, 35);
@@ -244,20 +244,20 @@ describe("invariant 17: collection", () => {
     return scene;
   }
 
-  test("what is below the newest version at or below the safepoint goes", async () => {
+  test("versions below the newest one at or below the safepoint are removed", async () => {
     const scene = await versions(10, 20, 30);
     await scene.safepoint(20);
     await scene.remove(a, "write", 10);
     expect(scene.watcher.atRest()).toEqual([]);
   });
 
-  test("nothing goes without a safepoint", async () => {
+  test("nothing is removed without a safepoint", async () => {
     const scene = await versions(10, 20);
     await scene.remove(a, "write", 10);
     expect(scene.broken).toEqual([17]);
   });
 
-  test("a version that the safepoint shows", async () => {
+  test("a version that is visible at the safepoint", async () => {
     const scene = await versions(10, 20, 30);
     await scene.safepoint(29);
     await scene.remove(a, "write", 20);
@@ -278,20 +278,20 @@ describe("invariant 17: collection", () => {
     return scene;
   }
 
-  test("a delete marker goes after what it hides", async () => {
+  test("a delete marker is removed after the versions that it hides", async () => {
     const scene = await deleted();
     await scene.remove(a, "write", 10);
     await scene.remove(a, "write", 20);
     expect(scene.watcher.atRest()).toEqual([]);
   });
 
-  test("a delete marker goes before what it hides", async () => {
+  test("a delete marker is removed before the versions that it hides", async () => {
     const scene = await deleted();
     await scene.remove(a, "write", 20);
     expect(scene.broken).toEqual([17]);
   });
 
-  test("a delete marker goes under a lock, under a newer write, or above the safepoint", async () => {
+  test("a delete marker is removed under a lock, under a newer write, or above the safepoint", async () => {
     for (const above of ["lock", "write", "safepoint"] as const) {
       const scene = await versions(10);
       await scene.write(a, 10, 20);
@@ -318,7 +318,7 @@ describe("invariant 17: collection", () => {
     expect(early.broken).toEqual([17]);
   });
 
-  test("an acknowledgment of what is collected", async () => {
+  test("an acknowledgment of a collected change", async () => {
     const scene = await due();
     await change(scene, 30, 40, "2");
     await scene.safepoint(50);
@@ -329,7 +329,7 @@ describe("invariant 17: collection", () => {
     expect(scene.broken).toEqual([17]);
   });
 
-  test("a delete marker goes with the acknowledgment that covers it", async () => {
+  test("a delete marker is removed with the acknowledgment that covers it", async () => {
     const scene = await handled();
     await change(scene, 30, 40);
     await scene.acknowledge("o", a, 45, 46);
@@ -346,7 +346,7 @@ describe("invariant 17: collection", () => {
     expect(scene.watcher.atRest()).toEqual([]);
   });
 
-  test("a delete marker goes before it is acknowledged", async () => {
+  test("a delete marker is removed before it is acknowledged", async () => {
     const scene = await handled();
     await change(scene, 30, 40);
     await scene.safepoint(50);
@@ -356,7 +356,7 @@ describe("invariant 17: collection", () => {
     expect(scene.broken).toEqual([17]);
   });
 
-  test("a delete marker from before the registration goes unacknowledged", async () => {
+  test("a delete marker from before the registration is removed without an acknowledgment", async () => {
     const scene = await deleted();
     await scene.observer("o", 25);
     await scene.remove(a, "write", 10);
@@ -364,7 +364,7 @@ describe("invariant 17: collection", () => {
     expect(scene.broken).toEqual([]);
   });
 
-  test("a delete marker from before the registration goes ahead of a backfill that its collection did not know of", async () => {
+  test("a delete marker from before the registration is removed before a backfill of which the collection did not know", async () => {
     const scene = await deleted();
     await scene.observer("o", 25);
     await scene.backfill("o", 35);
@@ -373,7 +373,7 @@ describe("invariant 17: collection", () => {
     expect(scene.broken).toEqual([]);
   });
 
-  test("a delete marker from after the registration goes unacknowledged", async () => {
+  test("a delete marker from after the registration is removed without an acknowledgment", async () => {
     const scene = await versions(10);
     await scene.observer("o", 15);
     await change(scene, 16, 20);
@@ -383,7 +383,7 @@ describe("invariant 17: collection", () => {
     expect(scene.broken).toEqual([17]);
   });
 
-  test("an acknowledgment goes alone", async () => {
+  test("an acknowledgment is removed alone", async () => {
     const scene = await handled();
     await scene.safepoint(50);
     await scene.mutate(a, removeUpTo(recordCell("ack", "o", a), "write", 50));

@@ -123,7 +123,10 @@ class Peers {
     await this.#resolveAll();
   }
 
-  /** Collection resolves the locks below the newest timestamp. */
+  /**
+   * Resolves all locks. A collection resolves the locks below the newest timestamp, so this
+   * requests a timestamp above all locks first.
+   */
   async #resolveAll(): Promise<void> {
     const db = this.databases[0]!;
     await db.context.oracle.next();
@@ -140,7 +143,7 @@ describe("processes on one store", () => {
     { atomic: false, commits: ["two-phase", "two-phase"] },
   ] as const;
 
-  test.each(modes)("$commits break nothing (atomic batches: $atomic)", async ({ atomic, commits }) => {
+  test.each(modes)("$commits violate nothing (atomic batches: $atomic)", async ({ atomic, commits }) => {
     for (const seed of ["1", "2"]) {
       const peers = new Peers(seed, atomic);
       for (const commit of commits) await peers.open(commit);

@@ -1,7 +1,7 @@
 import type { CellModel, CellVersion } from "./cell-model.js";
 import type { Step } from "./step.js";
 import { isSameValue, type StoreModel } from "./store-model.js";
-import type { Reporter } from "./violation.js";
+import type { ViolationReporter } from "./violation.js";
 
 /** A cell as a transaction saw it. */
 export interface AnsweredRead {
@@ -16,13 +16,14 @@ export interface AnsweredRead {
 }
 
 /**
- * Checks that every read equals the snapshot at its start, at that time and later (invariant 10).
+ * Checks that every read returns the contents of the snapshot at its transaction's start timestamp,
+ * and that no later commit changes that snapshot (invariant 10).
  */
 export class Reads {
-  readonly #reporter: Reporter;
+  readonly #reporter: ViolationReporter;
   readonly #model: StoreModel;
 
-  constructor(reporter: Reporter, model: StoreModel) {
+  constructor(reporter: ViolationReporter, model: StoreModel) {
     this.#reporter = reporter;
     this.#model = model;
   }
@@ -35,7 +36,7 @@ export class Reads {
     const isRight = isSameValue(truth?.value, value) && (commit === undefined || commit === truth?.commit);
     if (isRight) return;
     const answered = value === undefined ? "nothing" : `the value at ${commit ?? "some commit"}`;
-    const message = `a read at ${start} was answered with ${answered}, and there stood ${showVersion(truth)}`;
+    const message = `a read at ${start} returned ${answered}, but the cell held ${showVersion(truth)}`;
     this.#reporter.report(10, cell.name, message);
   }
 

@@ -34,7 +34,7 @@ const observers = [copy, length, marked, poked, failing];
 const rows = ["a", "b", "c", "d", "e"];
 
 for (const commit of ["auto", "two-phase"] as const) {
-  test(`a ${commit} run with transfers, observers, deletes and collection breaks nothing`, async () => {
+  test(`a ${commit} run with transfers, observers, deletes and collection violates nothing`, async () => {
     const violations: Violation[] = [];
     const store = memoryStore({ inlineBytes: 16 });
     const watched = new WatchedStore(store);
@@ -87,7 +87,7 @@ for (const commit of ["auto", "two-phase"] as const) {
     expect(violations).toEqual([]);
     expect(watcher.atRest()).toEqual([]);
 
-    // A watcher can begin with existing contents as well as with an empty store.
+    // A watcher can begin with an empty store, and also with existing contents.
     const second = new ProtocolWatcher({ store, onViolation: (violation) => violations.push(violation) });
     second.adopt();
     watched.watch(second);

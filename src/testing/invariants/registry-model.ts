@@ -9,7 +9,7 @@ import type { Step } from "./step.js";
 
 const nobody: readonly RegisteredObserver[] = Object.freeze([]);
 
-/** The true registry: each change to it counts from its commit point on. */
+/** The true registry. Each change takes effect at its commit point. */
 export class RegistryModel {
   readonly #cells = new Set<CellModel>();
   #view: RegistryView = registryOf(0, []);

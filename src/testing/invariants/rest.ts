@@ -6,9 +6,9 @@ import type { Cells } from "./cells.js";
 import type { Collections } from "./collection.js";
 import type { Hints } from "./hints.js";
 import type { RegistryModel } from "./registry-model.js";
-import { standingVersions } from "./standing.js";
 import { isTransactional, type StoreModel } from "./store-model.js";
-import type { Reporter } from "./violation.js";
+import { storedVersions } from "./stored-versions.js";
+import type { ViolationReporter } from "./violation.js";
 
 /** The state that a database at rest is expected to have. */
 export interface AtRestOptions {
@@ -30,10 +30,10 @@ export interface RestParts {
 }
 
 /**
- * Checks the whole store when nothing is in progress (invariant 16), and every cell of it once
- * more.
+ * Checks the whole store when nothing is in progress (invariant 16), and checks each of its cells
+ * once more.
  */
-export function checkAtRest(parts: RestParts, reporter: Reporter, options: AtRestOptions): void {
+export function checkAtRest(parts: RestParts, reporter: ViolationReporter, options: AtRestOptions): void {
   const { store, model, registry, cells, hints, collections } = parts;
   compare(store, model);
   const { drained = true, resolved = true } = options;
@@ -52,9 +52,9 @@ export function checkAtRest(parts: RestParts, reporter: Reporter, options: AtRes
   if (drained) checkNoHints(parts, reporter);
 }
 
-function checkUnlocked(cell: CellModel, reporter: Reporter): void {
+function checkUnlocked(cell: CellModel, reporter: ViolationReporter): void {
   for (const { start } of cell.locks) {
-    reporter.report(16, cell.name, `the lock of the transaction at ${start} still stands`);
+    reporter.report(16, cell.name, `the lock of the transaction at ${start} still exists`);
   }
 }
 
@@ -62,21 +62,21 @@ function checkUnlocked(cell: CellModel, reporter: Reporter): void {
  * Checks that no hint of a registered observer is left. The hints of an unregistered observer do
  * not matter.
  */
-function checkNoHints({ model, registry }: RestParts, reporter: Reporter): void {
+function checkNoHints({ model, registry }: RestParts, reporter: ViolationReporter): void {
   for (const [name, hints] of model.hints) {
     const observer = registry.view.observers.get(name);
     if (observer === undefined) continue;
     for (const { row, column, stamps } of hints.values()) {
       if (stamps.length === 0) continue;
       const where = `${observer.record.table}/${row}/${column}`.replaceAll("\0", ":");
-      reporter.report(16, where, `a hint of observer ${name} still stands, at ${stamps.join(", ")}`);
+      reporter.report(16, where, `a hint of observer ${name} still exists, at ${stamps.join(", ")}`);
     }
   }
 }
 
 /**
- * Throws unless the watcher was told of every version in the store. Without that, none of its
- * results can be trusted.
+ * Throws unless the watcher's model contains exactly the versions in the store. If they differ,
+ * none of the watcher's results can be trusted.
  */
 function compare(store: RowStore, model: StoreModel): void {
   let known = 0;
@@ -86,19 +86,19 @@ function compare(store: RowStore, model: StoreModel): void {
   }
   let standing = 0;
   for (const table of model.tables.keys()) {
-    for (const { row, column, part, timestamp } of standingVersions(store, table)) {
+    for (const { row, column, part, timestamp } of storedVersions(store, table)) {
       const cell = model.find(table, byteString(row), byteString(column));
       if (!isTransactional(table, row)) continue;
       standing++;
       if (cell !== undefined && stands(cell, part, timestamp)) continue;
       throw new InternalError(
         `The watcher was not told of ${part}@${timestamp} of ${cell?.name ?? table}: it must watch from the first change ` +
-          "on, or be given what stands by `adopt()`.",
+          "on, or learn the existing cells by `adopt()`.",
       );
     }
   }
   if (standing !== known) {
-    throw new InternalError(`The watcher knows of ${known} versions, and ${standing} stand in the store.`);
+    throw new InternalError(`The watcher knows ${known} versions, but the store has ${standing}.`);
   }
 }
 

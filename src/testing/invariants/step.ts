@@ -12,7 +12,7 @@ export interface HintRemoval {
   readonly hint: HintModel;
   /** Timestamps that were deleted. */
   readonly stamps: readonly number[];
-  /** Versions at or below this timestamp were to be deleted. */
+  /** The deletion covered all versions at or below this timestamp. */
   readonly upTo: number;
 }
 
@@ -56,7 +56,7 @@ export class Step {
     for (const list of this.#lists) if (list.length > 0) list.length = 0;
   }
 
-  /** Whether nothing changed that could break an invariant. A new hint cannot. */
+  /** Whether nothing changed that could break an invariant. A new hint cannot break one. */
   get isIdle(): boolean {
     for (const list of this.#lists) if (list.length > 0) return false;
     return true;

@@ -28,12 +28,12 @@ const endOfRegistryRows = byteString(registryRows.end);
 const safepointRow = byteString(safepointCell.row);
 
 /**
- * A model of the store's contents, built from the changes to it, and of the true contents of its
- * cells.
+ * A model of what the store must contain. It is built from the changes sent to the store, and knows
+ * the committed value of every cell.
  */
 export class StoreModel {
   readonly tables = new Map<string, Map<string, RowModel>>();
-  /** By observer, row and column. */
+  /** The hints, by observer, row and column. */
   readonly hints = new Map<string, Map<string, HintModel>>();
   safepoint = 0;
 
@@ -88,7 +88,7 @@ export class StoreModel {
       hints = new Map();
       this.hints.set(observer, hints);
     }
-    // This character is no byte, so it cannot be part of either string.
+    // No byte has this character code, so the character cannot be part of either string.
     const key = `${row}\u0100${column}`;
     let hint = hints.get(key);
     if (hint === undefined) {

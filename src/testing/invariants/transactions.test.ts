@@ -17,7 +17,7 @@ async function committed(): Promise<Scene> {
   return scene;
 }
 
-test("a whole two-phase commit, one rolled back, and one-phase commits break nothing", async () => {
+test("a complete two-phase commit, a rolled back one, and one-phase commits violate nothing", async () => {
   const scene = await committed();
   await scene.commitSecondary(b, 10, 20, "1");
   await scene.lock(a, 30, a, "2");
@@ -45,13 +45,13 @@ describe("invariants 1 and 2: locks", () => {
     });
   });
 
-  test("one lock put again is one lock", async () => {
+  test("one lock that is put again counts as one lock", async () => {
     const scene = await locked();
     await scene.lock(a, 10, a, "1", 15);
     expect(scene.broken).toEqual([]);
   });
 
-  test("the lock stays where the write was put", async () => {
+  test("the lock is still there after the write was put", async () => {
     const scene = await committed();
     await scene.mutate(b, write(b, 10, 20, "1", false));
     expect(scene.broken).toEqual([2]);
@@ -95,7 +95,7 @@ describe("invariants 3 and 4: intervals", () => {
     expect(scene.broken).toContain(3);
   });
 
-  test("an overlap with a version that collection took", async () => {
+  test("an overlap with a version that was collected", async () => {
     const scene = new Scene();
     await scene.write(a, 10, 20);
     await scene.safepoint(25);
@@ -105,7 +105,7 @@ describe("invariants 3 and 4: intervals", () => {
     expect(scene.broken).toEqual([3]);
   });
 
-  test("an overlap by a lock whose transaction commits", async () => {
+  test("an overlap with a lock whose transaction commits", async () => {
     const scene = new Scene();
     await scene.write(b, 5, 15, "1");
     await scene.lock(a, 10, a, "1");
@@ -154,7 +154,7 @@ describe("invariant 6: committed or rolled back", () => {
     expect(scene.broken).toEqual([6]);
   });
 
-  test("a commit after a tombstone that is collected", async () => {
+  test("a commit after a tombstone that was collected", async () => {
     const scene = await locked();
     await scene.rollbackPrimary(a, 10);
     await scene.rollbackSecondary(b, 10);
@@ -165,7 +165,7 @@ describe("invariant 6: committed or rolled back", () => {
     expect(scene.broken).toContain(6);
   });
 
-  test("the status goes while a lock stands", async () => {
+  test("the status is removed while a lock exists", async () => {
     const scene = await committed();
     await scene.remove(a, "txn", 10);
     expect(scene.broken).toEqual([6]);
@@ -179,7 +179,7 @@ describe("invariant 7: all cells with the primary", () => {
     expect(scene.broken).toEqual([7]);
   });
 
-  test("a secondary's lock goes before the primary is committed", async () => {
+  test("a secondary's lock is removed before the primary is committed", async () => {
     const scene = await locked();
     await scene.rollbackSecondary(b, 10);
     expect(scene.broken).toEqual([]);
@@ -188,7 +188,7 @@ describe("invariant 7: all cells with the primary", () => {
     expect(scene.violations[0]?.where).toBe("t/b/c");
   });
 
-  test("a secondary's lock goes after the primary is committed", async () => {
+  test("a secondary's lock is removed after the primary is committed", async () => {
     const scene = await committed();
     await scene.rollbackSecondary(b, 10);
     expect(scene.broken).toEqual([7]);
@@ -202,20 +202,20 @@ describe("invariant 7: all cells with the primary", () => {
     expect(scene.broken).toEqual([7]);
   });
 
-  test("another value is written than was locked", async () => {
+  test("the written value differs from the locked one", async () => {
     const scene = await committed();
     await scene.commitSecondary(b, 10, 20, "2");
     expect(scene.broken).toEqual([7]);
   });
 
-  test("a secondary takes the word of the commit", async () => {
+  test("a secondary uses the reserved timestamp of the commit", async () => {
     const scene = await locked();
     await scene.commitPrimary(b, 10, 20, "1");
     expect(scene.broken).toEqual([7]);
   });
 });
 
-describe("invariant 8: nothing of what was rolled back", () => {
+describe("invariant 8: nothing of a rolled back transaction", () => {
   test("a write after the rollback", async () => {
     const scene = await locked();
     await scene.rollbackPrimary(a, 10);
@@ -224,7 +224,7 @@ describe("invariant 8: nothing of what was rolled back", () => {
     expect(scene.broken).toEqual([8]);
   });
 
-  test("a late prewrite of a secondary is no write", async () => {
+  test("a late prewrite of a secondary is not a write", async () => {
     const scene = new Scene();
     await scene.lock(a, 10, a, "1");
     await scene.rollbackPrimary(a, 10);
@@ -237,7 +237,7 @@ describe("invariant 8: nothing of what was rolled back", () => {
 describe("invariant 9: data", () => {
   const commit = (cell = a) => [writeExternal(cell, 10, 20), remove(cell, "lock", 10)];
 
-  test("a write names data that is there, and later not", async () => {
+  test("a write names data that exists, and is missing later", async () => {
     const scene = new Scene();
     await scene.lockExternal(a, 10, a, "long");
     await scene.mutate(a, ...commit(), status(a, 10, 20));
@@ -246,7 +246,7 @@ describe("invariant 9: data", () => {
     expect(scene.broken).toEqual([9]);
   });
 
-  test("a write names data that never was", async () => {
+  test("a write names data that never existed", async () => {
     const scene = new Scene();
     await scene.lockExternal(a, 10, a, "long");
     await scene.remove(a, "data", 10);
@@ -255,7 +255,7 @@ describe("invariant 9: data", () => {
     expect(scene.broken).toEqual([9]);
   });
 
-  test("the data of a committed lock goes", async () => {
+  test("the data of a committed lock is removed", async () => {
     const scene = new Scene();
     await scene.lock(a, 10, a, "1");
     await scene.lockExternal(b, 10, a, "long");
@@ -265,7 +265,7 @@ describe("invariant 9: data", () => {
     expect(scene.broken).toEqual([9]);
   });
 
-  test("data that no write names may go", async () => {
+  test("data that no write names may be removed", async () => {
     const scene = new Scene();
     await scene.lockExternal(a, 10, a, "long");
     await scene.rollbackPrimary(a, 10);

@@ -1,7 +1,7 @@
 import { isSameCell, type StatusRecord, showCell } from "../../transaction/index.js";
 import { type CellModel, type CellVersion, isPresent, type LockModel } from "./cell-model.js";
 import type { Step } from "./step.js";
-import type { Reporter } from "./violation.js";
+import type { ViolationReporter } from "./violation.js";
 
 /** What the watcher knows of a two-phase transaction. */
 interface TransactionModel {
@@ -20,11 +20,11 @@ interface TransactionModel {
  * when its primary lock is replaced by a write record.
  */
 export class Transactions {
-  readonly #reporter: Reporter;
+  readonly #reporter: ViolationReporter;
   readonly #byStart = new Map<number, TransactionModel>();
   readonly #commits = new Set<number>();
 
-  constructor(reporter: Reporter) {
+  constructor(reporter: ViolationReporter) {
     this.#reporter = reporter;
   }
 
@@ -34,8 +34,8 @@ export class Transactions {
   }
 
   /**
-   * Finds what `step` committed besides the write records that it put, and checks its effect on
-   * transactions.
+   * Finds the versions that `step` committed without putting their write records, and checks its
+   * effect on transactions.
    */
   settle(step: Step): void {
     for (const { cell, of } of step.locksPut) this.#locked(cell, of);
@@ -47,7 +47,7 @@ export class Transactions {
     for (const { cell, of } of step.committed) completeValue(cell, of);
   }
 
-  /** As {@link settle}, for what existed before the watcher began. */
+  /** Like {@link settle}, for what existed before the watcher began. */
   adopt(step: Step): void {
     for (const { cell, of } of step.locksPut) this.#of(of.start).cells.add(cell);
     for (const { of } of step.statusesPut) this.#know(of.start, of.status);
@@ -60,7 +60,7 @@ export class Transactions {
     for (const { cell, of } of step.committed) completeValue(cell, of);
   }
 
-  /** Records the outcome that a client was told. */
+  /** Records the outcome that a client received. */
   told(start: number, outcome: "committed" | "not-written", commit: number | undefined): void {
     const transaction = this.#of(start);
     const { status } = transaction;
@@ -68,13 +68,13 @@ export class Transactions {
     if (outcome === "not-written") {
       transaction.toldNotWritten = true;
       if (status?.outcome !== "committed") return;
-      const message = `it was told that nothing was written, and it is committed at ${status.commit}`;
+      const message = `its caller was told that nothing was written, but it is committed at ${status.commit}`;
       this.#reporter.report(11, where, message);
     } else if (status?.outcome !== "committed") {
       const is = status === undefined ? "has not reached its commit point" : "is rolled back";
-      this.#reporter.report(11, where, `it was told to be committed, and ${is}`);
+      this.#reporter.report(11, where, `its caller was told that it committed, but it ${is}`);
     } else if (commit !== undefined && commit !== status.commit) {
-      const message = `it was told to be committed at ${commit}, and is at ${status.commit}`;
+      const message = `its caller was told that it committed at ${commit}, but it committed at ${status.commit}`;
       this.#reporter.report(11, where, message);
     }
   }
@@ -105,8 +105,9 @@ export class Transactions {
 
   #decided(cell: CellModel, start: number, status: StatusRecord, step: Step): void {
     const { status: known, forgotten } = this.#of(start);
-    // After the status was collected, a process that meets the transaction can only fence it off.
-    // The safepoint tells that process that this rollback record is no decision.
+    // After garbage collection removed the status, a process that meets the transaction can only
+    // write a rollback record as a fence. That process knows from the safepoint that its record
+    // does not decide the outcome.
     if (forgotten && status.outcome === "rolled-back") return;
     if (known !== undefined) {
       this.#decidedAgain(cell, start, known, status);
@@ -119,7 +120,7 @@ export class Transactions {
 
   #decidedAgain(cell: CellModel, start: number, known: StatusRecord, status: StatusRecord): void {
     if (known.outcome !== status.outcome) {
-      const message = `the transaction at ${start} was ${known.outcome}, and is ${status.outcome} now`;
+      const message = `the transaction at ${start} was ${known.outcome}, but is ${status.outcome} now`;
       this.#reporter.report(6, cell.name, message);
     } else if (
       known.outcome === "committed" &&
@@ -136,7 +137,7 @@ export class Transactions {
       this.#reporter.report(4, primary.name, `the transaction at ${start} committed at ${commit}`);
     }
     if (transaction.toldNotWritten) {
-      const message = `it was told that the transaction at ${start} wrote nothing, and it committed at ${commit}`;
+      const message = `a caller was told that the transaction at ${start} wrote nothing, but it committed at ${commit}`;
       this.#reporter.report(11, primary.name, message);
     }
     this.#checkPrimary(primary, start, commit, step);
@@ -148,24 +149,24 @@ export class Transactions {
   }
 
   /**
-   * Checks that the status is on the primary, and not below a timestamp that was promised to a
-   * reader there.
+   * Checks that the commit status is in the primary cell, and that its timestamp is not below one
+   * that the primary's lock promised to a reader.
    */
   #checkPrimary(cell: CellModel, start: number, commit: number, step: Step): void {
     const lock = cell.lockOf(start) ?? step.locksRemoved.find((each) => each.cell === cell)?.of;
     if (lock?.start !== start) {
-      const message = `the transaction at ${start} committed here at ${commit}, where it held no lock`;
+      const message = `the transaction at ${start} committed here at ${commit} without a lock`;
       this.#reporter.report(7, cell.name, message);
       return;
     }
     const { primary } = lock.record;
     if (!isSameCell(primary, cell)) {
-      const message = `the transaction at ${start} committed here at ${commit}, and its primary is ${showCell(primary)}`;
+      const message = `the transaction at ${start} committed here at ${commit}, but its primary is ${showCell(primary)}`;
       this.#reporter.report(7, cell.name, message);
     }
     if (commit < lock.minCommit) {
       const message =
-        `the transaction at ${start} committed at ${commit}, and a reader that passed its lock was promised ` +
+        `the transaction at ${start} committed at ${commit}, but a reader that passed its lock was promised ` +
         `${lock.minCommit} or later`;
       this.#reporter.report(10, cell.name, message);
     }
@@ -174,7 +175,7 @@ export class Transactions {
   #checkWritten(cell: CellModel, start: number, commit: number): void {
     const version = cell.versionOf(start);
     if (version?.commit === commit) return;
-    const message = `the transaction at ${start} committed at ${commit}, and its lock here was gone without a write`;
+    const message = `the transaction at ${start} committed at ${commit}, but its lock here was gone without a write`;
     this.#reporter.report(7, cell.name, message);
   }
 
@@ -186,7 +187,7 @@ export class Transactions {
   }
 
   #reportUndone(cell: CellModel, start: number, commit: number): void {
-    const message = `the transaction at ${start} was rolled back, and wrote here at ${commit}`;
+    const message = `the transaction at ${start} was rolled back, but wrote here at ${commit}`;
     this.#reporter.report(8, cell.name, message);
   }
 
@@ -196,7 +197,8 @@ export class Transactions {
     if (status === undefined) {
       const message = `the transaction at ${start} wrote here at ${commit} before its primary was committed`;
       this.#reporter.report(7, cell.name, message);
-      // The first commit is enough. Later cells are compared with it.
+      // From here on, the commit timestamp of this cell counts as that of the transaction. The
+      // later cells of the transaction are compared with it.
       this.#know(start, { outcome: "committed", commit });
     } else if (status.outcome === "rolled-back") this.#reportUndone(cell, start, commit);
     else if (status.commit !== commit) {
@@ -205,7 +207,7 @@ export class Transactions {
   }
 
   #wroteAnother(cell: CellModel, { start, commit }: CellVersion): void {
-    const message = `the write at ${commit} of the transaction at ${start} is not what its lock said, or what stood there`;
+    const message = `the write at ${commit} of the transaction at ${start} differs from its lock, or from its value here`;
     this.#reporter.report(7, cell.name, message);
   }
 
@@ -216,7 +218,7 @@ export class Transactions {
     const version = cell.versionOf(start);
     if (version !== undefined) version.pending = false;
     if (version?.standing && version.commit === status.commit) return;
-    const message = `the transaction at ${start} committed at ${status.commit}, and its lock went without a write`;
+    const message = `the transaction at ${start} committed at ${status.commit}, but its lock was removed without a write`;
     this.#reporter.report(7, cell.name, message);
   }
 
@@ -226,7 +228,7 @@ export class Transactions {
     transaction.forgotten = true;
     for (const locked of transaction.cells) {
       if (locked.lockOf(start) === undefined) continue;
-      const message = `the status of the transaction at ${start} went while its lock stood on ${locked.name}`;
+      const message = `the status of the transaction at ${start} was removed while its lock was on ${locked.name}`;
       this.#reporter.report(6, cell.name, message);
     }
   }

@@ -18,21 +18,21 @@ const names = {
   5: "one commit timestamp per transaction",
   6: "committed or rolled back, and never both",
   7: "all cells of a transaction commit with its primary",
-  8: "what was rolled back has written nothing",
+  8: "a rolled-back transaction has written nothing",
   9: "every write names existing data",
   10: "a read answers its snapshot",
-  11: "what was told of a commit stays true",
+  11: "the reported outcome of a commit stays true",
   13: "the oracle's answers increase",
   14: "a due observer has its hint",
   15: "one committed run per change",
-  16: "at rest nothing is left over",
-  17: "collection takes nothing that is needed",
+  16: "nothing is left over at rest",
+  17: "collection drops nothing that is needed",
 } as const;
 
 export type InvariantNumber = keyof typeof names;
 
-/** Reports each violation once. */
-export class Reporter {
+/** Reports each violation of an invariant once, even if later checks find it again. */
+export class ViolationReporter {
   readonly #onViolation: (violation: Violation) => void;
   readonly #reported = new Set<string>();
 

@@ -9,12 +9,12 @@ import { Observed } from "./observed.js";
 import { type AnsweredRead, Reads } from "./reads.js";
 import { RegistryModel } from "./registry-model.js";
 import { type AtRestOptions, checkAtRest } from "./rest.js";
-import { ownTables, putOf, standingVersions } from "./standing.js";
 import { Step } from "./step.js";
 import { StoreModel } from "./store-model.js";
+import { ownTables, putOf, storedVersions } from "./stored-versions.js";
 import { Timestamps } from "./timestamps.js";
 import { Transactions } from "./transactions.js";
-import { Reporter, type Violation } from "./violation.js";
+import { type Violation, ViolationReporter } from "./violation.js";
 
 /** The options of a {@link ProtocolWatcher}. */
 export interface ProtocolWatcherOptions {
@@ -25,8 +25,8 @@ export interface ProtocolWatcherOptions {
   /** Called once for each violation, when the watcher sees it. */
   readonly onViolation: (violation: Violation) => void;
   /**
-   * How long clients may use a cached registry, in milliseconds. Changes up to twice that time
-   * after an observer's registration may lack its hint. Default: 0 on a store with atomic batches,
+   * How long clients may use a cached registry, in milliseconds. For up to twice that time after an
+   * observer's registration, changes may lack its hint. Default: 0 on a store with atomic batches,
    * else 1,000.
    */
   readonly registryCacheMs?: number | undefined;
@@ -38,14 +38,14 @@ export interface ProtocolWatcherOptions {
 }
 
 /**
- * Checks the invariants of protocol §8.1 after each change of a store. It follows the changes in a
- * model of its own, which holds the store's contents and the true contents: everything past its
- * commit point. It checks only the cells that a change touched. Start it on an empty store, or call
- * {@link adopt} first.
+ * Checks the invariants of protocol §8.1 after each change of a store. It applies the changes to a
+ * model that holds both the store's contents and every committed version, including those whose
+ * write record does not exist yet. It checks only the cells that a change touched. Start it on an
+ * empty store, or call {@link adopt} first.
  */
 export class ProtocolWatcher implements StoreWatcher {
   readonly #store: RowStore;
-  readonly #reporter: Reporter;
+  readonly #reporter: ViolationReporter;
   readonly #seen: Violation[] = [];
   readonly #model = new StoreModel();
   readonly #registry = new RegistryModel();
@@ -61,7 +61,7 @@ export class ProtocolWatcher implements StoreWatcher {
 
   constructor({ store, onViolation, registryCacheMs, now }: ProtocolWatcherOptions) {
     this.#store = store;
-    const reporter = new Reporter((violation) => {
+    const reporter = new ViolationReporter((violation) => {
       this.#seen.push(violation);
       onViolation(violation);
     });
@@ -107,7 +107,7 @@ export class ProtocolWatcher implements StoreWatcher {
     for (const table of tables) {
       if (taken.has(table)) continue;
       taken.add(table);
-      for (const version of standingVersions(this.#store, table)) this.#model.apply([putOf(version)], step);
+      for (const version of storedVersions(this.#store, table)) this.#model.apply([putOf(version)], step);
     }
     this.#transactions.adopt(step);
     this.#observed.adopt(step);
@@ -139,7 +139,7 @@ export class ProtocolWatcher implements StoreWatcher {
   }
 
   /**
-   * Records the outcome that a client was told for a two-phase transaction that wrote at least one
+   * Records the outcome that a client received for a two-phase transaction that wrote at least one
    * cell.
    */
   told(start: number, outcome: "committed" | "not-written", commit?: number): void {

@@ -11,8 +11,8 @@ function wait(log: string[], environment: Environment, name: string, ms: number,
   environment.setTimer(() => log.push(name), ms, { background });
 }
 
-describe("a clock that passes when it is told", () => {
-  test("stands still until then, and passes from timer to timer", async () => {
+describe("a clock that advances on demand", () => {
+  test("stands still until then, and advances from timer to timer", async () => {
     const clock = new TestClock();
     const process = clock.process();
     const log: string[] = [];
@@ -28,14 +28,14 @@ describe("a clock that passes when it is told", () => {
     expect(clock.passedMs).toBe(20);
   });
 
-  test("lets what a timer brings about go on to its end, before the next one fires", async () => {
+  test("lets everything that a timer starts run to its end before the next one fires", async () => {
     const clock = new TestClock();
     const process = clock.process();
     const log: number[] = [];
     const steps = async () => {
       for (let step = 0; step < 3; step++) {
         await sleep(process, 10);
-        // This takes longer than the clock waits for work that it does not know of.
+        // These turns take longer than the clock waits for work that it does not know of.
         for (let turn = 0; turn < 20; turn++) await new Promise<void>((resolve) => process.defer(resolve));
         log.push(clock.passedMs);
       }
@@ -56,7 +56,7 @@ describe("a clock that passes when it is told", () => {
     expect(log).toEqual([]);
   });
 
-  test("passes until a promise is settled, and no further", async () => {
+  test("advances until a promise is settled, and no further", async () => {
     const clock = new TestClock();
     const process = clock.process();
     const log: string[] = [];
@@ -67,7 +67,7 @@ describe("a clock that passes when it is told", () => {
     await expect(clock.until(Promise.reject(new Error("refused")))).rejects.toThrow("refused");
   });
 
-  test("says so when time does not bring a promise about", async () => {
+  test("throws if time does not settle a promise", async () => {
     const clock = new TestClock();
     const process = clock.process();
     const never = new Promise(() => {});
@@ -76,7 +76,7 @@ describe("a clock that passes when it is told", () => {
     expect(clock.passedMs).toBe(0);
   });
 
-  test("stands while something is under way that takes real time", async () => {
+  test("stands still while something takes real time", async () => {
     const clock = new TestClock();
     const process = clock.process();
     let end = () => {};
@@ -94,7 +94,7 @@ describe("a clock that passes when it is told", () => {
     expect(log).toEqual(["disk", "timer"]);
   });
 
-  test("refuses what cannot be meant", async () => {
+  test("refuses invalid arguments", async () => {
     const clock = new TestClock();
     await expect(clock.advance(-1)).rejects.toThrow(InvalidArgumentError);
     await expect(clock.advance(Number.NaN)).rejects.toThrow(InvalidArgumentError);
@@ -106,8 +106,8 @@ describe("a clock that passes when it is told", () => {
   });
 });
 
-describe("a clock that passes by itself", () => {
-  test("jumps to the next timer while somebody waits", async () => {
+describe("a clock that advances by itself", () => {
+  test("jumps to the next timer while a caller waits", async () => {
     const clock = new TestClock({ passesByItself: true });
     const process = clock.process();
     const log: string[] = [];
@@ -117,7 +117,7 @@ describe("a clock that passes by itself", () => {
     expect(clock.passedMs).toBe(86_400_000);
   });
 
-  test("does not pass for the background alone, nor for whoever is suspended", async () => {
+  test("does not advance only for background work, nor for a suspended process", async () => {
     const clock = new TestClock({ passesByItself: true });
     const [running, standing] = [clock.process(), clock.process()];
     const log: string[] = [];

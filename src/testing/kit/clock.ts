@@ -8,17 +8,17 @@ export interface TestClockOptions {
   /**
    * Whether time passes by itself, from timer to timer, while a process waits for a timer and
    * nothing else can run. Background timers do not count. Default: false, so time passes only when
-   * a test says so.
+   * a test advances the clock.
    */
   readonly passesByItself?: boolean | undefined;
   /**
-   * Whether processes can tell which others still run, as on one machine. Default: false, so they
-   * know only what the store says, as on several machines.
+   * Whether processes can tell which other processes still run, as on one machine. Default: false,
+   * so they know only what the store says, as on several machines.
    */
   readonly oneMachine?: boolean | undefined;
   /** The wall-clock time at the start, in milliseconds since 1970. Default: 1,700,000,000,000. */
   readonly startMs?: number | undefined;
-  /** Decides the random numbers of all processes. Default: `"1"`. */
+  /** The seed of all processes' random numbers. Default: `"1"`. */
   readonly seed?: string | undefined;
 }
 
@@ -39,8 +39,8 @@ interface StandingTimer {
 /** Turns of the event loop without activity before time passes. */
 const quietTurns = 3;
 /**
- * Turns of the event loop after which, without any timer, the clock concludes that nothing more
- * will happen.
+ * How often the clock lets all work settle and finds no timer, before it concludes that nothing
+ * more will happen.
  */
 const maxIdleTurns = 100;
 
@@ -103,7 +103,9 @@ export class TestClock {
   process(options: TestProcessOptions = {}): TestProcess {
     const name = options.name ?? `process-${this.#processes.size + 1}`;
     if (this.#processes.has(name))
-      throw new InvalidArgumentError(`There is a process "${name}" already: give each a name of its own.`);
+      throw new InvalidArgumentError(
+        `The test clock already has a process "${name}". Give each process its own name.`,
+      );
     const process = new TestProcess(this, name, this.#random.fork(name), options);
     this.#processes.set(name, process);
     return process;
@@ -146,12 +148,12 @@ export class TestClock {
       if (next === undefined) {
         if (++idle < maxIdleTurns) continue;
         throw new TimeoutError(
-          "What the test waits for is not settled, and no timer stands: time will not bring it about. Tell the clock with " +
-            "`during` of whatever takes real time.",
+          "The promise of the test is not settled, and no timer is set, so more time does not help. If something takes real time, " +
+            "wrap it in `during`.",
         );
       }
       if (next.at > end)
-        throw new TimeoutError(`What the test waits for is still not settled after ${maxMs} ms.`);
+        throw new TimeoutError(`The promise of the test is still not settled after ${maxMs} ms.`);
       idle = 0;
       this.#fire(next);
     }
@@ -230,7 +232,9 @@ export class TestClock {
     return false;
   }
 
-  /** Lets time pass by itself if the option says so and a process waits for a timer. @internal */
+  /**
+   * Lets time pass by itself if `passesByItself` is set and a process waits for a timer. @internal
+   */
   passByItself(): void {
     if (this.#options.passesByItself !== true || this.#passes || !this.#isWaitedFor()) return;
     this.#passes = true;

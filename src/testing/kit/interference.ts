@@ -8,20 +8,23 @@ import type { TestProcess } from "./process.js";
  */
 export type Interference = (run: () => Promise<unknown>, info: StepInfo, name: StepName) => Promise<unknown>;
 
-/** Throws the error, or returns the answer, of a step that got no answer. */
+/** Throws or returns what a step reports to the commit if the store did not answer. */
 function noAnswer(name: StepName): unknown {
   switch (name) {
     case "one-phase-commit":
       return { answer: "unknown" };
     case "commit-timestamp":
     case "validate":
-      throw new StoreError(`No answer came to the step "${name}".`, { retryable: true });
+      throw new StoreError(`The store did not answer the step "${name}".`, { retryable: true });
     default:
       return "unknown";
   }
 }
 
-/** Performs the step unchanged. Use it to skip a step if a later one of the same name is meant. */
+/**
+ * Performs the step unchanged. Plan it for a step that the test wants to let pass, because it means
+ * a later step of the same name.
+ */
 export const passes: Interference = (run) => run();
 
 /** Performs the step and loses its answer. */

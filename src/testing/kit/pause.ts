@@ -36,7 +36,7 @@ export class Pause {
     return this.#going;
   }
 
-  /** Lets all waiting code continue, and all code that comes later. */
+  /** Lets all waiting code continue. Code that calls {@link here} later does not wait. */
   resume(): void {
     this.#go();
   }

@@ -42,7 +42,7 @@ test("each request of a slow store takes its time", async () => {
   expect(clock.passedMs).toBeGreaterThanOrEqual(500);
 });
 
-test("whoever gives up a request that is on its way is told so, and a mutation that it is unknown", async () => {
+test("an aborted request in transit rejects for the caller, and an aborted mutation is unknown", async () => {
   const clock = new TestClock();
   const process = clock.process();
   const store = new ProcessStore(memoryStore(), process, { delayMs: 100 });
@@ -61,7 +61,7 @@ test("whoever gives up a request that is on its way is told so, and a mutation t
   expect(clock.passedMs).toBe(50);
 });
 
-test("a process that is dead sends nothing and hears nothing; one that is suspended, later", async () => {
+test("a dead process sends and receives nothing; a suspended one does so later", async () => {
   const clock = new TestClock();
   const store = memoryStore();
   const [dying, pausing, other] = [clock.process(), clock.process(), clock.process()];

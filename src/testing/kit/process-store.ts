@@ -17,10 +17,10 @@ const rejects: GivenUp<never> = (doing, signal) => {
 };
 
 /**
- * A store that several processes share, as one of them reaches it. A suspended or dead process
+ * One process's connection to a store that several processes share. A suspended or dead process
  * sends nothing and receives nothing, but the store still performs what it has sent. Test time
  * stands still while the store answers, even from a disk. It passes only for {@link delayMs}.
- * Closing it leaves the shared store open for the other processes.
+ * Closing the connection leaves the shared store open for the other processes.
  *
  * @example
  * const store = memoryStore();
@@ -70,8 +70,8 @@ export class ProcessStore implements RowStore {
   }
 
   /**
-   * Whether reads can be answered synchronously. If not, a read waits or fails, so nothing is lent
-   * and the caller uses an ordinary read.
+   * Whether reads can be answered synchronously. If not, a read waits or fails. The store then
+   * lends no bytes, and the caller uses an ordinary read.
    */
   get #answersAtOnce(): boolean {
     return this.delayMs === 0 && !this.#process.isSuspended && !this.#closed;
@@ -93,7 +93,7 @@ export class ProcessStore implements RowStore {
 
   #closedError(doing: string): ClosedError {
     return new ClosedError(
-      `The store of ${this.#process.processName} was closed: ${doing} is not possible any more.`,
+      `The store of ${this.#process.processName} was closed: ${doing} is no longer possible.`,
     );
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { TestClock } from "./index.js";
 
 describe("a process of a test", () => {
-  test("shows the clock's time by clocks of its own", async () => {
+  test("shows the clock's time on its own clocks", async () => {
     const clock = new TestClock({ startMs: 1_000 });
     const [right, ahead] = [clock.process(), clock.process({ offsetMs: 500, rate: 2 })];
     expect([right.now(), right.monotonic()]).toEqual([1_000, 0]);
@@ -23,7 +23,7 @@ describe("a process of a test", () => {
     expect(firedAt).toEqual([50, 100]);
   });
 
-  test("draws what the seed decides, each process its own", () => {
+  test("draws by its seed, each process differently", () => {
     const drawn = (seed: string) => {
       const clock = new TestClock({ seed });
       const [a, b] = [clock.process(), clock.process()];
@@ -36,7 +36,7 @@ describe("a process of a test", () => {
     expect([process.uniqueId(), process.uniqueId()]).toEqual(["p-1", "p-2"]);
   });
 
-  test("knows whether another runs, on one machine", () => {
+  test("knows whether another process runs, on one machine", () => {
     const clock = new TestClock({ oneMachine: true });
     const [a, b] = [clock.process(), clock.process()];
     expect(a.isRunning(b.processName)).toBe(true);
@@ -48,7 +48,7 @@ describe("a process of a test", () => {
     expect(new TestClock().process().isRunning("process-1")).toBeUndefined();
   });
 
-  test("does nothing while it is suspended, and what was due when it goes on", async () => {
+  test("does nothing while it is suspended, and runs due timers when it continues", async () => {
     const clock = new TestClock();
     const process = clock.process();
     const log: string[] = [];

@@ -5,13 +5,13 @@ import type { TestClock } from "./clock.js";
 
 /** The options of a {@link TestProcess}. Each has a default. */
 export interface TestProcessOptions {
-  /** The name of the process, by which others ask for it. Default: `process-` and a number. */
+  /** The name by which other processes refer to this one. Default: `process-` and a number. */
   readonly name?: string | undefined;
   /** How far its wall clock is ahead, in milliseconds. Default: 0. */
   readonly offsetMs?: number | undefined;
   /**
-   * Milliseconds that its clocks advance in one real one: 1.01 is a clock that runs fast. Default:
-   * 1.
+   * Milliseconds that its clocks advance in one millisecond of test time. With 1.01 they run fast.
+   * Default: 1.
    */
   readonly rate?: number | undefined;
 }

@@ -42,7 +42,7 @@ async function twoPhase(hooks: StepHooks): Promise<Database> {
 }
 
 describe("steps", () => {
-  test("are seen in their order", async () => {
+  test("are seen in order", async () => {
     const hooks = new StepHooks();
     await using db = await twoPhase(hooks);
     const before = hooks.seen.length;
@@ -53,7 +53,7 @@ describe("steps", () => {
     expect(hooks.count("commit-primary")).toBe(1);
   });
 
-  test("are stopped at, before and after, until the test goes on", async () => {
+  test("can be paused at, before and after, until the test continues", async () => {
     const hooks = new StepHooks();
     await using db = await twoPhase(hooks);
     const locks = async () => {
@@ -73,7 +73,7 @@ describe("steps", () => {
     expect(await read(db)).toEqual([1, 1]);
   });
 
-  test("are chosen by name, by what they are about, and in the order of the plans", async () => {
+  test("are selected by name, by their subject, and in the order of the plans", async () => {
     const copies = observer("copies", accounts.balance, (tx, { row, value }) =>
       tx.set(accounts.copy, row, value ?? 0),
     );
@@ -165,7 +165,7 @@ describe("a process that dies", () => {
   test.each([
     { name: "before", dies: diesBefore, values: [undefined, undefined] },
     { name: "after", dies: diesAfter, values: [1, 1] },
-  ])("$name its commit point: another finds all or nothing", async ({ dies, values }) => {
+  ])("$name its commit point: another process finds all or nothing", async ({ dies, values }) => {
     const clock = new TestClock({ passesByItself: true });
     const store = memoryStore({ environment: clock.process() });
     const [owner, other] = [clock.process(), clock.process()];

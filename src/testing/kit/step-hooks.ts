@@ -8,7 +8,7 @@ export interface SeenStep {
   readonly info: StepInfo;
 }
 
-/** Selects among the steps of a name. */
+/** Selects among the steps that have the same name. */
 export type StepFilter = (info: StepInfo) => boolean;
 
 interface Plan {
@@ -17,10 +17,11 @@ interface Plan {
 }
 
 /**
- * Shows and controls the steps of commits. It records the steps, pauses before or after one so that
- * a test can look at the database in between, and loses requests and answers. Pass it to
- * `openWithHooks`. A step without a plan is simply performed. A one-phase commit has one step. With
- * `commit: "two-phase"` a commit has all of them.
+ * Shows and controls the steps of commits. It records the steps. It can pause a commit before or
+ * after a step, so that a test can look at the database in between, and it can lose requests and
+ * answers. Pass it to `openWithHooks`. Steps for which the test plans nothing run unchanged. A
+ * one-phase commit has only one step. To have all steps, open the database with
+ * `commit: "two-phase"`.
  *
  * @example
  * const hooks = new StepHooks();
@@ -46,9 +47,9 @@ export class StepHooks implements CommitHooks {
   }
 
   /**
-   * Plans an interference with one step: the next of this name that `where` accepts and that no
-   * earlier plan takes. Steps carry the label of their transaction. For the runs of an observer,
-   * that is its name.
+   * Plans an interference with one step: the next step of this name that `where` accepts and that
+   * no earlier plan takes. Steps carry the label of their transaction. The label of an observer's
+   * run is the observer's name.
    */
   once(name: StepName, interference: Interference, where?: StepFilter): void {
     const plans = this.#plans.get(name) ?? [];

@@ -5,8 +5,8 @@ import { Run } from "./run.js";
 import type { RunOptions, RunResult } from "./run-result.js";
 
 /**
- * Draws the plan of one run and plays it. Creates the folder that it needs before, and removes it
- * afterwards.
+ * Draws the plan of one run and plays the run. For a run on LMDB, creates a folder first and
+ * removes it afterwards.
  */
 export async function playRun(options: RunOptions): Promise<RunResult> {
   const random = new SeededRandom(`${options.seed}/${options.number}`);

@@ -12,8 +12,8 @@ import { noCounts } from "./plan/counts.js";
 import { Fates } from "./plan/fate.js";
 import type { Plan } from "./plan/plan.js";
 import type { Workload } from "./process/client.js";
+import { ClientLife, type ClientLifeOptions } from "./process/client-life.js";
 import type { SimulatedFolder } from "./process/folder.js";
-import { Life, type LifeOptions } from "./process/life.js";
 import { isExplained, SimulatedProcess, showError } from "./process/process.js";
 import type { RunOptions, RunResult } from "./run-result.js";
 import { Machine, trueClocks } from "./world/machine.js";
@@ -21,7 +21,7 @@ import { World } from "./world/world.js";
 
 /** Events of a run of length 1 after which clients begin no more steps. */
 const usualEvents = 1_200;
-/** Most further events and virtual time before everything must have come to rest. */
+/** All work must end within this many further events and milliseconds of virtual time. */
 const maxEvents = 100_000;
 const maxMs = 1_800_000;
 const maxRounds = 300;
@@ -41,7 +41,7 @@ export class Run {
   readonly #oracle: OracleService | undefined;
   readonly #wires: Wire[] = [];
   readonly #incidents: Incidents;
-  readonly #lives: Life[] = [];
+  readonly #lives: ClientLife[] = [];
   readonly #steps: string[] = [];
   readonly #random: SeededRandom;
   #leaders = 0;
@@ -138,7 +138,7 @@ export class Run {
     return watched;
   }
 
-  /** Returns the store as a process reaches it over `network`. */
+  /** Returns a process's connection to the store over `network`. */
   #connect(network: Network): RowStore | Promise<RowStore> {
     const folder = this.#folder;
     if (folder === undefined) return new DistantStore({ store: this.#store, network });
@@ -259,7 +259,7 @@ export class Run {
   #begin(index: number, lifeNumber: number): void {
     const name = lifeNumber === 1 ? `P${index + 1}` : `P${index + 1}.${lifeNumber}`;
     const machine = this.#machine(name, this.#plan.clocks[index]);
-    const options: LifeOptions = {
+    const options: ClientLifeOptions = {
       index,
       number: lifeNumber,
       process: this.#process(name, machine, this.#plan.commits[index]!),
@@ -272,7 +272,7 @@ export class Run {
       isEnding: () => this.#isHealing,
       fail: (message) => this.#failed(message),
     };
-    this.#lives.push(new Life(options));
+    this.#lives.push(new ClientLife(options));
   }
 
   #isOver(): boolean {
@@ -280,18 +280,18 @@ export class Run {
   }
 
   /**
-   * Heals everything and checks for progress. Requests in progress end or arrive, and a new process
-   * resolves the locks and works until nothing is due. Sometimes it does so before paused processes
-   * continue.
+   * Heals everything and checks for progress. It waits until the clients have ended and no request
+   * is in progress. Then a new process resolves the locks and works until nothing is due. In some
+   * runs, another process does the same work earlier, while some clients may still be paused.
    */
   async #heal(): Promise<void> {
     await this.#until("one of the clients draining", this.#drainSomewhere());
     if (this.#random.chance(0.06)) await this.#clean("early healer", false, async () => {});
-    // Clients that have ended do not wait for clients that are paused.
-    await this.#closeEnded(({ machine }) => machine.standsUntil <= this.#world.time);
+    // Closes the clients that have ended, without waiting for clients that are paused.
+    await this.#closeEnded(({ machine }) => machine.pausedUntil <= this.#world.time);
     while (!this.#isOver()) await this.#step("the clients' last steps");
     await this.#closeEnded();
-    while (this.#wires.some((wire) => wire.underWay > 0)) await this.#step("what is under way");
+    while (this.#wires.some((wire) => wire.underWay > 0)) await this.#step("the work in progress");
     await this.#clean("healer", true, async (db, machine) => {
       await this.#workload.check?.(db);
       await db.drain();
@@ -301,13 +301,13 @@ export class Run {
     });
   }
 
-  async #closeEnded(which: (life: Life) => boolean = () => true): Promise<void> {
+  async #closeEnded(which: (life: ClientLife) => boolean = () => true): Promise<void> {
     for (const life of this.#lives)
       if (life.isOver && !life.machine.isStopped && which(life))
         await this.#until(`closing ${life.name}`, life.close());
   }
 
-  /** Lets a live process do the remaining work, if there is one that can. */
+  /** In some runs, lets a process whose program has ended do the remaining work. */
   async #drainSomewhere(): Promise<void> {
     const life = this.#lives.find(({ machine, isOver }) => isOver && !machine.isStopped);
     if (life === undefined || !this.#random.chance(0.08)) return;
@@ -370,12 +370,12 @@ export class Run {
   async #step(doing: string): Promise<void> {
     if (this.#failure !== undefined) throw new Error(this.#failure);
     if (!(await this.#world.step())) {
-      throw new Error(`Nothing is going to happen any more, and ${doing} did not come to an end.`);
+      throw new Error(`No event is left, but ${doing} did not end.`);
     }
     const { events, time } = this.#world;
     if (events < maxEvents * this.#options.length && time < maxMs * this.#options.length) return;
     throw new Error(
-      `After ${events} events and ${Math.round(time / 1_000)} s of virtual time ${doing} did not come to an end.`,
+      `After ${events} events and ${Math.round(time / 1_000)} s of virtual time, ${doing} did not end.`,
     );
   }
 
@@ -397,5 +397,5 @@ async function resolveLocks(db: Database, machine: Machine): Promise<void> {
     if (standing === 0) return;
     await sleep(machine, roundMs);
   }
-  throw new Error(`After ${maxRounds} rounds of resolving them locks are left.`);
+  throw new Error(`Locks are left after ${maxRounds} rounds of resolving them.`);
 }

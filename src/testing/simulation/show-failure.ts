@@ -8,9 +8,9 @@ export function showFailure({ seed, run, message, shortened }: SimulationFailure
   const lines = [`Run ${run} of seed ${JSON.stringify(seed)} failed. ${message}`];
   if (shortened !== undefined) {
     const { steps, incidents, faults, trace } = shortened;
-    lines.push("", `The shortest run found that fails so: ${shortened.message}`);
+    lines.push("", `The shortest run that fails in the same way: ${shortened.message}`);
     lines.push(`Steps: ${list(steps)}`, `Incidents: ${list(incidents)}`, `Faults: ${list(faults)}`);
-    lines.push("", "What happens in it, with the virtual time in milliseconds:", ...trace);
+    lines.push("", "Its events, with the virtual time in milliseconds:", ...trace);
   }
   return lines.join("\n");
 }

@@ -43,14 +43,14 @@ const counting: Workload = {
   check: expectDoubles,
 };
 
-test("a user's own tables, observers and clients hold under all faults", async () => {
+test("a user's own tables, observers and clients are correct under all faults", async () => {
   const { counts, failure } = await simulate({ ...counting, runs: 40 });
   expect(failure && showFailure(failure)).toBeUndefined();
   expect(counts.runs).toBe(40);
   expect(counts.observerRuns).toBeGreaterThan(40);
 });
 
-test("the same seed decides the same events, and where a run stands among others does not", async () => {
+test("the seed determines the events, and the position of a run among others does not matter", async () => {
   const first = await simulate({ ...counting, runs: 6, seed: "x" });
   const again = await simulate({ ...counting, runs: 6, seed: "x" });
   expect(again).toEqual(first);
@@ -58,7 +58,7 @@ test("the same seed decides the same events, and where a run stands among others
   expect(other.hash).not.toBe(first.hash);
 });
 
-test("only the faults that are asked for happen", async () => {
+test("only the requested faults happen", async () => {
   const { counts } = await simulate({ ...counting, runs: 20, faults: ["lostAnswer", "pause"] });
   for (const kind of faultKinds) {
     if (kind === "lostAnswer" || kind === "pause") expect(counts.faults[kind], kind).toBeGreaterThan(0);
@@ -66,7 +66,7 @@ test("only the faults that are asked for happen", async () => {
   }
 });
 
-test("only the stores that are asked for are used", async () => {
+test("only the requested stores are used", async () => {
   const { counts } = await simulate({ ...counting, runs: 5, stores: ["elected"] });
   expect(counts.stores).toEqual({ elected: 5 });
 });
@@ -120,11 +120,12 @@ const losesUpdates: Workload = {
   },
 };
 
-test("what is wrong in a program is found, made short, and shown with what happened", async () => {
+test("an error in a program is found, its run is shortened, and shown with the events", async () => {
   const { failure } = await simulate({ ...losesUpdates, runs: 50, faults: [] });
   expect(failure?.message).toContain("Two have added one, and the sum is 1.");
   const { steps, incidents, faults, trace } = failure!.shortened!;
-  // One step is enough, because the sum is then 1 as well.
+  // At most the two "add" steps are left. One of them is enough for the failure, because the sum is
+  // then 1 as well.
   expect(steps.length).toBeLessThanOrEqual(2);
   expect(steps.join()).not.toContain("read a note");
   expect([...incidents, ...faults]).toEqual([]);
@@ -141,13 +142,13 @@ test("a failing run fails in the same way when it is played alone", async () => 
   expect(again.failure).toEqual({ seed: "1", run, message, shortened: undefined });
 });
 
-test("a client that waits for what never comes is found", async () => {
+test("a client that waits for an event that never comes is found", async () => {
   const clients = [() => new Promise<void>(() => undefined)];
   const { failure } = await simulate({ tables: [counters], clients, runs: 1, shortening: 0, faults: [] });
-  expect(failure?.message).toContain("did not come to an end");
+  expect(failure?.message).toContain("did not end");
 });
 
-test("a client that never comes to its end is found", async () => {
+test("a client that never ends is found", async () => {
   const endless: Workload = {
     clients: [
       async ({ environment }) => {
@@ -156,10 +157,10 @@ test("a client that never comes to its end is found", async () => {
     ],
   };
   const { failure } = await simulate({ ...endless, runs: 1, shortening: 0, faults: [] });
-  expect(failure?.message).toContain("did not come to an end");
+  expect(failure?.message).toContain("did not end");
 });
 
-test("an error of a step that nothing explains is a failure; one that a fault explains is none", async () => {
+test("an error of a step without a fault that explains it is a failure; with such a fault it is not", async () => {
   const clients = [
     async ({ step }: Parameters<Workload["clients"][number]>[0]) => {
       await step("go wrong", () => {
@@ -171,7 +172,7 @@ test("an error of a step that nothing explains is a failure; one that a fault ex
   expect(failure?.message).toContain("P1: go wrong failed: TypeError: There is a mistake.");
 });
 
-test("options that cannot be meant are refused", async () => {
+test("invalid options are refused", async () => {
   await expect(simulate({ ...counting, runs: -1 })).rejects.toThrow("`runs`");
   await expect(simulate({ ...counting, length: 0 })).rejects.toThrow("`length`");
   await expect(simulate({ ...counting, stores: [] })).rejects.toThrow("`stores`");

@@ -28,13 +28,13 @@ export interface SimulationSettings {
   /** Faults to draw from. Default: all. */
   readonly faults?: readonly FaultKind[] | undefined;
   /**
-   * Factor by which a run may be longer than usual. A usual run has 1,200 events, and those of
-   * healing. From 0 to 1,000. Default: 1.
+   * Factor by which a run may be longer than usual, from 0 to 1,000. A usual run has 1,200 events
+   * and then the events of healing. Default: 1.
    */
   readonly length?: number | undefined;
   /**
-   * How many times a failing run is played again to find out what it needs; 0 for never. Default:
-   * 400.
+   * How many times a failing run is played again to find out what it needs. 0 plays none again.
+   * Default: 400.
    */
   readonly shortening?: number | undefined;
   /** Asked before each run whether to play it. Use it to limit real time. Default: always. */
@@ -77,8 +77,9 @@ export interface SimulationReport {
  * changing leaders of the oracle.
  *
  * The real code runs, time is virtual, and the seed decides everything. After each event the
- * simulation checks every invariant of the protocol. At the end of each run it heals everything,
- * and then no work may be left over. It ends at the first failure.
+ * simulation checks every invariant of the protocol. At the end of each run it ends all faults,
+ * lets a process finish the work, and checks that no work is left. The simulation ends at the first
+ * failure.
  *
  * @throws InvalidArgumentError if an option is invalid.
  * @throws AbortedError if the signal is aborted.

@@ -31,7 +31,7 @@ test("a mutation of a row may arrive late and twice", async () => {
   expect(sent).toMatchObject([{ mayBeLate: true, mayRepeat: true }]);
 });
 
-test("a batch that takes its commit timestamp may arrive late, and never twice", async () => {
+test("a batch that takes its commit timestamp may arrive late, but never twice", async () => {
   const { store, sent } = distant();
   await store.atomic!.commit({ rows: [put(commitTimestamp)] });
   await store.atomic!.commit({ rows: [put(7)] });
@@ -41,13 +41,13 @@ test("a batch that takes its commit timestamp may arrive late, and never twice",
   ]);
 });
 
-test("a read is neither late nor done twice", async () => {
+test("a read is neither late nor repeated", async () => {
   const { store, sent } = distant();
   await store.readRow({ table: "t", row: bytes("r"), columns: [{ exact: bytes("c") }], at: 7 });
   expect(sent).toMatchObject([{ mayBeLate: false, mayRepeat: false }]);
 });
 
-test("an answer keeps its bytes on its way, though the store had only lent them", async () => {
+test("an answer keeps its bytes in transit, even if the store had only lent them", async () => {
   const value = Buffer.from("before");
   const write = { timestamp: 5, value };
   const page: RowPage = {
@@ -71,7 +71,7 @@ test("an answer keeps its bytes on its way, though the store had only lent them"
   expect(Buffer.from(cells[0]!.data[0]!.value).toString()).toBe("before");
 });
 
-test("the damage that a store finds comes through, and a store that does not look has none", async () => {
+test("damage that a store finds is passed on, and a store that does not check has none", async () => {
   const damage = [{ message: "a page is damaged", cell: undefined }];
   const damaged: RowStore = new Proxy(memoryStore(), {
     get: (store, name) => (name === "verify" ? async () => damage : Reflect.get(store, name, store)),

@@ -30,13 +30,13 @@ export interface DistantStoreOptions {
   readonly store: RowStore;
   readonly network: Network;
   /**
-   * Whether no other request can interfere with a request, so that it is performed at once.
-   * Default: none.
+   * Whether a request is performed at once because no other request can interfere with it. Default:
+   * no request is.
    */
   readonly isImmediate?: ((places: readonly Place[], changes: boolean) => boolean) | undefined;
 }
 
-/** A store as one client reaches it. Every request goes through a network. */
+/** One client's connection to a store. Every request goes through a network. */
 export class DistantStore implements RowStore {
   readonly description: string;
   readonly capabilities: StoreCapabilities;
@@ -106,7 +106,7 @@ export class DistantStore implements RowStore {
       describe,
       apply,
       lost: () => {
-        throw new StoreError("The store gave no answer to a read.", { retryable: true });
+        throw new StoreError("The store did not answer a read.", { retryable: true });
       },
       show: showPage,
       digest: digestPage,
@@ -158,8 +158,8 @@ export class DistantStore implements RowStore {
   }
 
   /**
-   * Checks how everything is stored, and not what it says. It has no place where requests can
-   * interfere.
+   * Checks how the store keeps its data, and not the data itself. No other request can interfere
+   * with it, so it names no places.
    */
   async verify(options?: VerifyOptions): Promise<readonly StoreDamage[]> {
     if (this.#store.verify === undefined) return [];
@@ -172,7 +172,7 @@ export class DistantStore implements RowStore {
       describe: () => "verify",
       apply: async () => (await this.#store.verify?.(options)) ?? [],
       lost: () => {
-        throw new StoreError("The store gave no answer to a request to verify it.", { retryable: true });
+        throw new StoreError("The store did not answer a request to verify it.", { retryable: true });
       },
       show: (damage) => `${damage.length} damaged`,
       digest: (damage) => `${damage.length} damaged`,
@@ -223,7 +223,7 @@ export function timestampRequest(
     describe: () => what,
     apply,
     lost: () => {
-      throw new StoreError("No answer came to the request for a timestamp.", { retryable: true });
+      throw new StoreError("The store did not answer a request for a timestamp.", { retryable: true });
     },
     show: String,
     digest: String,
@@ -232,7 +232,7 @@ export function timestampRequest(
 
 /**
  * Whether the batch takes its commit timestamp from the store. The store's answer to such a batch
- * is final (see `AtomicStore.commit`). Prewrites do not need that.
+ * must be final (see `AtomicStore.commit`). The answer to a prewrite need not be.
  */
 function takesCommitTimestamp({ rows }: AtomicBatch): boolean {
   return rows.some(({ mutations }) =>

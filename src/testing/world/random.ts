@@ -47,7 +47,7 @@ export class SeededRandom {
     return items[this.below(items.length)]!;
   }
 
-  /** Returns a separate generator, which draws from this one do not affect. */
+  /** Returns a separate generator. Draws from this generator do not affect it. */
   fork(name: string): SeededRandom {
     return new SeededRandom(`${this.seed}/${name}`);
   }

@@ -18,26 +18,34 @@ export interface Request<T = unknown> {
   readonly kind: RequestKind;
   /** What it reads or changes. */
   readonly places: readonly Place[];
-  /** Whether it may change something at its places, even if only the next answer. */
+  /**
+   * Whether it may change something at its places. Taking a timestamp is a change: the next request
+   * gets another one.
+   */
   readonly changes: boolean;
-  /** Whether it may be performed after its sender was told that no answer came. */
+  /** Whether the receiver may perform it after the sender learned that no answer came. */
   readonly mayBeLate: boolean;
   /**
-   * Whether it may be performed twice, as a network may deliver a request twice. The sender gets
-   * either answer.
+   * Whether the receiver may perform it twice, as if the network had delivered it twice. The sender
+   * gets either answer.
    */
   readonly mayRepeat: boolean;
   /** Describes the request in one line. */
   describe(): string;
   /** Performs the request at the receiver. */
   apply(): T | Promise<T>;
-  /** Returns what the client is told if no answer comes. Throws if an error tells it. */
+  /**
+   * Returns the answer that the client receives if no answer comes from the receiver, or throws the
+   * error that it receives.
+   */
   lost(): T;
   /** Describes the answer in one line. */
   show(answer: T): string;
   /** Returns everything in the answer, to compare it with other answers. */
   digest(answer: T): string;
-  /** Other answers that may be given: wrong guesses, by name. */
+  /**
+   * Wrong answers that the receiver may give, with names. For example, that a live process is dead.
+   */
   readonly otherAnswers?: readonly { readonly name: string; readonly answer: T }[] | undefined;
   /** Whether it can be performed now. Undefined means always. */
   readonly ready?: (() => boolean) | undefined;

@@ -52,8 +52,8 @@ export function showRead(read: RowRead | RangeRead | RawRead): string {
 }
 
 /**
- * Formats a column. For a cell that the protocol keeps for another column, formats its own name and
- * that of the other column.
+ * Formats a column. If the protocol keeps the cell for another column, formats the cell's own name
+ * and the name of the other column.
  */
 function shownColumn(path: Uint8Array): string {
   const [name, of] = showColumn(path).split("\0", 2);
@@ -133,7 +133,7 @@ function showMutations(mutations: readonly Mutation[]): string {
     .join(", ");
 }
 
-/** Formats a timestamp. In a batch it may be the one that the store assigns. */
+/** Formats a timestamp. A negative one is the commit timestamp that the store will assign. */
 function showStamp(timestamp: number): string {
   return timestamp < 0 ? "C" : String(timestamp);
 }

@@ -12,7 +12,7 @@ const put = (row: string): RowMutation => ({
   mutations: [{ type: "put", column: bytes("c"), part: "write", timestamp: 7, value: bytes("v") }],
 });
 
-test("watchers of several stores are told in the order of the requests, whichever is answered first", async () => {
+test("watchers of several stores are notified in the order of the requests, whichever is answered first", async () => {
   const bare = memoryStore();
   let answerFirst = () => {};
   const late: RowStore = new Proxy(bare, {

@@ -23,7 +23,7 @@ export interface StoreWatcher {
 /**
  * The order in which changes were sent to several watched stores on one database. Watchers hear of
  * changes in that order, although a store that groups changes may settle the promises of a group in
- * another.
+ * a different order.
  */
 export class ChangeOrder {
   #last: Promise<unknown> = Promise.resolve();
@@ -59,8 +59,8 @@ export class WatchedStore implements RowStore {
   readonly #order: ChangeOrder | undefined;
 
   /**
-   * `order`: shared by all watched stores on one database that change it concurrently. Default:
-   * changes are sent one at a time.
+   * `order`: shared by all watched stores on one database, if changes can be sent concurrently.
+   * Omit it if changes are sent one at a time.
    */
   constructor(store: RowStore, order?: ChangeOrder) {
     this.#store = store;

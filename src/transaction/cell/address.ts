@@ -21,8 +21,8 @@ export function addressKey(address: CellAddress): string {
 }
 
 /**
- * A string key for maps of rows. The part before the row's bytes has a fixed form, so no two rows
- * share a key.
+ * A string key for maps of rows. No two rows have the same key, and no row's key begins another's:
+ * the table's name ends with NUL, and the length of the row's bytes follows.
  */
 export function rowKey(table: string, row: Uint8Array): string {
   return `${table}\0${String.fromCharCode(row.length)}${byteString(row)}`;

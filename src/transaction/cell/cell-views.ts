@@ -6,8 +6,8 @@ export function ownData(view: CellView): readonly { readonly timestamp: number; 
 }
 
 /**
- * Whether every requested column shows its newest write. Collection cannot have touched such a
- * page, so its reader need not check the safepoint.
+ * Whether every requested column shows its newest write. Collection keeps the newest writes, so the
+ * reader of such a page need not check the safepoint.
  */
 export function isWhole(page: RowPage, columns: Columns): boolean {
   if (page.cells.length !== columns.length || !columns.every((column) => "exact" in column)) return false;

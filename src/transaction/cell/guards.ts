@@ -43,7 +43,9 @@ export function fenceGuards(column: Uint8Array, start: number): AbsentGuard[] {
   ];
 }
 
-/** DROP(D): no lock, and no write record after D, so the delete marker at D may go. */
+/**
+ * DROP(D): no lock, and no write record after D. Collection may then drop the delete marker at D.
+ */
 export function dropGuards(column: Uint8Array, marker: number): Guard[] {
   return [
     { type: "absent", column, part: "lock", from: 0, to: forever },

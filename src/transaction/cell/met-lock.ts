@@ -15,14 +15,14 @@ export function metLock(cell: CellAddress, version: Version): MetLock {
 }
 
 /**
- * How often a reader may push writers' commit timestamps above its own before it waits as a writer
- * does.
+ * How often one reader may push the commit timestamps of writers above its own timestamp. After
+ * that, the reader waits for the lock's owner instead.
  */
 export const pushesPerTransaction = 16;
 
 /**
- * The transaction that met a lock: a reader at `start`, or a writer. Holds its state while it
- * resolves one lock after another.
+ * The transaction that met a lock: a reader at `start`, or a writer. It keeps this state while it
+ * resolves the locks that it meets, one after another.
  */
 export interface Resolution {
   readonly start: number;
@@ -33,7 +33,7 @@ export interface Resolution {
    * commit after its snapshot.
    */
   readonly passed: Set<number>;
-  /** Pushes left before the reader waits as a writer does. */
+  /** Pushes left. At 0, the reader waits for the lock's owner instead. */
   pushesLeft: number;
   attempt: number;
 }

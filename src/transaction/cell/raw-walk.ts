@@ -1,4 +1,4 @@
-import { type Environment, throwIfAborted } from "../../environment/index.js";
+import { type Environment, eventLoopTurn, throwIfAborted } from "../../environment/index.js";
 import {
   allColumns,
   type Part,
@@ -28,7 +28,7 @@ export interface WalkOptions {
   readonly end?: Uint8Array | undefined;
 }
 
-/** Rows per page. A page is one request, and other work waits while this process handles it. */
+/** Rows per page. One request reads a page, and other work waits while this process handles it. */
 const walkPage = 256;
 
 /**
@@ -55,7 +55,7 @@ export async function* walkCells(
     yield page.rows.flatMap(({ row, cells }) =>
       cells.map(({ column, versions }) => ({ table, row, column, versions })),
     );
-    await new Promise<void>((resolve) => environment.defer(resolve));
+    await eventLoopTurn(environment);
   }
 }
 

@@ -59,7 +59,7 @@ const statuses: fc.Arbitrary<StatusRecord> = fc.oneof(
   fc.constant({ outcome: "rolled-back" as const }),
 );
 
-/** One of the protocol's records, with the two directions of its bytes. */
+/** One of the protocol's records, with its encoder and decoder. */
 interface Form<R> {
   readonly name: string;
   readonly records: fc.Arbitrary<R>;
@@ -73,7 +73,10 @@ const forms = [
   { name: "status", records: statuses, encode: encodeStatus, decode: decodeStatus },
 ] as unknown as readonly Form<WriteRecord>[];
 
-/** The record of bytes; undefined where they are refused, as they must be: by name. */
+/**
+ * Decodes a record. Returns undefined if the decoder refuses the bytes, which it must do with an
+ * error of this package.
+ */
 function decoded<R>({ decode }: Form<R>, stored: Uint8Array): R | undefined {
   try {
     return decode(stored);
@@ -86,7 +89,7 @@ function decoded<R>({ decode }: Form<R>, stored: Uint8Array): R | undefined {
 describe.each(forms)("a $name record", (form) => {
   const { records, encode, decode } = form;
 
-  test("comes back as it was", () => {
+  test("decodes to the encoded record", () => {
     fc.assert(
       fc.property(records, (record) => {
         expect(decode(encode(record))).toEqual(record);
@@ -94,7 +97,7 @@ describe.each(forms)("a $name record", (form) => {
     );
   });
 
-  test("is refused or read as the record that is written so, whatever the bytes", () => {
+  test("gives a named error or a record that encodes to the same bytes, whatever the bytes", () => {
     const damaged = fc
       .tuple(records, fc.nat(), fc.nat({ max: 255 }), fc.nat())
       .map(([record, at, byte, cut]) => {
@@ -111,7 +114,7 @@ describe.each(forms)("a $name record", (form) => {
     );
   });
 
-  test("is refused where it was cut off, but for its value, which has no length of its own", () => {
+  test("is refused if it was truncated, except in its value, which has no length of its own", () => {
     fc.assert(
       fc.property(records, (record) => {
         const whole = encode(record);
@@ -123,7 +126,7 @@ describe.each(forms)("a $name record", (form) => {
     );
   });
 
-  test("is refused with bytes behind it, unless it ends with its value", () => {
+  test("is refused with additional bytes, unless it ends with its value", () => {
     fc.assert(
       fc.property(records, (record) => {
         if (record.value !== undefined) return;
@@ -133,8 +136,8 @@ describe.each(forms)("a $name record", (form) => {
   });
 });
 
-describe("what a write record does", () => {
-  test("is told without the rest, and as the whole record tells it", () => {
+describe("the kind of a write record", () => {
+  test("is read without the rest, and equals that of the whole record", () => {
     fc.assert(
       fc.property(writes, (record) => {
         const expected =
@@ -176,7 +179,7 @@ describe("a lock", () => {
     expect(() => decodeLock(encodeLock({ ...lock, refreshedAt }))).toThrow(StoreDamagedError);
   });
 
-  test("names a table that there can be", () => {
+  test("names a possible table", () => {
     for (const table of ["", "a\0b", "x".repeat(65)]) {
       const stored = encodeLock({ ...lock, primary: { ...lock.primary, table } });
       expect(() => decodeLock(stored), table).toThrow(StoreDamagedError);

@@ -5,8 +5,8 @@ import type { CellAddress } from "./address.js";
 
 /**
  * The protocol's records as bytes (protocol §1.2). Numbers are big-endian. The first byte of a
- * record holds flags. A lock instead begins with 8 bytes of min_commit_ts, so that a store can
- * compare them.
+ * record holds flags. A lock instead begins with 8 bytes of min_commit_ts, which a store can
+ * compare in a guard.
  */
 
 export type WriteKind = "put" | "delete";
@@ -63,7 +63,7 @@ export function encodeTimestamp(timestamp: number): Buffer {
 export function checkedTimestamp(bytes: Buffer, offset: number, what: string): number {
   const timestamp = readTimestamp(bytes, offset);
   if (Number.isSafeInteger(timestamp)) return timestamp;
-  throw unreadable(what, `its timestamp is ${timestamp}, and none is`);
+  throw unreadable(what, `its timestamp is ${timestamp}, which is not valid`);
 }
 
 export function encodeWrite(record: WriteRecord): Buffer {
@@ -189,12 +189,12 @@ function refreshTime(buffer: Buffer): number {
 function decodeTable(bytes: Buffer): string {
   if (bytes.length > 0 && bytes.length <= storeLimits.tableBytes && !bytes.includes(0))
     return decodeName(bytes);
-  throw unreadable("lock", "it names a table that cannot be");
+  throw unreadable("lock", "its table name is not valid");
 }
 
 function decodeName(bytes: Buffer): string {
   if (isUtf8(bytes)) return bytes.toString("utf8");
-  throw unreadable("lock", "a name in it is no UTF-8");
+  throw unreadable("lock", "a name in it is not UTF-8");
 }
 
 const statusCommitted = 1;
@@ -216,9 +216,9 @@ export function decodeStatus(bytes: Uint8Array): StatusRecord {
 
 function checkLength(buffer: Buffer, needed: number): void {
   if (buffer.length >= needed) return;
-  throw unreadable("lock", `it has ${buffer.length} bytes where at least ${needed} must be`);
+  throw unreadable("lock", `it has ${buffer.length} bytes, but at least ${needed} are needed`);
 }
 
 function unreadable(what: string, why: string): StoreDamagedError {
-  return new StoreDamagedError(`A ${what} in the store cannot be read (${why}); run \`check\`.`);
+  return new StoreDamagedError(`A ${what} in the store cannot be read (${why}). Run \`percolator check\`.`);
 }

@@ -12,7 +12,7 @@ const retentionMs = 600_000;
 const graceMs = 30_000;
 const second = 1_000;
 
-/** A database on a store of one-row mutations, and what was asked of it to roll secondaries forward. */
+/** A database on a store of one-row mutations, and the requests to roll secondaries forward. */
 async function start(bulkMutations: boolean) {
   const clock = new TestClock();
   const environment = clock.process();
@@ -74,7 +74,7 @@ test.each([
   expect(await one.clock.until(one.db.check())).toEqual([]);
 });
 
-test("a secondary that is sent late has its guard, and does not put back what was deleted and collected", async () => {
+test("a secondary that is sent late has its guard, and does not restore a value that was deleted and collected", async () => {
   await using one = await start(true);
   const { clock, hooks, db, other, secondaries } = one;
   const pause = hooks.pauseBefore("commit-secondary");
@@ -92,7 +92,7 @@ test("a secondary that is sent late has its guard, and does not put back what wa
   expect(await clock.until(other.inspect(accounts, "bob"))).toEqual([]);
 });
 
-test("one that was sent in time may arrive as late as the retention: what came after it still stands", async () => {
+test("one that was sent in time may arrive as late as the retention: newer versions are still there", async () => {
   await using one = await start(true);
   const { clock, store, db, other, secondaries } = one;
   await clock.until(transfer(db));
@@ -104,13 +104,13 @@ test("one that was sent in time may arrive as late as the retention: what came a
   await store.mutate(late!);
   expect(await clock.until(bobOf(other))).toBeUndefined();
   expect(await clock.until(other.check())).toEqual([]);
-  // Once the grace is over nothing is left of it.
+  // After the grace period, no version is left.
   await clock.advance(graceMs + second);
   await clock.until(other.collect());
   expect(await clock.until(other.inspect(accounts, "bob"))).toEqual([]);
 });
 
-test("collection waits for what its own process still rolls forward, whatever it is to keep", async () => {
+test("garbage collection waits for secondaries that its own process still rolls forward, whatever the retention", async () => {
   await using one = await start(true);
   const { clock, hooks, db } = one;
   const pause = hooks.pauseBefore("commit-secondary");

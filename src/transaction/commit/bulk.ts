@@ -9,19 +9,20 @@ const share = 20;
  * Milliseconds that collection adds to the retention on a store with bulk mutations (protocol
  * §7.4).
  *
- * Secondaries in bulk have no guard, so a late one must still find the later versions that hide it.
- * It is sent within half of the grace after the transaction asked for its commit timestamp. It
- * arrives at most the retention after that. Collection keeps the later versions until then. The
- * late mutation therefore writes only what its guard would have allowed, or what is there already.
- * The other half of the grace covers clocks that differ.
+ * When secondaries are committed in bulk, their mutations have no guard. A late mutation is
+ * harmless only if the store still holds the later versions that hide it. The transaction sends the
+ * mutation within half of the grace after it asked for its commit timestamp. No request takes
+ * longer than the retention to arrive, and for that long collection keeps the later versions. A
+ * late mutation therefore writes only what its guard would have allowed, or what the store already
+ * holds. The other half of the grace allows for clocks that differ.
  */
 export function graceMs({ bulkMutations }: StoreCapabilities, retentionMs: number): number {
   return bulkMutations === true ? Math.min(maxGraceMs, retentionMs / share) : 0;
 }
 
 /**
- * Whether secondaries may still go in bulk, `sinceAskedMs` after the transaction asked for its
- * commit timestamp.
+ * Whether secondaries may still be committed in bulk. `sinceAskedMs` is the time since the
+ * transaction asked for its commit timestamp.
  */
 export function mayGoInBulk(
   capabilities: StoreCapabilities,

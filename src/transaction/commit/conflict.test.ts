@@ -11,7 +11,7 @@ import { Transaction } from "../transaction.js";
 const counters = table("counters", { count: int() });
 const versions = 50;
 
-/** The store as it is, and how many versions of the counters it has shown. */
+/** Wraps the store and counts how many versions of the counters it has returned. */
 function counting(store: RowStore): { readonly store: RowStore; readonly shown: () => number } {
   let shown = 0;
   return {
@@ -33,7 +33,7 @@ function counting(store: RowStore): { readonly store: RowStore; readonly shown: 
 }
 
 test.each(["one-phase", "two-phase"] as const)(
-  "who meets a conflict (%s) does not look at every version that the cell ever had",
+  "a transaction that conflicts (%s) does not read every version that the cell ever had",
   async (commit) => {
     const { store, shown } = counting(memoryStore());
     const context = bareContext(store, { commit });

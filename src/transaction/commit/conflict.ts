@@ -7,9 +7,9 @@ import type { CommitRequest } from "./request.js";
 /**
  * Finds the transaction that blocks a write, after the store refused the write's guards. Resolves
  * the lock that it finds. Returns undefined if nothing blocks the write any more: the other
- * transaction was rolled back, or committed before this one's start. The caller may then offer the
- * write once more under the same guards. A returned error ends the transaction, because only a new
- * start timestamp can see what the other one wrote.
+ * transaction was rolled back, or it committed before this one's start. The caller may then try the
+ * write once more under the same guards. If this function returns an error, the transaction must
+ * end: only a transaction with a new start timestamp can see what the other one wrote.
  */
 export async function explainConflict(
   context: TransactionContext,
@@ -42,12 +42,12 @@ export function unexplainedConflict(
   request: CommitRequest,
   cell: CellAddress,
 ): ConflictError {
-  return conflict(context, request, cell, undefined, "stood in its way");
+  return conflict(context, request, cell, undefined, "blocked it");
 }
 
 /**
- * Another transaction's lock on a cell, and the timestamp of the newest commit. Older versions do
- * not matter here, and a cell may have many.
+ * Reads another transaction's lock on a cell, and the timestamp of the cell's newest commit. Does
+ * not read older versions, because a cell may have many and the caller needs none of them.
  */
 async function newestOf(
   context: TransactionContext,
@@ -86,7 +86,7 @@ export function conflict(
   const name = request.label === undefined ? "The transaction" : `The transaction "${request.label}"`;
   const error = new ConflictError(
     `${name} that started at ${request.start} conflicts on ${showCell(cell, schemas)}: another transaction ${how}. Nothing was ` +
-      "written; run it again from the start (`db.transact` does so by itself).",
+      "written. Run it again from the start (`db.transact` does so by itself).",
     {
       table: cell.table,
       row: schemas.showRow(cell.table, cell.row),

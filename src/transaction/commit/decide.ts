@@ -11,8 +11,8 @@ import type { TransactionContext } from "../context.js";
 import type { CommitRequest } from "./request.js";
 
 /**
- * 2 s: how long a step that settles a commit may run after the signal's abort. A store that answers
- * at all answers sooner.
+ * 2 s: how long a step that settles a commit may run after the signal was aborted. An available
+ * store answers sooner.
  */
 const graceMs = 2_000;
 const waiting = { initialMs: 10, maximumMs: 2_000 };
@@ -42,15 +42,15 @@ export async function askOutcome<T>(
 
 function outcomeUnknown(start: number, cause: unknown): CommitOutcomeUnknownError {
   return new CommitOutcomeUnknownError(
-    `Whether the transaction that started at ${start} committed could not be found out: the store failed. ` +
-      "Read what it would have written before doing it again.",
+    `It is not known whether the transaction that started at ${start} committed, because the store failed. ` +
+      "Read the cells that it would have written before you repeat it.",
     { cause },
   );
 }
 
 /**
- * Waits for `run`, but at most 2 s after `signal` is aborted. `run` continues in the background
- * then.
+ * Waits for `run`, but at most 2 s after `signal` is aborted. After that, `run` continues in the
+ * background.
  */
 export function shortlyAfter<T>(
   environment: Environment,

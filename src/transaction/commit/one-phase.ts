@@ -20,7 +20,7 @@ import type { CommitOutcome } from "./outcome.js";
 import type { ReadRow } from "./read-set.js";
 import type { CommitRequest } from "./request.js";
 
-/** How often a commit is offered again because the observer registry has changed. */
+/** How often a commit is tried again because the observer registry has changed. */
 const maxRegistryChanges = 100;
 
 const noValue = new Uint8Array(0);
@@ -97,8 +97,8 @@ function send(
 
 function registryNeverStill({ start }: CommitRequest): StoreError {
   return new StoreError(
-    `The registry of observers changed ${maxRegistryChanges} times while the transaction at ${start} was to ` +
-      "be committed. Nothing was written.",
+    `The registry of observers changed ${maxRegistryChanges} times while the transaction at ${start} was ` +
+      "committing. Nothing was written. Run it again.",
   );
 }
 
@@ -126,8 +126,8 @@ async function refusal(
   if (!isRow(answer)) {
     const range = built.batch.ranges?.[answer.range];
     return new ConflictError(
-      `The serializable transaction that started at ${request.start} read a range of "${range?.table}" in which ` +
-        "another transaction has written since. Nothing was written; run it again from the start.",
+      `The serializable transaction that started at ${request.start} read a range of "${range?.table}", and ` +
+        "another transaction has since written in it. Nothing was written. Run it again from the start.",
       { startTimestamp: request.start, ...(range === undefined ? {} : { table: range.table }) },
     );
   }
@@ -148,7 +148,9 @@ async function refusal(
   const mutation = built.batch.rows[answer.row];
   const guard = mutation?.guards[answer.guard];
   if (mutation === undefined || guard === undefined) {
-    return new StoreError(`The store rejected a guard that the transaction at ${request.start} did not set.`);
+    return new StoreError(
+      `The store rejected a guard that the transaction at ${request.start} did not set. This is a fault of the store.`,
+    );
   }
   const cell = { table: mutation.table, row: mutation.row, column: guard.column };
   return (await explainConflict(context, request, cell)) ?? cell;
@@ -157,8 +159,8 @@ async function refusal(
 function outcomeUnknown(request: CommitRequest, cause: unknown): CommitOutcomeUnknownError {
   const reason = cause instanceof Error ? `: ${cause.message.replace(/\.$/, "")}` : "";
   return new CommitOutcomeUnknownError(
-    `The store did not say whether the transaction that started at ${request.start} committed${reason}. Read what it would ` +
-      "have written before doing it again.",
+    `The store did not say whether the transaction that started at ${request.start} committed${reason}. Read the cells that it ` +
+      "would have written before you repeat it.",
     { cause },
   );
 }
@@ -208,16 +210,17 @@ function hintsOf(request: CommitRequest, view: ObservedColumns | undefined): rea
 }
 
 /**
- * Timestamp of a hint's crash record: how many processes ended while they ran the observer on its
- * cell. It lies below every commit timestamp, so that the deletion of a handled hint deletes the
- * record too.
+ * Timestamp of a hint's crash record, which counts the processes that ended while they ran the
+ * observer on the hint's cell. The timestamp lies below every commit timestamp, so that the
+ * deletion of a handled hint deletes the record too.
  */
 export const crashRecordTimestamp = 1;
 
 /**
  * Writes a hint and deletes the older hints of its cell, except the crash record. The new hint
- * covers them: a run for it starts at or above its commit, and an older run leaves it in place.
- * Allowed only in a batch, where the new hint cannot be rolled back.
+ * replaces them: a run for the new hint starts at or above its commit timestamp, and an older run
+ * does not delete the new hint. Correct only in a batch, because the deletion then happens only if
+ * the transaction commits.
  */
 function renewHint(column: Uint8Array): Mutation[] {
   return [
@@ -274,9 +277,9 @@ function rangeGuards(request: CommitRequest): readonly RangeGuard[] {
 }
 
 /**
- * Collects guards and mutations by row, in as many mutations as the store's limit requires. It
- * joins only consecutive entries of one row. Writes arrive sorted, and a row that appears again
- * merely costs another mutation.
+ * Collects guards and mutations by row. It divides them into as many mutations as the store's limit
+ * requires. It joins only consecutive entries of one row. The writes are sorted, so a row rarely
+ * appears twice. If it does, the batch only gets one more mutation.
  */
 class RowBuilder {
   readonly built: RowMutation[] = [];

@@ -15,13 +15,13 @@ import { Transaction } from "../transaction.js";
 const accounts = table("accounts", { balance: int() });
 const cacheMs = 5;
 
-/** A process on a store of one-row mutations. */
+/** A process on a store that changes only one row at once. */
 function processOn(store: RowStore, oracle: Oracle): TransactionContext {
   const context = bareContext(store, { commit: "two-phase" });
   return { ...context, oracle, safepoint: new Safepoint(store, context.environment, cacheMs) };
 }
 
-/** The store as it is; what it answers of the safepoint comes only when it is let through. */
+/** Wraps the store. Its answer about the safepoint is held until the test releases it. */
 function holding(store: RowStore, hold: () => Promise<void> | undefined): RowStore {
   return {
     description: store.description,
@@ -42,7 +42,7 @@ function holding(store: RowStore, hold: () => Promise<void> | undefined): RowSto
   };
 }
 
-test("a writer that stood still between its look at the safepoint and its prewrite does not overlook a collected delete", async () => {
+test("a writer that was paused between its read of the safepoint and its prewrite does not miss a collected delete", async () => {
   let last = 0;
   const oracle: Oracle = { next: async () => ++last, latest: () => last };
   const store = memoryStore({ atomicBatches: false });

@@ -14,8 +14,8 @@ import { explainConflict, unexplainedConflict } from "./conflict.js";
 import type { CommitRequest } from "./request.js";
 
 /**
- * How often a prewrite that was answered `unknown` is sent before the transaction is rolled back at
- * its primary.
+ * Maximum number of times that a prewrite is sent while the store answers `unknown`. After that,
+ * the transaction is rolled back at its primary.
  */
 const maxRepeats = 5;
 const repeating = { initialMs: 5, maximumMs: 200 };
@@ -41,7 +41,8 @@ export async function prewrite(
     );
     if (answer === "applied") return answer;
     if (answer === "rejected") {
-      // If an earlier attempt was applied after all, the repetition meets its own lock.
+      // If the store did apply an earlier attempt, the repeated prewrite meets the transaction's
+      // own lock.
       if (await ownLockStands(context, request, first)) return "applied";
       const error = await explainRefusal(context, request, chunk);
       if (error !== undefined) return error;
@@ -55,11 +56,12 @@ export async function prewrite(
 }
 
 /**
- * Sends a prewrite together with a check of the safepoint. After collection has passed the start, a
- * prewrite could miss a delete marker or its own tombstone that was dropped. A store with atomic
- * batches checks the safepoint in the same step. On other stores the check comes first, and
- * collection waits for prewrites under way. Later steps need no check, because collection removes
- * the locks first.
+ * Sends a prewrite together with a check of the safepoint. If the safepoint has passed the
+ * transaction's start, collection may have dropped a delete marker or the transaction's own
+ * tombstone. The prewrite would then succeed although it must not. A store with atomic batches
+ * checks the safepoint in the same step. On other stores the check comes first, and collection
+ * waits for prewrites under way. Later steps need no check, because collection resolves all locks
+ * below the safepoint before it drops anything.
  */
 async function sendPrewrite(
   { store, safepoint }: TransactionContext,

@@ -51,8 +51,8 @@ async function putOneHint(
     await sleep(context.environment, backoffDelay(context.environment, repeating, repeat));
   }
   throw new StoreError(
-    `The store did not acknowledge a hint for the observer "${hint.observer}"; the transaction at ${request.start} is ` +
-      "rolled back.",
+    `The store did not acknowledge a hint for the observer "${hint.observer}", so the transaction at ${request.start} is ` +
+      "rolled back. Run it again.",
     { retryable: true },
   );
 }

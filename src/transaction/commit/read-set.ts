@@ -11,8 +11,8 @@ export interface ReadRow {
 }
 
 /**
- * Maximum number of rows and ranges that a serializable transaction may read. It bounds the time of
- * the validation.
+ * Maximum number of rows and ranges that a serializable transaction may read. This bounds the time
+ * that the validation takes.
  */
 const maxReads = 100_000;
 

@@ -6,8 +6,9 @@ import { readPrimary } from "../lock/primary.js";
 import type { CommitRequest } from "./request.js";
 
 /**
- * Refreshes the primary's lock during a commit, until stopped, so that other transactions see its
- * owner alive (protocol §4.4). Keeps the min_commit_ts that readers have pushed.
+ * Refreshes the primary's lock during a commit, until the commit calls `stop`. Other transactions
+ * then see that the owner is alive (protocol §4.4). The refreshed lock keeps the min_commit_ts that
+ * readers have pushed.
  */
 export function keepLockYoung(
   context: TransactionContext,

@@ -17,7 +17,10 @@ export interface CommitRequest {
   readonly primary: CellAddress | undefined;
   /** The read set. Undefined unless the transaction is `serializable`. */
   readonly reads: ReadSet | undefined;
-  /** True if the transaction writes the observer registry itself, and so does not consult it. */
+  /**
+   * True for a transaction on the system's own cells. It does not consult the observer registry,
+   * and writes only the hints in `hints`.
+   */
   readonly system: boolean;
   /** Unguarded mutations for the batch of a one-phase commit: they delete handled hints. */
   readonly extras: readonly RowMutation[];

@@ -40,7 +40,7 @@ async function set(values: Record<string, number>): Promise<void> {
   });
 }
 
-/** Writes alice and bob in one transaction; its promise may never settle. */
+/** Writes alice and bob in one transaction. Its promise may never settle. */
 function write(alice: number, bob: number): Promise<void> {
   return (async () => {
     const tx = await begin();
@@ -87,7 +87,7 @@ describe("a commit", () => {
     expect(await snapshot.get(accounts.note, "alice")).toBe(long);
   });
 
-  test("divides a row with more cells than a mutation takes into chunks, all or nothing", async () => {
+  test("divides a row with more cells than a mutation can contain into chunks, all or nothing", async () => {
     context = bareContext(memoryStore({ mutationCells: 10 }), { commit: "two-phase", lockTtlMs: 60 }, hooks);
     const wide = table("accounts", Object.fromEntries(Array.from({ length: 9 }, (_, i) => [`c${i}`, int()])));
     await transact(context, (tx) => {
@@ -144,7 +144,7 @@ describe("a lost answer", () => {
     },
   );
 
-  test("at prewrite, the request lost for long: the lock that stands in the end is not an old one", async () => {
+  test("at prewrite, the request lost for long: the final lock is not an old one", async () => {
     const { lockTtlMs } = context.settings;
     let now = 1_700_000_000_000;
     context = { ...context, environment: { ...context.environment, now: () => now } };
@@ -162,7 +162,7 @@ describe("a lost answer", () => {
     expect(ages).toEqual([0]);
   });
 
-  test("at the primary's commit, the request lost: decided as rolled back, and said so", async () => {
+  test("at the primary's commit, the request lost: rolled back, and reported as such", async () => {
     hooks.once("commit-primary", requestLost);
     await expect(write(1, 2)).rejects.toMatchObject({ code: "STORE", retryable: true });
     await settled();
@@ -170,7 +170,7 @@ describe("a lost answer", () => {
     expect(await locks()).toBe(0);
   });
 
-  test("at the primary's commit, and the safepoint cannot be read either: the outcome is not known", async () => {
+  test("at the primary's commit, and the safepoint cannot be read either: the outcome is unknown", async () => {
     const failure = new StoreError("The store is away.");
     hooks.once("commit-primary", async () => {
       vi.spyOn(context.safepoint, "current").mockRejectedValue(failure);
@@ -190,7 +190,7 @@ describe("a lost answer", () => {
     expect(await read("alice")).toBeUndefined();
   });
 
-  test("a prewrite that arrives after its transaction was rolled back can not commit it", async () => {
+  test("a prewrite that arrives after its transaction was rolled back cannot commit it", async () => {
     let late: (() => Promise<unknown>) | undefined;
     for (let repeat = 0; repeat < 5; repeat++) {
       hooks.once("prewrite", async (run, info) => {
@@ -255,7 +255,7 @@ describe("a blind write that meets a lock", () => {
   const set9 = (retries: number) =>
     transact(context, (tx) => tx.set(accounts.balance, "bob", 9), { retries });
 
-  test("of one that committed before its start: it goes over it, without another attempt", async () => {
+  test("of one that committed before its start: it writes over it, without another attempt", async () => {
     hooks.once("commit-secondary", stopsBefore);
     await write(1, 2);
     const prewrites = hooks.count("prewrite");
@@ -265,7 +265,7 @@ describe("a blind write that meets a lock", () => {
     expect([await read("alice"), await read("bob")]).toEqual([1, 9]);
   });
 
-  test("the same in one phase", async () => {
+  test("the same with one-phase commit", async () => {
     hooks.once("commit-secondary", stopsBefore);
     await write(1, 2);
     context = { ...context, settings: { ...context.settings, commit: "one-phase" } };
@@ -275,7 +275,7 @@ describe("a blind write that meets a lock", () => {
   });
 
   test.each(["two-phase", "one-phase"] as const)(
-    "of one that left very many behind: it takes them all away (%s)",
+    "of one that left very many behind: it removes them all (%s)",
     async (commit) => {
       const rows = Array.from({ length: 150 }, (_, index) => `row${index}`);
       for (const _ of rows) hooks.once("commit-secondary", stopsBefore);
@@ -308,7 +308,7 @@ describe("a blind write that meets a lock", () => {
     expect(await read("bob")).toBe(2);
   });
 
-  test("of one that lives: it conflicts at once", async () => {
+  test("of a live one: it conflicts at once", async () => {
     context = { ...context, settings: { ...context.settings, lockTtlMs: 60_000 } };
     hooks.once("commit-primary", stopsBefore);
     void write(1, 2);
@@ -318,7 +318,7 @@ describe("a blind write that meets a lock", () => {
     expect(hooks.count("prewrite") - prewrites).toBe(1);
   });
 
-  test("and is given up meanwhile: it leaves no lock of its own", async () => {
+  test("and is aborted meanwhile: it leaves no lock of its own", async () => {
     context = { ...context, settings: { ...context.settings, lockTtlMs: 60_000 } };
     hooks.once("commit-primary", stopsBefore);
     void transact(context, (tx) => tx.set(accounts.balance, "bob", 2));
@@ -339,8 +339,8 @@ describe("a blind write that meets a lock", () => {
   });
 });
 
-describe("a transaction that is given up", () => {
-  test("before its commit is over: it keeps nothing from collection", async () => {
+describe("an aborted transaction", () => {
+  test("before its commit is over: it does not hold garbage collection back", async () => {
     const ending = new AbortController();
     const tx = new Transaction(await CoreTransaction.begin(context, { signal: ending.signal }));
     tx.set(accounts.balance, "alice", 1);
@@ -350,7 +350,7 @@ describe("a transaction that is given up", () => {
     await expect(tx.commit()).rejects.toMatchObject({ code: "CLOSED" });
   });
 
-  test("while a reader waits for a lock: it is told so by an error of ours", async () => {
+  test("while a reader waits for a lock: the reader gets a named error", async () => {
     context = { ...context, settings: { ...context.settings, lockTtlMs: 60_000 } };
     hooks.once("prewrite", stopsBefore);
     void write(1, 2);
@@ -366,7 +366,7 @@ describe("a transaction that is given up", () => {
     expect(waits).toContain("waited");
   });
 
-  test("while its commit waits for room: nothing was written", async () => {
+  test("while its commit waits for a free slot: nothing was written", async () => {
     const ending = new AbortController();
     vi.spyOn(context.background, "room").mockReturnValue(new Promise(() => {}));
     const tx = new Transaction(await CoreTransaction.begin(context, { signal: ending.signal }));
@@ -378,8 +378,8 @@ describe("a transaction that is given up", () => {
   });
 });
 
-describe("a reader that meets a living lock", () => {
-  test("pushes the transaction beyond its start, reads on, and the transaction commits above it", async () => {
+describe("a reader that meets a live lock", () => {
+  test("pushes the transaction beyond its start, continues to read, and the transaction commits above it", async () => {
     await set({ alice: 1, bob: 1 });
     context = { ...context, settings: { ...context.settings, lockTtlMs: 60_000 } };
     let release = () => {};
@@ -403,7 +403,7 @@ describe("a reader that meets a living lock", () => {
     await settled();
   });
 
-  test("a refresh keeps what a reader pushed", async () => {
+  test("a refresh keeps the timestamp that a reader pushed", async () => {
     context = { ...context, settings: { ...context.settings, lockTtlMs: 30 } };
     let release = () => {};
     hooks.once("commit-primary", async (run) => {
@@ -455,7 +455,7 @@ describe("serializable", () => {
     await expect(tx.commit()).rejects.toBeInstanceOf(ConflictError);
   });
 
-  test("a scan that was left early does not conflict beyond where it was left", async () => {
+  test("a scan that ended early does not conflict beyond its end", async () => {
     await set(
       Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`r${String(i).padStart(3, "0")}`, i])),
     );
@@ -467,8 +467,8 @@ describe("serializable", () => {
   });
 });
 
-describe("collection", () => {
-  test("drops what no snapshot can see, data and statuses too, and keeps the newest", async () => {
+describe("garbage collection", () => {
+  test("removes what no snapshot can see, including data and statuses, and keeps the newest", async () => {
     for (let value = 1; value <= 5; value++) await set({ alice: value, bob: value });
     for (let round = 0; round < 3; round++) {
       await transact(context, (tx) => tx.set(accounts.note, "alice", long + round));
@@ -486,7 +486,7 @@ describe("collection", () => {
     await settled();
   });
 
-  test("rolls back what was left below the safepoint, however alive its owner", async () => {
+  test("rolls back transactions below the safepoint, even if their owner is alive", async () => {
     context = { ...context, settings: { ...context.settings, lockTtlMs: 60_000 } };
     hooks.once("commit-primary", stopsBefore);
     void write(1, 2);
@@ -501,13 +501,14 @@ describe("collection", () => {
     expect(await locks()).toBe(0);
   });
 
-  test("a prewrite that comes after the safepoint has passed its start is refused, and not put over a dropped delete", async () => {
+  test("a prewrite that arrives after the safepoint has passed its start is refused, and not put over a removed delete", async () => {
     await set({ alice: 1 });
     await context.background.settled();
     const late = await begin();
     expect(await late.get(accounts.balance, "alice")).toBe(1);
     await transact(context, (tx) => tx.delete(accounts.balance, "alice"));
-    // A process that knows nothing of the transaction, and drops the delete marker above its start.
+    // This process does not know of the transaction. Its collection removes the delete marker,
+    // although the marker is newer than the transaction's start.
     const other = { ...context, active: bareContext(context.store).active };
     await context.oracle.next();
     await collect(other, ["accounts"], Number.POSITIVE_INFINITY, { retentionMs: 0 });
@@ -516,7 +517,7 @@ describe("collection", () => {
     expect(await read("alice")).toBeUndefined();
   });
 
-  test("a snapshot below the safepoint is refused, never answered wrongly", async () => {
+  test("a snapshot below the safepoint is refused, and never gives a wrong answer", async () => {
     await set({ alice: 1 });
     const at = await context.oracle.next();
     await set({ alice: 2 });

@@ -21,7 +21,9 @@ import { keepLockYoung } from "./refresh.js";
 import type { CommitRequest } from "./request.js";
 import { validateReads } from "./validate.js";
 
-/** How often a transaction takes a new commit timestamp because readers have pushed it. */
+/**
+ * Maximum number of new commit timestamps that a transaction takes because readers have pushed it.
+ */
 const maxPushes = 1_000;
 
 /** Commits by the paper's full protocol (figure 6) with the additions of protocol §3.3. */
@@ -79,8 +81,8 @@ class TwoPhaseCommit {
   }
 
   /**
-   * Waits for room among the background work. Nothing is written yet, so a deadline may end the
-   * wait.
+   * Waits until there is room among the background work. Nothing is written yet, so a deadline may
+   * end this wait.
    */
   async #awaitRoom(): Promise<void> {
     const room = this.#context.background.room();
@@ -112,12 +114,15 @@ class TwoPhaseCommit {
     if (refusal !== undefined) return this.#refused(refusal);
     if (!isUnknown) return;
     return this.#abandon(
-      outage(`The store gave no answer to a prewrite of the transaction at ${this.#request.start}.`),
+      outage(
+        `The store did not answer a prewrite of the transaction at ${this.#request.start}. Nothing was written. Run it again.`,
+      ),
     );
   }
 
   /**
-   * If the primary was refused, the transaction cannot have committed, so no tombstone is needed.
+   * Rolls the transaction back after the store has refused a prewrite. If the store refused the
+   * primary's prewrite, the transaction can never commit, so it needs no tombstone.
    */
   async #refused(error: ConflictError): Promise<never> {
     if (this.#locked.has(this.#chunks[0])) return this.#abandon(error);
@@ -127,8 +132,9 @@ class TwoPhaseCommit {
 
   /**
    * On a store without atomic batches, a prewrite may have been under way for longer than
-   * collection waits. It may then have missed what collection dropped. If the safepoint is still at
-   * or below the start after all prewrites, collection dropped nothing that they needed.
+   * collection waits. Collection may then have dropped a record that should have made the prewrite
+   * fail. If the safepoint is still at or below the start after all prewrites, collection has
+   * dropped no such record.
    */
   async #checkPrewrites(): Promise<void> {
     const { store, safepoint } = this.#context;
@@ -137,7 +143,7 @@ class TwoPhaseCommit {
 
   /**
    * Steps 2 to 4, repeated with a new commit timestamp if a reader has pushed the transaction above
-   * the last one.
+   * the last timestamp.
    */
   async #commitAtTimestamps(): Promise<CommitOutcome> {
     for (let push = 0; push < maxPushes; push++) {
@@ -159,19 +165,21 @@ class TwoPhaseCommit {
       );
     }
     return this.#abandon(
-      outage(`Readers pushed the transaction at ${this.#request.start} ${maxPushes} times.`),
+      outage(
+        `Readers pushed the commit timestamp of the transaction at ${this.#request.start} ${maxPushes} times. Nothing was written. Run it again.`,
+      ),
     ) as Promise<never>;
   }
 
   /**
-   * The error after a missing answer. No other transaction is known to have interfered, so this is
-   * no conflict.
+   * The error after a missing answer. It is not a conflict, because no other transaction is known
+   * to have interfered.
    */
   #unanswered(): StoreError {
     const { start } = this.#request;
     return outage(
-      `The store gave no answer to the commit of the transaction at ${start}, which has been rolled back. Nothing was ` +
-        "written; run it again from the start (`db.transact` does so by itself).",
+      `The store did not answer the commit of the transaction at ${start}, so it was rolled back. Nothing was ` +
+        "written. Run it again from the start (`db.transact` does so by itself).",
     );
   }
 
@@ -240,8 +248,8 @@ class TwoPhaseCommit {
 
   /**
    * Whether a reader has pushed the transaction above `commit`. Returns false if the primary cannot
-   * be read: the commit was sent, so the caller must decide the transaction instead of abandoning
-   * it.
+   * be read: the commit was already sent, so the caller must find out the outcome instead of
+   * abandoning the transaction.
    */
   async #wasPushed(commit: number): Promise<boolean> {
     try {
@@ -253,9 +261,9 @@ class TwoPhaseCommit {
   }
 
   /**
-   * Decides the transaction when an answer is missing: rolls the primary back, which yields its
-   * final status (protocol §3.4). Returns the commit timestamp, or undefined if the transaction was
-   * rolled back.
+   * Decides the transaction when an answer is missing: tries to roll the primary back, and so
+   * learns the primary's final status (protocol §3.4). Returns the commit timestamp, or undefined
+   * if the transaction was rolled back.
    */
   async #decide(): Promise<number | undefined> {
     const { start } = this.#request;
@@ -263,8 +271,8 @@ class TwoPhaseCommit {
     if (status.outcome === "committed") return status.commit;
     if ((await this.#ask(() => this.#context.safepoint.current())) > start) {
       throw new CommitOutcomeUnknownError(
-        `Whether the transaction that started at ${start} committed can no longer be found out: collection has passed ` +
-          "its start. Read what it would have written before doing it again.",
+        `It is no longer known whether the transaction that started at ${start} committed: garbage collection has passed ` +
+          "its start. Read the cells that it would have written before you repeat it.",
       );
     }
     await this.#rollbackSecondaries();
@@ -301,8 +309,7 @@ class TwoPhaseCommit {
   }
 
   /**
-   * Deletes the locks of every chunk except the primary's. The primary's status has already rolled
-   * them back.
+   * Deletes the locks of every chunk except the primary's. The transaction can no longer commit.
    */
   async #rollbackSecondaries(): Promise<void> {
     const { start } = this.#request;
@@ -333,7 +340,8 @@ class TwoPhaseCommit {
   async #commitSecondary(chunk: Chunk, commit: number): Promise<void> {
     const answer = await this.#commitCells(chunk, chunk.writes, commit);
     if (answer !== "rejected" || chunk.writes.length === 1) return;
-    // A reader has rolled the first cell forward, so the other locks no longer share its guard.
+    // Another transaction has rolled the first cell forward. The guard on that cell's lock can no
+    // longer hold, so each other cell gets a mutation with a guard of its own.
     for (const write of chunk.writes.slice(1)) await this.#commitCells(chunk, [write], commit);
   }
 
@@ -354,7 +362,9 @@ class TwoPhaseCommit {
   }
 
   /**
-   * No guard if the secondaries may go in bulk, because collection allows for that (see `bulk.ts`).
+   * Returns the guard on the lock of the first cell. Returns no guard if the secondaries may be
+   * committed in bulk. A late mutation is then harmless, because collection keeps versions for
+   * longer on a store with bulk commits (see `bulk.ts`).
    */
   #secondaryGuards(first: BufferedWrite): readonly Guard[] {
     const { store, settings, environment } = this.#context;

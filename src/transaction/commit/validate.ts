@@ -12,13 +12,13 @@ import type { ReadRange } from "../read/read-recorder.js";
 import { conflict } from "./conflict.js";
 import type { CommitRequest } from "./request.js";
 
-/** 256: rows that are read again in parallel. It bounds the requests under way. */
+/** Number of rows that are read in parallel. It bounds the requests under way. */
 const rowsAtOnce = 256;
 
 /**
  * Validates a serializable transaction before it commits at C (protocol §3.6). Reads every row and
- * range of its read set again. Throws a conflict if one shows another transaction's lock or a
- * commit in (S, C]. Locks above C do not count, because their transactions commit above C.
+ * range of its read set again. Throws a conflict if a row or range shows another transaction's lock
+ * or a commit in (S, C]. Locks above C do not count, because their transactions commit above C.
  */
 export async function validateReads(
   context: TransactionContext,
@@ -83,12 +83,18 @@ function validateCell(
       request,
       address,
       cell.lock.timestamp,
-      `holds a lock on what it read since ${cell.lock.timestamp}`,
+      `has locked a cell that it read, since ${cell.lock.timestamp}`,
     );
   }
   const write = cell.write;
   if (write !== undefined && write.timestamp > request.start && write.timestamp <= commit) {
-    throw conflict(context, request, address, write.timestamp, `changed what it read at ${write.timestamp}`);
+    throw conflict(
+      context,
+      request,
+      address,
+      write.timestamp,
+      `changed a cell that it read, at ${write.timestamp}`,
+    );
   }
 }
 

@@ -10,7 +10,7 @@ import { transact } from "../transact.js";
 
 const accounts = table("accounts", { balance: int() });
 
-/** The store as it is, but for one read of all versions that fails when it is told to. */
+/** Wraps the store. One read of all versions fails on demand. */
 function failingOnce(store: RowStore, isToFail: () => boolean): RowStore {
   return {
     description: store.description,
@@ -20,7 +20,7 @@ function failingOnce(store: RowStore, isToFail: () => boolean): RowStore {
     readRow: (read) => store.readRow(read),
     readRange: (read) => store.readRange(read),
     readRaw: (read) => {
-      if (isToFail()) throw new StoreError("The store gave no answer to a read.");
+      if (isToFail()) throw new StoreError("The store did not answer a read.");
       return store.readRaw(read);
     },
     mutate: (mutation) => store.mutate(mutation),
@@ -30,7 +30,7 @@ function failingOnce(store: RowStore, isToFail: () => boolean): RowStore {
   };
 }
 
-test("a commit that was applied, and answered by its repetition, is committed whole though a read fails then", async () => {
+test("a commit that was applied, and confirmed by its retry, is completely committed even if a read fails then", async () => {
   let failures = 0;
   const hooks: CommitHooks = {
     async step(name, _info, run) {

@@ -48,9 +48,9 @@ export async function readPrimary(
 }
 
 /**
- * Rolls a transaction back at its primary, or finds that it was decided before. The answer is
- * final. The rollback writes a tombstone to `c:txn`, which stops a late prewrite or commit
- * (protocol §4.2).
+ * Rolls a transaction back at its primary, unless the transaction already has a final status. The
+ * answer is final. The rollback writes a tombstone to `c:txn`, which stops a late prewrite or
+ * commit (protocol §4.2).
  */
 export async function rollbackPrimary(
   context: TransactionContext,
@@ -75,8 +75,8 @@ export async function rollbackPrimary(
     if (answer === "unknown") await sleep(environment, backoffDelay(environment, repeating, repeat + 1));
   }
   throw new StoreError(
-    `The store gave no usable answer ${maxRepeats} times while the transaction at ${start} was being decided at ` +
-      `${showCell(primary)}. Its locks stand; whoever meets them will decide it.`,
+    `The store gave no usable answer ${maxRepeats} times while this process resolved the transaction at ${start} at ` +
+      `${showCell(primary)}. Its locks remain until the next transaction that meets them resolves them. Try again.`,
     { retryable: true },
   );
 }

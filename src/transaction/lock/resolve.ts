@@ -16,7 +16,7 @@ import { deleteLockAndData, type PrimaryState, readPrimary, rollbackPrimary } fr
 import { rollForwardMutations } from "./roll-forward.js";
 
 const waiting: Backoff = { initialMs: 2, maximumMs: 250 };
-/** Maximum number of remembered fates. It bounds the resolver's memory. */
+/** Maximum number of remembered outcomes. It bounds the resolver's memory. */
 const maxDecided = 10_000;
 
 /**
@@ -32,14 +32,14 @@ const maxDecided = 10_000;
  */
 export class LockResolver implements LockResolution {
   /**
-   * Known fates of transactions, by start timestamp and primary. A fate never changes. Holds the
-   * newest 10,000.
+   * Known outcomes of transactions, by start timestamp and primary. An outcome never changes. Holds
+   * the newest 10,000.
    */
   readonly #decided = new Map<string, StatusRecord>();
 
   /**
    * Resolves a lock for a reader. Returns when the reader may read again or ignore the lock. If the
-   * owner lives and cannot be pushed, it waits one backoff delay.
+   * lock's owner is alive and cannot be pushed, this method first waits one backoff delay.
    */
   async resolveForRead(context: TransactionContext, met: MetLock, resolution: Resolution): Promise<void> {
     const outcome = await this.resolve(context, met, resolution);
@@ -47,7 +47,7 @@ export class LockResolver implements LockResolution {
     await this.#wait(context, met, resolution);
   }
 
-  /** Resolves a lock for a writer. If the answer is `standing`, the writer conflicts. */
+  /** Resolves a lock without waiting. If the result is `standing`, a writer conflicts. */
   async resolve(
     context: TransactionContext,
     met: MetLock,
@@ -167,8 +167,8 @@ function decidedKey({ start, lock }: MetLock): string {
 
 function expired(environment: Environment, lock: LockRecord): boolean {
   const age = environment.now() - lock.refreshedAt;
-  // After a clock was set back, the refresh of a lock may lie in the future. If it lies more than
-  // 10 times to live ahead, the lock counts as expired.
+  // If a clock was set back, the refresh of a lock may lie in the future. A lock whose refresh lies
+  // more than 10 times its time to live ahead counts as expired.
   return age > lock.ttlMs || age < -10 * lock.ttlMs;
 }
 

@@ -3,8 +3,8 @@ import type { BufferedWrite } from "../buffer.js";
 import { encodeWrite, type LockRecord } from "../cell/records.js";
 
 /**
- * What a lock, and later the write record, holds of a write: its kind, and its value if that is
- * short enough to be inline.
+ * The parts of a write that its lock, and later its write record, holds: the kind, and the value if
+ * it is short enough to be inline.
  */
 export function lockedValue(
   { capabilities }: Pick<RowStore, "capabilities">,
@@ -16,7 +16,7 @@ export function lockedValue(
 
 /**
  * Commits one locked cell: replaces the lock of the transaction at `start` with a write record at
- * `commit`. Every process writes the same bytes, so a repetition changes nothing.
+ * `commit`. Every process writes the same bytes, so it is safe to repeat.
  */
 export function rollForwardMutations(
   column: Uint8Array,

@@ -9,8 +9,9 @@ const column = Buffer.from("balance");
 const cell = (row: string) => ({ table: "accounts", row: Buffer.from(row), column });
 
 /**
- * A transaction's write, and a status of rolled back that somebody left at its primary who found nothing there: as one does
- * who met its lock, stood still until the status was collected, and went on.
+ * Writes a committed cell, and a status "rolled back" at the primary of the same transaction. This
+ * happens if another transaction meets the lock and pauses until collection has dropped the
+ * commit's status. When it continues, it finds nothing at the primary and rolls it back.
  */
 async function lateDecision() {
   const store = memoryStore();
@@ -28,7 +29,7 @@ test("a transaction that was decided again after its status was collected is sou
   expect(await check(context, ["accounts"])).toEqual([]);
 });
 
-test("one that is rolled back above the safepoint, and wrote something, is not", async () => {
+test("a transaction that is rolled back above the safepoint, but has a write, is not", async () => {
   const context = await lateDecision();
   const problems = await check(context, ["accounts"]);
   expect(problems.map(({ invariant }) => invariant)).toEqual(["rolled-back-wrote-nothing"]);
@@ -38,7 +39,7 @@ test.each([
   ["at", 20, []],
   ["below", 19, ["start-before-commit"]],
 ] as const)(
-  "a lock left at its primary whose transaction committed %s its min_commit_ts",
+  "a lock at the primary of a transaction that committed %s its min_commit_ts",
   async (_, commit, expected) => {
     const store = memoryStore();
     const primary = cell("alice");

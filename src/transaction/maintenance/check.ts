@@ -63,8 +63,8 @@ export async function check(
   options: CheckOptions = {},
 ): Promise<readonly Problem[]> {
   const damage = await storedProblems(context, options);
-  // The storage engine could crash on a damaged page, and every further answer would rest on
-  // damaged bytes.
+  // Stops here if a page is damaged. Reading it further could crash the storage engine, and every
+  // other result would depend on damaged bytes.
   if (damage.length > 0) return damage;
   const checker = new Checker(context, await context.notifications.fresh(), options);
   for (const table of tables) await checker.checkTable(table);
@@ -101,8 +101,9 @@ class Checker {
   readonly #commits = new Map<number, number>();
   readonly #rolledBack = new Set<number>();
   /**
-   * A rolled-back status below the safepoint proves nothing. A process that decides a transaction
-   * after collection dropped its status writes "rolled back", even if the transaction committed.
+   * A status "rolled back" below the safepoint proves nothing. Collection may have dropped the
+   * transaction's real status. A process that decides the transaction after that writes "rolled
+   * back", even if the transaction committed.
    */
   #safepoint = 0;
   #cells = 0;
@@ -182,7 +183,7 @@ class Checker {
     const page = await store.readRow({ table, row, columns: [{ exact: column }], at: scanned });
     const got = page.cells[0]?.write?.timestamp;
     if (got === scanned) return [];
-    const message = `a scan finds a write record at ${scanned}, and a get ${got === undefined ? "none" : `the one at ${got}`}`;
+    const message = `a scan finds a write record at ${scanned}, but a get finds ${got === undefined ? "none" : `the one at ${got}`}`;
     return [{ invariant: "scan-and-get", where, message }];
   }
 
@@ -199,7 +200,7 @@ class Checker {
         problems.push({ invariant: "one-commit-timestamp", where, message });
       }
       if (start >= this.#safepoint && this.#rolledBack.has(start)) {
-        const message = `the transaction at ${start} was rolled back, and yet wrote here at ${commit}`;
+        const message = `the transaction at ${start} was rolled back, but wrote here at ${commit}`;
         problems.push({ invariant: "rolled-back-wrote-nothing", where, message });
       }
       if (this.#commits.size < maxRemembered) this.#commits.set(start, commit);
@@ -211,7 +212,7 @@ class Checker {
         continue;
       }
       if (timestamp >= this.#safepoint && this.#commits.has(timestamp)) {
-        const message = `the transaction at ${timestamp} was rolled back here, and committed elsewhere`;
+        const message = `the transaction at ${timestamp} was rolled back here, but committed elsewhere`;
         problems.push({ invariant: "committed-or-rolled-back", where, message });
       }
       if (this.#rolledBack.size < maxRemembered) this.#rolledBack.add(timestamp);
@@ -261,7 +262,7 @@ class Checker {
       if (hint !== undefined && (await this.#hintStands(hint.address, newest.timestamp))) continue;
       // The observer may have committed its run between the two reads.
       if (await this.#isHandled(cell, observer, newest.timestamp)) continue;
-      const message = `the change at ${newest.timestamp} is due for the observer "${observer.name}", and no hint says so`;
+      const message = `the change at ${newest.timestamp} is due for the observer "${observer.name}", but has no hint`;
       problems.push({ invariant: "hint-stands", where, message });
     }
     return problems;
@@ -337,7 +338,7 @@ function dataProblems(where: string, versions: readonly PartVersion[]): readonly
   return ofPart(versions, "write").flatMap(({ timestamp, value }): Problem[] => {
     const { kind, start, value: inline } = decodeWrite(value);
     if (kind === "delete" || inline !== undefined || data.has(start)) return [];
-    const message = `the write at ${timestamp} names a value written at ${start} that is not there`;
+    const message = `the write at ${timestamp} names a value written at ${start} that is missing`;
     return [{ invariant: "data-exists", where, message }];
   });
 }

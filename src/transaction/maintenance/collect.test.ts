@@ -11,7 +11,7 @@ import { collect } from "./collect.js";
 
 const accounts = table("accounts", { balance: int() });
 
-/** A store that loses some requests: they are not applied, and nobody learns of it. */
+/** A store that loses some requests: it does not apply them, and no caller notices. */
 function losing(store: RowStore, isLost: (mutation: RowMutation) => boolean): RowStore {
   return {
     description: store.description,
@@ -30,7 +30,7 @@ function losing(store: RowStore, isLost: (mutation: RowMutation) => boolean): Ro
 
 const dropsOldVersions = ({ table: name, guards }: RowMutation) => name === "accounts" && guards.length === 0;
 
-test("a delete marker stays where the store does not say that the versions below it went", async () => {
+test("a delete marker stays if the store does not confirm that the versions below it are removed", async () => {
   const store = memoryStore();
   const context = bareContext(store);
   await transact(context, (tx) => tx.set(accounts.balance, "alice", 1));
@@ -40,12 +40,12 @@ test("a delete marker stays where the store does not say that the versions below
   await using snapshot = new Snapshot(context, await context.oracle.latest());
   expect(await snapshot.get(accounts.balance, "alice")).toBeUndefined();
 
-  // The next collection takes both.
+  // The next collection removes both the marker and the version.
   await collect(context, ["accounts"], Number.POSITIVE_INFINITY, { retentionMs: 0 });
   expect(store.statistics()).toMatchObject({ cells: 1 });
 });
 
-/** On a store of one-row mutations, where others are waited for. */
+/** A context on a store of one-row mutations, on which collection waits for other processes. */
 function slowContext(isLost: (mutation: RowMutation) => boolean) {
   const store = losing(memoryStore({ atomicBatches: false }), isLost);
   const context = bareContext(store, { commit: "two-phase" });
@@ -53,7 +53,7 @@ function slowContext(isLost: (mutation: RowMutation) => boolean) {
   return { ...context, oracle, safepoint: new Safepoint(store, context.environment, 60_000) };
 }
 
-test("aborted while it waits for others to learn of the safepoint, it says so", async () => {
+test("if aborted while it waits for others to learn of the safepoint, it reports that", async () => {
   const controller = new AbortController();
   const context = slowContext(() => {
     controller.abort("enough");
@@ -67,7 +67,7 @@ test("aborted while it waits for others to learn of the safepoint, it says so", 
   });
 });
 
-test("aborted before it has published the safepoint, it publishes none", async () => {
+test("if aborted before it has published the safepoint, it publishes none", async () => {
   let isPublished = false;
   const controller = new AbortController();
   const context = slowContext(() => {
@@ -84,7 +84,7 @@ test("aborted before it has published the safepoint, it publishes none", async (
   expect(isPublished).toBe(false);
 });
 
-test("a cell with thousands of versions is collected in pieces, each version read and dropped once", async () => {
+test("a cell with thousands of versions is collected in pieces, each version read and removed once", async () => {
   const count = 3_000;
   const store = memoryStore();
   const context = bareContext(store);
@@ -114,7 +114,7 @@ test("a cell with thousands of versions is collected in pieces, each version rea
   expect(report.versionsDropped).toBe(count - 1);
   expect(most).toBeLessThanOrEqual(500);
   expect(read).toBeLessThanOrEqual(count + 500);
-  // A run of versions goes in one delete.
+  // One delete removes a run of versions.
   expect(deletes).toBeLessThanOrEqual(count / 500 + 2);
   await using snapshot = new Snapshot(context, await context.oracle.latest());
   expect(await snapshot.get(accounts.balance, "alice")).toBe(count - 1);

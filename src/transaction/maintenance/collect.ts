@@ -1,4 +1,4 @@
-import { backoffDelay, sleep, throwIfAborted } from "../../environment/index.js";
+import { backoffDelay, eventLoopTurn, sleep, throwIfAborted } from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
 import type { Mutation, Part, PartVersion } from "../../store/index.js";
 import { heldMs } from "../active.js";
@@ -46,8 +46,8 @@ const doing = "Garbage collection";
 /** Cells that a pass handles in parallel. It bounds the requests under way. */
 const collectedAtOnce = 128;
 /**
- * Versions that one read returns and one step drops. A step takes a few milliseconds. Other writers
- * get their turn between steps.
+ * Maximum number of versions that one read returns and one step drops. A step takes a few
+ * milliseconds. Other writers get their turn between steps.
  */
 const pieceVersions = 500;
 /** How often collection tries to remove a lock before it fails. */
@@ -121,7 +121,7 @@ class Collection {
 
   /**
    * Step 1. The safepoint only moves forward. It stays at or below what the oracle has issued, and
-   * at or below every active transaction that began within the retention.
+   * at or below the start of every active transaction that began within the retention.
    */
   async #publish(oldestActive: number): Promise<number> {
     const { environment, settings, oracle, active, safepoint, store } = this.#context;
@@ -159,7 +159,8 @@ class Collection {
 
   async #resolveLock(cell: WalkedCell, version: PartVersion): Promise<void> {
     const context = this.#context;
-    // The owner may be alive, but a transaction that started below the safepoint is over.
+    // The owner may be alive, but a transaction that started below the safepoint may no longer
+    // commit.
     await rollbackPrimary(context, decodeLock(version.value).primary, version.timestamp);
     const resolution = {
       start: this.#safepoint,
@@ -169,8 +170,8 @@ class Collection {
       pushesLeft: pushesPerTransaction,
       attempt: 0,
     } as const;
-    // Step 4 drops the statuses that decide this lock. Only a read that shows no lock counts as
-    // success, because the answer to the removal may have been lost.
+    // Step 4 drops the statuses that decide this lock. The answer to the removal may be lost, so
+    // only a read that shows no lock counts as success.
     for (let attempt = 1; ; attempt++) {
       await context.resolver.resolve(context, metLock(cell, version), resolution);
       const { timestamp } = version;
@@ -178,9 +179,9 @@ class Collection {
       if (left.length === 0) break;
       if (attempt === maxResolutions) {
         throw new StoreError(
-          `Garbage collection could not take the lock of the transaction at ${timestamp} from ` +
+          `Garbage collection could not remove the lock of the transaction at ${timestamp} from ` +
             `${showCell(cell, context.schemas)}: the store did ` +
-            `not do it in ${maxResolutions} attempts. Nothing was dropped in its table; collect again.`,
+            `not confirm it in ${maxResolutions} attempts. Nothing was dropped in its table. Collect again.`,
           { retryable: true },
         );
       }
@@ -221,8 +222,8 @@ class Collection {
     const isMarker = newest !== undefined && writeForm(newest.value) === "delete";
     const isAsked = observers.length > 0 && (next !== undefined || isMarker);
     const acknowledged = isAsked ? await this.#recorded(cell, observers, "acknowledgment") : nothing;
-    // An operator may mark a parked change as handled. The observer's next run then takes it as its
-    // previous value.
+    // Keeps parked versions too. If an operator marks a parked change as handled, the observer's
+    // next run gets the parked version as its `previous`.
     const parked = isAsked && next !== undefined ? await this.#recorded(cell, observers, "parked") : nothing;
     const runs = [...acknowledged.values(), ...parked.values()];
     const kept = await this.#dropWrites(cell, runs);
@@ -237,10 +238,11 @@ class Collection {
   }
 
   /**
-   * Drops write records below the newest one at or below the safepoint. Keeps those that an
-   * observer may ask for as its `previous`: the newest ones at the starts of its `runs`. Returns
-   * the kept records, newest first. Returns undefined if the store did not confirm every drop:
-   * dropping a delete marker then would uncover an older value.
+   * Drops all write records that are older than the newest one at or below the safepoint. An
+   * observer may ask for a version as its `previous`. Collection therefore also keeps, for each
+   * start in `runs`, the newest write record at or below it. Returns the kept records, newest
+   * first. Returns undefined if the store did not confirm every drop: dropping a delete marker then
+   * would uncover an older value.
    */
   async #dropWrites(cell: WalkedCell, runs: readonly number[]): Promise<readonly PartVersion[] | undefined> {
     const kept: PartVersion[] = [];
@@ -260,13 +262,13 @@ class Collection {
   }
 
   /**
-   * Drops data cells that no write record names. A write record above the safepoint may name data
-   * below it.
+   * Drops data cells to which no write record refers. A write record above the safepoint may refer
+   * to a data cell below it.
    */
   async #dropData(cell: WalkedCell, kept: readonly PartVersion[]): Promise<boolean> {
     const named = new Set(kept.map((write) => decodeWrite(write.value).start));
-    // The transaction of each later write record began after this commit, so it cannot name data
-    // below it.
+    // The transaction of each later write record began at or after the newest kept commit, so that
+    // record cannot refer to data below that commit.
     const certain = kept[0]?.timestamp ?? 0;
     let isAboveRead = false;
     for await (const data of this.#pieces(cell, "data", this.#safepoint)) {
@@ -288,9 +290,9 @@ class Collection {
   }
 
   /**
-   * The versions of a part of the cell in [from, to), newest first, one piece at a time. A hot cell
-   * can have a hundred thousand. The first piece comes from `cell`, unless all versions there are
-   * at or above `to`.
+   * The versions of a part of the cell in [from, to), newest first, one piece at a time. A
+   * frequently written cell can have a hundred thousand versions. The first piece comes from
+   * `cell`, unless all versions there are at or above `to`.
    */
   async *#pieces(cell: WalkedCell, part: Part, to: number, from = 0): AsyncGenerator<readonly PartVersion[]> {
     const { store, environment } = this.#context;
@@ -309,7 +311,7 @@ class Collection {
       if (piece.length < pieceVersions) return;
       below = piece.at(-1)!.timestamp;
       this.#options.onProgress?.(this.#report());
-      await new Promise<void>((resolve) => environment.defer(resolve));
+      await eventLoopTurn(environment);
     }
   }
 
@@ -376,7 +378,7 @@ class Collection {
   }
 }
 
-/** One delete for each run of adjacent versions that go. `versions` are newest first. */
+/** One delete for each series of adjacent versions to drop. `versions` are newest first. */
 function deletesOf(
   column: Uint8Array,
   versions: readonly PartVersion[],

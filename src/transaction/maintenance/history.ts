@@ -54,7 +54,7 @@ function recordedValue(cell: CellAddress, record: WriteRecord, versions: readonl
   const data = ofPart(versions, "data").find((version) => version.timestamp === record.start);
   if (data !== undefined) return asBuffer(data.value);
   throw new StoreDamagedError(
-    `The value of ${showCell(cell)} written at ${record.start} is missing; run \`check\`.`,
+    `The value of ${showCell(cell)} written at ${record.start} is missing. Run \`percolator check\`.`,
   );
 }
 
@@ -63,7 +63,7 @@ export function timestampToDate(timestamp: number): Date {
   return new Date(Math.floor(timestamp / 1_000));
 }
 
-/** The newest timestamp within a millisecond of wall-clock time. */
+/** The last timestamp in the millisecond of `date`. */
 export function dateToTimestamp(date: Date): number {
   return date.getTime() * 1_000 + 999;
 }

@@ -2,7 +2,7 @@ import type { Columns } from "../../store/index.js";
 import type { BufferedWrite } from "../buffer.js";
 import { CommittedCell, type CommittedRow } from "../cell/committed.js";
 
-/** The commit timestamp of a buffered cell, which is not known before the commit. */
+/** The commit timestamp of a buffered cell: it gets its real one only at the commit. */
 const notYet = Number.POSITIVE_INFINITY;
 
 /** Whether a selection includes a column. */

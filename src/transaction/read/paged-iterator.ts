@@ -15,8 +15,8 @@ export class PagedIterator<P, T> implements AsyncIterableIterator<T> {
   #left: number;
   #failed = false;
   /**
-   * The newest call that waits for a page. Later calls wait for it, so that no two calls read a
-   * page at a time.
+   * The newest call that waits for a page. Later calls wait for it, so that only one call at a time
+   * reads a page.
    */
   #waiting: Promise<unknown> | undefined;
 

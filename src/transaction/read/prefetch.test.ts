@@ -48,7 +48,7 @@ async function set(row: string, values: { readonly a?: string; readonly b?: stri
   store.reads.length = 0;
 }
 
-/** Stops a commit where all its locks stand; resolves when they do. */
+/** Stops a commit when all its locks are set. Resolves at that time. */
 async function lockRow(row: string, values: { readonly a?: string; readonly b?: string }) {
   const pause = hooks.pauseBefore("commit-primary");
   const done = set(row, values);
@@ -64,7 +64,7 @@ async function lockRow(row: string, values: { readonly a?: string; readonly b?: 
 }
 
 describe("the first read of a row", () => {
-  test("brings what is expected of it in the same request", async () => {
+  test("prefetches the expected columns in the same request", async () => {
     await set("x", { a: "1", b: long });
     await using tx = await begin(expecting("c", "b"));
     expect(await tx.get(pages.a, "x")).toBe("1");
@@ -74,14 +74,14 @@ describe("the first read of a row", () => {
     expect(told).toEqual(["x c fetched", "x b fetched", "x a first", "x b atHand", "x c atHand"]);
   });
 
-  test("is not repeated for reads of the same moment", async () => {
+  test("is not repeated for reads at the same time", async () => {
     await set("x", { a: "1", b: "2" });
     await using tx = await begin(expecting("b"));
     expect(await Promise.all([tx.get(pages.a, "x"), tx.get(pages.b, "x")])).toEqual(["1", "2"]);
     expect(store.columnsRead("pages")).toEqual(["a b"]);
   });
 
-  test("asks again for what was not expected", async () => {
+  test("requests columns that were not expected", async () => {
     await set("x", { a: "1", b: "2" });
     await using tx = await begin(expecting("c"));
     await tx.get(pages.a, "x");
@@ -90,7 +90,7 @@ describe("the first read of a row", () => {
     expect(told).toContain("x b asked");
   });
 
-  test("shows own writes, not what came ahead", async () => {
+  test("shows own writes, not the prefetched values", async () => {
     await set("x", { a: "1", b: "2" });
     await using tx = await begin(expecting("b"));
     await tx.get(pages.a, "x");
@@ -99,7 +99,7 @@ describe("the first read of a row", () => {
     expect((await tx.row(pages, "x"))?.b).toBe("own");
   });
 
-  test("is as of the start, whatever is committed meanwhile", async () => {
+  test("is as of the start, whatever commits meanwhile", async () => {
     await set("x", { a: "1", b: "2" });
     await using tx = await begin(expecting("b"));
     await tx.get(pages.a, "x");
@@ -107,7 +107,7 @@ describe("the first read of a row", () => {
     expect(await tx.get(pages.b, "x")).toBe("2");
   });
 
-  test("is asked for once more where the answer ends before what was wanted", async () => {
+  test("is repeated if the answer ends before the wanted column", async () => {
     store = new DistantTestStore({ pageCells: 1 });
     context = distantContext(store, hooks);
     await set("x", { a: "1", b: "2" });
@@ -117,8 +117,8 @@ describe("the first read of a row", () => {
   });
 });
 
-describe("a lock on a column that came ahead", () => {
-  test("hinders nobody while the column is not read", async () => {
+describe("a lock on a prefetched column", () => {
+  test("affects no transaction while the column is not read", async () => {
     await set("x", { a: "1", b: "2" });
     const other = await lockRow("x", { b: "3" });
     await using tx = await begin(expecting("b"));
@@ -128,7 +128,7 @@ describe("a lock on a column that came ahead", () => {
     await other.commit();
   });
 
-  test("is met when it is: the writer is pushed, and the snapshot stands", async () => {
+  test("is met by a read: the writer is pushed, and the snapshot stays valid", async () => {
     await set("x", { a: "1", b: "2" });
     const other = await lockRow("x", { b: "3" });
     await using tx = await begin(expecting("b"));
@@ -139,20 +139,21 @@ describe("a lock on a column that came ahead", () => {
     expect(await tx.get(pages.b, "x")).toBe("2");
   });
 
-  test("is looked at anew when it is read: it may be gone", async () => {
+  test("is read again with the column, because it may be gone", async () => {
     await set("x", { a: "1", b: "2" });
     const other = await lockRow("x", { b: "3" });
     await using tx = await begin(expecting("b"));
     await tx.get(pages.a, "x");
     await other.commit();
-    // Its commit timestamp was taken before this start: what came ahead shows an older value, under the lock.
+    // The lock's transaction took its commit timestamp before this read started. The prefetched
+    // answer shows an older value under the lock.
     expect(await tx.get(pages.b, "x")).toBe("3");
     expect(hooks.count("push")).toBe(0);
   });
 });
 
 describe("a serializable transaction", () => {
-  test("does not count as read what only came ahead", async () => {
+  test("does not count prefetched columns as read", async () => {
     await set("x", { a: "1", b: "2" });
     await using tx = await begin(expecting("b"), "serializable");
     tx.set(pages.d, "y", (await tx.get(pages.a, "x"))!.length);
@@ -160,7 +161,7 @@ describe("a serializable transaction", () => {
     await tx.commit();
   });
 
-  test("counts what was at hand and read", async () => {
+  test("counts prefetched columns that were read", async () => {
     await set("x", { a: "1", b: "2" });
     await using tx = await begin(expecting("b"), "serializable");
     await tx.get(pages.a, "x");
@@ -170,7 +171,7 @@ describe("a serializable transaction", () => {
   });
 });
 
-test("hooks are told of what was read only", async () => {
+test("hooks get only what was read", async () => {
   await set("x", { a: "1", b: "2" });
   const read: string[] = [];
   context = {

@@ -36,14 +36,18 @@ type ExactColumn = { readonly exact: Uint8Array };
  * Prefetches columns for one transaction. The first request for a row also fetches the columns that
  * the transaction is likely to read later.
  *
- * A prefetched cell stays correct, because the row is read as of the start timestamp: every lock at
- * or below it existed before. Locks are the exception: a prefetched lock may be gone. The
- * transaction therefore reads a locked cell again.
+ * A prefetched cell stays correct, because the row is read as of the start timestamp: a transaction
+ * that locks the cell after the request commits above that timestamp. Only a prefetched lock can
+ * become outdated, because another process may have removed it since. The transaction therefore
+ * reads a locked cell again.
  */
 export class Prefetch {
   readonly #predictor: ReadPredictor;
   readonly #readRow: (read: RowRead) => MaybePromise<RowPage>;
-  /** Every row that was read. Undefined if its first request fetched nothing in addition. */
+  /**
+   * Every row that was read. Undefined if the first request for the row fetched no additional
+   * columns.
+   */
   readonly #rows = new Map<string, AheadRow | undefined>();
   #bytes = 0;
 
@@ -99,7 +103,7 @@ export class Prefetch {
     }
   }
 
-  /** Answers the first read of a row, locks included, because they are current. */
+  /** Answers the first read of a row. It may return locks, because the answer has just arrived. */
   async #takeFirst(
     read: RowRead,
     columns: readonly ExactColumn[],
@@ -107,7 +111,8 @@ export class Prefetch {
   ): Promise<RowPage> {
     const arrived = await arriving;
     const cells = take(arrived, undefined, columns);
-    // The answer was cut short because the request also named prefetched columns.
+    // The answer ended before it reached all of these columns, because the request also named
+    // prefetched columns. The next request names only the columns of this read.
     if (cells === undefined) return this.#ask(read, columns, "first");
     this.#tell(read, columns, cells, "first");
     return { row: read.row, cells, next: undefined };

@@ -1,7 +1,7 @@
 /**
  * Predicts which other columns of a row a transaction will read (the paper, section 2.5).
- * `Prefetch` fetches them with the first request for the row. A wrong prediction costs bytes and
- * nothing else. The observer room implements this interface.
+ * `Prefetch` fetches them with the first request for the row. A wrong prediction only costs bytes.
+ * `src/observer` implements this interface.
  */
 export interface ReadPredictor {
   /**

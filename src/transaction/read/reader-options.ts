@@ -6,10 +6,13 @@ export interface ReaderOptions {
   readonly signal?: AbortSignal | undefined;
   readonly recorder?: ReadRecorder | undefined;
   /**
-   * Skips the check of the safepoint. An observer's `previous` sets it, because collection keeps
-   * that version on purpose.
+   * Skips the check of the safepoint. The read of an observer's `previous` sets this option,
+   * because collection keeps that version on purpose.
    */
   readonly exempt?: boolean | undefined;
-  /** Records reads and waits. Present if the event `transaction` has a listener. */
+  /**
+   * Records the transaction's reads and its waits. Present if the event `transaction` has a
+   * listener.
+   */
   readonly trace?: TransactionTrace | undefined;
 }

@@ -120,8 +120,8 @@ export class SnapshotReader {
     page: MaybePromise<RowPage>,
     decode: (bytes: Buffer, start: number, end: number) => V,
   ): Promise<V | undefined> {
-    // A store that answers at once may lend the page. The settler therefore uses the page up before
-    // it first yields.
+    // A store that answers at once may lend the page. The settler therefore finishes with the page
+    // before it first yields.
     const found = page instanceof Promise ? await page : page;
     const cells = await this.#settler.row(table, row, columns, found);
     this.#tell(table, row, columns, cells);
@@ -155,8 +155,8 @@ export class SnapshotReader {
   }
 
   /**
-   * A page of rows. Resolves the locks on it and reads the rows that had one again. `ahead`: the
-   * pending answer of {@link rangeAhead}.
+   * A page of rows. Resolves the locks on the page, and then reads the rows with locks again.
+   * `ahead`: the pending answer of {@link rangeAhead}.
    */
   async range(
     read: Omit<RangeRead, "at">,

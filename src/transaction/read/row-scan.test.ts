@@ -37,7 +37,7 @@ async function take(tx: Transaction, count: number, limit?: number): Promise<num
   return taken;
 }
 
-test("a scan asks for one page ahead, once somebody has come for a second", async () => {
+test("a scan prefetches one page, once the caller has reached the second", async () => {
   await using tx = await begin();
   expect(await take(tx, 32)).toHaveLength(32);
   expect(store.scans.map(({ limit }) => limit)).toEqual([32]);
@@ -46,25 +46,25 @@ test("a scan asks for one page ahead, once somebody has come for a second", asyn
   expect(store.scans.map(({ limit }) => limit)).toEqual([32, 128, 250]);
 });
 
-test("a scan sees every row once, and its own writes until it comes to them", async () => {
+test("a scan sees every row once, and its own writes until it reaches them", async () => {
   await using tx = await begin();
   const seen: number[] = [];
   for await (const { row, value } of tx.scan(numbers.value)) {
     seen.push(value);
-    // The page with the last rows was asked for long before it is come to.
+    // The page with the last rows is requested long before it is reached.
     if (row === rowOf(200)) tx.set(numbers.value, rowOf(599), -1);
   }
   expect(seen.slice(0, 599)).toEqual(Array.from({ length: 599 }, (_, index) => index));
   expect(seen[599]).toBe(-1);
 });
 
-test("a scan with a limit does not ask beyond it", async () => {
+test("a scan with a limit requests nothing beyond it", async () => {
   await using tx = await begin();
   expect(await take(tx, 1_000, 300)).toHaveLength(300);
   expect(store.scans.map(({ limit }) => limit)).toEqual([250, 250]);
 });
 
-test("locks on a page that nobody comes to hinder nobody", async () => {
+test("locks on a page that is never reached affect no transaction", async () => {
   const pause = hooks.pauseBefore("commit-primary");
   const writing = transact(context, (tx) => tx.set(numbers.value, rowOf(300), 0));
   await pause.reached;
@@ -78,7 +78,7 @@ test("locks on a page that nobody comes to hinder nobody", async () => {
   await writing;
 });
 
-test("a serializable scan counts as far as it went, not as far as was asked ahead", async () => {
+test("a serializable scan counts as far as it was read, not as far as it was prefetched", async () => {
   const tx = await begin("serializable");
   tx.set(numbers.value, "total", (await take(tx, 33)).length);
   await transact(context, (other) => other.set(numbers.value, rowOf(300), 0));

@@ -18,8 +18,8 @@ export interface RowScanRequest<T> {
   /** How many rows the caller wants. Infinity for all. The scan may return more. */
   readonly limit: number;
   /**
-   * How to decode lent rows and values. Present if the scan reads one column and its codec allows
-   * it.
+   * How to decode rows and values that the store lends, that is, returns without a copy
+   * (`ZeroCopyStore`). Present if the scan reads one column and its codec allows it.
    */
   readonly lent?: ZeroCopyColumn<T> | undefined;
 }
@@ -99,7 +99,8 @@ export class RowScan<T> {
     if (this.#hasOwn() || this.#partial !== undefined || this.#ahead !== undefined) return undefined;
     const read = { table, start: this.#start, end: this.#end, reverse, limit: this.#limit };
     const page = await reader.items(read, lent);
-    // The transaction wrote something during the wait, so the page must be read again and merged.
+    // The transaction wrote something during the wait. The page must therefore be read again and
+    // merged with the writes.
     if (page === undefined || this.#hasOwn()) return undefined;
     this.#stopped = page.stopped;
     if (!page.stopped) this.#grow();
@@ -137,8 +138,8 @@ export class RowScan<T> {
   }
 
   /**
-   * A caller that has read two pages will probably read the next. Requests it while the caller
-   * works on this one.
+   * Requests the next page while the caller works on this one, if the caller has read two pages: it
+   * will then probably read more.
    */
   #lookAhead(): void {
     if (this.#finished || this.#pages < 2 || this.#shown >= this.#request.limit) return;

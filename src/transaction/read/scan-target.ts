@@ -79,7 +79,7 @@ interface ScanTarget {
 
 /**
  * Resolves a scan's target into the table, columns and decoder that `RowScan` needs. Throws if
- * `target` is none of the three.
+ * `target` is not a column, a family or a table.
  */
 export function scanTarget(target: unknown): ScanTarget {
   if (isColumn(target)) {

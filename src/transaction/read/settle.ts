@@ -23,7 +23,7 @@ import type { ReaderOptions } from "./reader-options.js";
  * lock's owner or removes locks.
  */
 const maxResolutions = 1_000;
-/** Maximum number of columns in one read that repeats a locked row. */
+/** Maximum number of columns in one repeated read of a locked row. */
 const widestRow = 100_000;
 
 /** A cell whose value is in a data cell. The bytes are copies. */
@@ -85,8 +85,8 @@ export class RowSettler {
     columns: Columns,
     page: RowPage,
   ): Promise<readonly CommittedCell[]> {
-    // A store that answers at once may lend the page. This function therefore uses it up before it
-    // first yields.
+    // A store that answers at once may lend the page. This function therefore finishes with it
+    // before it first yields.
     const shown = page.next === undefined ? columns : exactColumns(page.cells);
     const wasWhole = isWhole(page, columns);
     const decoded = this.#decode(table, row, page.cells);
@@ -116,8 +116,8 @@ export class RowSettler {
   }
 
   /**
-   * Reads columns of a row until no page shows a lock that counts. `met` is an earlier read, whose
-   * locks this method resolves first.
+   * Reads columns of a row until no page shows a lock that the reader may not ignore. `met` is an
+   * earlier read, whose locks this method resolves first.
    */
   async #again(
     table: string,
@@ -130,7 +130,9 @@ export class RowSettler {
     let locks = met?.locks ?? none;
     for (let resolutions = 0; left.length > 0; ) {
       if (locks.length > 0 && ++resolutions >= maxResolutions) {
-        throw new StoreDamagedError(`The locks on a row of "${table}" could not be resolved; run \`check\`.`);
+        throw new StoreDamagedError(
+          `The locks on a row of "${table}" could not be resolved. Run \`percolator check\`.`,
+        );
       }
       await this.#resolve(locks);
       const answer = this.#read(table, row, left);
@@ -195,12 +197,13 @@ export class RowSettler {
     // If collection dropped the value, the safepoint check throws. Otherwise the store is damaged.
     await this.checkSafepoint();
     throw new StoreDamagedError(
-      `The value of ${showCell(cell, this.#context.schemas)} written at ${start} is missing from the store; run \`check\`.`,
+      `The value of ${showCell(cell, this.#context.schemas)} written at ${start} is missing from the store. Run \`percolator check\`.`,
     );
   }
 
   /**
-   * Do not await an answer that came at once: its lent bytes are valid only until the next turn.
+   * An answer that comes at once may hold lent bytes, which are valid only until the caller yields.
+   * The caller must not await it.
    */
   #read(table: string, row: Uint8Array, columns: Columns): MaybePromise<RowPage> {
     const read = { table, row, columns, at: this.#timestamp, limit: widestRow };

@@ -15,9 +15,9 @@ export interface SnapshotSettings {
 }
 
 /**
- * A read-only view of the database as of one timestamp, from `db.snapshot()`. It lives until it is
- * closed, and keeps garbage collection from its versions for at most the retention. After that its
- * reads may fail with a StaleSnapshotError.
+ * A read-only view of the database as of one timestamp, from `db.snapshot()`. Close it after use.
+ * Until then, garbage collection keeps the versions that it sees, but at most for the retention.
+ * After that its reads may fail with a StaleSnapshotError.
  * @example
  * const snapshot = await db.snapshot();
  * const balance = await snapshot.get(accounts.balance, "alice");
@@ -44,7 +44,7 @@ export class Snapshot extends View {
   protected override assertReadable(): void {
     if (!this.#closed) return;
     throw new ClosedError(
-      `The snapshot at ${this.timestamp} was closed: take a new one with \`db.snapshot()\`.`,
+      `The snapshot at ${this.timestamp} was closed. Take a new one with \`db.snapshot()\`.`,
     );
   }
 

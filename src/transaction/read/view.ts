@@ -50,7 +50,7 @@ export interface EntriesOptions extends QualifierRange {
   readonly limit?: number | undefined;
 }
 
-/** A cell of a family, as `entries` yields it. */
+/** A cell of a family, as the method `entries` yields it. */
 export interface Entry<V> {
   readonly qualifier: string;
   readonly value: V;
@@ -298,7 +298,7 @@ export abstract class View {
   async #useTable(table: AnyTable): Promise<TableDefinition> {
     this.assertReadable();
     if (!isTable(table))
-      throw new SchemaError("This is not a table: make tables with `table(name, columns)`.");
+      throw new SchemaError("This is not a table. Create tables with `table(name, columns)`.");
     const defined = table[definition];
     if (!this.#context.schemas.known(defined)) await this.#context.schemas.record([defined]);
     return defined;

@@ -82,8 +82,8 @@ export class ZeroCopyReader {
   }
 
   /**
-   * The value of an absent cell, or of a record beneath a newer one. Collection may have dropped a
-   * version, so the safepoint is checked.
+   * The value in a snapshot that shows no version of the cell, or an older one than the newest.
+   * Collection may have dropped the right version, so this method checks the safepoint.
    */
   #beneath<V>(
     cell: ZeroCopyRecord | "absent",
@@ -106,7 +106,9 @@ export class ZeroCopyReader {
     return yielding.isDue() ? yielding.turn().then(() => value) : value;
   }
 
-  /** A page of a scan of one column. Undefined if the store cannot lend it. */
+  /**
+   * Reads a page of a scan of one column. Undefined if the store cannot return it without a copy.
+   */
   async items<T>(
     read: ZeroCopyColumnRead,
     { column, toItem }: ZeroCopyColumn<T>,

@@ -9,7 +9,7 @@ import type {
 import { memoryStore } from "../../store/memory/index.js";
 import { JoiningStore } from "./joined-mutations.js";
 
-/** Puts a column unless it stands. */
+/** Puts a column if it does not exist. */
 function put(row: string, column: string, value = "v"): RowMutation {
   const bytes = Buffer.from(column);
   return {
@@ -26,7 +26,7 @@ interface Sent {
   answer(answer: MutationAnswer | Error): void;
 }
 
-/** A store whose answers the test gives. */
+/** A store that the test answers for. */
 function openStore(mutationCells = 100, more: Partial<StoreCapabilities> = {}) {
   const sent: Sent[] = [];
   const mutate = (mutation: RowMutation, options?: StoreRequestOptions) =>
@@ -51,7 +51,7 @@ function openStore(mutationCells = 100, more: Partial<StoreCapabilities> = {}) {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Asks for the puts of some columns of one row, after another one's has been sent. */
+/** Requests puts of some columns of a row after another request for it was sent. */
 async function behindAnother(store: ReturnType<typeof openStore>, puts: readonly RowMutation[]) {
   const first = store.joined.mutate(put("x", "first"));
   await turn();
@@ -66,7 +66,7 @@ async function behindAnother(store: ReturnType<typeof openStore>, puts: readonly
 }
 
 describe("guarded mutations of one row", () => {
-  test("one that may be given up goes by itself, with its signal", async () => {
+  test("are sent alone, with their signal, if they can be aborted", async () => {
     const store = openStore();
     const { signal } = new AbortController();
     const answers = [store.joined.mutate(put("x", "a")), store.joined.mutate(put("x", "b"), { signal })];
@@ -79,7 +79,7 @@ describe("guarded mutations of one row", () => {
     expect(await Promise.all(answers)).toEqual(["applied", "applied"]);
   });
 
-  test("go together when they are of one tick", async () => {
+  test("are sent together if they are of one tick", async () => {
     const { sent, joined } = openStore();
     const answers = ["a", "b"].map((column) => joined.mutate(put("x", column)));
     await turn();
@@ -88,7 +88,7 @@ describe("guarded mutations of one row", () => {
     expect(await Promise.all(answers)).toEqual(["applied", "applied"]);
   });
 
-  test("go together when they come while one is under way", async () => {
+  test("are sent together if they arrive while one is running", async () => {
     const store = openStore();
     const answers = behindAnother(store, [put("x", "b"), put("x", "c")]);
     await until(() => store.sent[0]?.columns === "b c");
@@ -96,7 +96,7 @@ describe("guarded mutations of one row", () => {
     expect(await answers).toEqual(["applied", "applied"]);
   });
 
-  test("are sent by themselves where a guard of any did not hold, or the joined one could not be sent", async () => {
+  test("are sent alone if any guard did not hold, or the joined mutation could not be sent", async () => {
     for (const refusal of ["rejected", new StoreError("too large")] as const) {
       const { sent, joined } = openStore();
       const answers = ["a", "b"].map((column) => joined.mutate(put("x", column)));
@@ -110,7 +110,7 @@ describe("guarded mutations of one row", () => {
     }
   });
 
-  test("are all unknown where there was no answer", async () => {
+  test("are all unknown if there was no answer", async () => {
     const { sent, joined } = openStore();
     const answers = ["a", "b"].map((column) => joined.mutate(put("x", column)));
     await turn();
@@ -119,7 +119,7 @@ describe("guarded mutations of one row", () => {
     expect(sent.length).toBe(1);
   });
 
-  test("that fail do so by themselves, and hold up no others", async () => {
+  test("fail alone, and do not delay others", async () => {
     const { sent, joined } = openStore();
     const first = joined.mutate(put("x", "a"));
     await turn();
@@ -131,7 +131,7 @@ describe("guarded mutations of one row", () => {
     expect(await second).toBe("applied");
   });
 
-  test("do not wait for one of the same column: it may change what their guards say", async () => {
+  test("do not wait for one of the same column, which may change the result of their guards", async () => {
     const { sent, joined } = openStore();
     const answers = ["a", "a", "b", "b"].map((column) => joined.mutate(put("x", column)));
     await turn();
@@ -140,7 +140,7 @@ describe("guarded mutations of one row", () => {
     expect(await Promise.all(answers)).toEqual(["applied", "applied", "applied", "applied"]);
   });
 
-  test("are bounded in cells, and a wide one waits for nobody", async () => {
+  test("are limited in cells, and a wide one waits for no other", async () => {
     const { sent, joined } = openStore(4);
     const answers = ["a", "b", "c"].map((column) => joined.mutate(put("x", column)));
     await turn();
@@ -157,7 +157,7 @@ describe("guarded mutations of one row", () => {
     await Promise.all(all);
   });
 
-  test("are bounded in the bytes of their guards", async () => {
+  test("are limited in the bytes of their guards", async () => {
     const { sent, joined } = openStore(100, { guardBytes: 2 * 65 });
     const answers = ["a", "b", "c"].map((column) => joined.mutate(put("x", column)));
     await turn();
@@ -168,7 +168,7 @@ describe("guarded mutations of one row", () => {
     await Promise.all(answers);
   });
 
-  test("are of one kind where the store takes no others together", async () => {
+  test("are of one kind if the store does not accept mixed kinds", async () => {
     const { sent, joined } = openStore(100, { mixedGuards: false });
     const present: RowMutation = {
       ...put("x", "b"),
@@ -183,7 +183,7 @@ describe("guarded mutations of one row", () => {
     await Promise.all(answers);
   });
 
-  test("are bounded in bytes", async () => {
+  test("are limited in bytes", async () => {
     const { sent, joined } = openStore();
     const large = "v".repeat(700_000);
     const answers = ["a", "b"].map((column) => joined.mutate(put("x", column, large)));
@@ -196,7 +196,7 @@ describe("guarded mutations of one row", () => {
   });
 });
 
-test("mutations of other rows, and such without guards, wait for nobody", async () => {
+test("mutations of other rows, and those without guards, do not wait", async () => {
   const { sent, joined } = openStore();
   const first = joined.mutate(put("x", "a"));
   await turn();
@@ -207,7 +207,7 @@ test("mutations of other rows, and such without guards, wait for nobody", async 
   await Promise.all([first, ...answers]);
 });
 
-test("a row with nothing under way is forgotten", async () => {
+test("a row without running requests is forgotten", async () => {
   const { sent, joined } = openStore();
   for (const column of ["a", "b", "a"]) {
     const answer = joined.mutate(put("x", column));

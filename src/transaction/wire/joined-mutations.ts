@@ -44,10 +44,10 @@ export function joinMutations(store: RowStore, events: Emitter): RowStore {
  * same tick. While a request for a row is under way, it also collects later ones and sends them
  * together.
  *
- * It joins only mutations of different columns. None of them can change another's guards, so
- * applying them together equals applying them in sequence. If any guard fails, the store applies
- * nothing, and each mutation is sent alone. A mutation with an abort signal is also sent alone, so
- * that an abort affects no others.
+ * It joins only mutations of different columns. None of them can change the result of another's
+ * guards, so applying them together equals applying them in sequence. If any guard fails, the store
+ * applies nothing, and each mutation is sent alone. A mutation with an abort signal is also sent
+ * alone, so that an abort affects no others.
  */
 export class JoiningStore extends PassingStore {
   readonly #onJoined: (mutations: number) => void;
@@ -76,8 +76,9 @@ export class JoiningStore extends PassingStore {
   }
 
   /**
-   * Whether a mutation takes more than half of a limit. It would rarely find another one to join.
-   * It is usually one of many of a wide row, and those should all go at once.
+   * Whether a mutation takes more than half of a limit, so that it rarely fits into one request
+   * with another. Such a mutation is usually one of many for a wide row, and all of those should be
+   * sent at once.
    */
   #isLarge(mutation: RowMutation): boolean {
     const { mutationCells, guardBytes = Number.POSITIVE_INFINITY } = this.capabilities;

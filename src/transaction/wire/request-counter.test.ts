@@ -23,14 +23,14 @@ test("each request to a distant store and its oracle is counted by its kind", as
     await context.background.settled();
   }
   const { requests } = metrics.snapshot();
-  // A safepoint that was read is kept for a while by other contexts; by this one it is read each time.
+  // Other contexts cache the safepoint for a while. This one reads it each time.
   expect(requests.read).toBeGreaterThanOrEqual(6);
   expect(requests).toMatchObject({ scan: 2, conditionalMutation: 8, plainMutation: 0, timestamp: 4 });
   expect(requests.total).toBe(requests.read + 14);
   expect(requests.perTransaction).toBe(requests.total / 2);
 });
 
-test("a store in this process stays as it is, and one that says that it is remote does not", () => {
+test("a store in this process is not wrapped, and a remote one is", () => {
   const { events } = distantContext(new DistantTestStore());
   const store = memoryStore();
   const remote = Object.assign(memoryStore(), { capabilities: { ...store.capabilities, remote: true } });
@@ -44,7 +44,7 @@ test("a store in this process stays as it is, and one that says that it is remot
   }
 });
 
-test("what is counted is asked for as it was: with the same arguments, signals among them", async () => {
+test("counted requests are passed on unchanged, including their signals", async () => {
   const { signal } = new AbortController();
   const asked: unknown[] = [];
   const note =

@@ -7,7 +7,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 }
 
-/** What axe finds wrong with a page as it is, a line each; none where nothing is. */
+/** Returns the accessibility errors that axe finds on the page, one on each line. */
 export async function axeViolations(page: Page): Promise<readonly string[]> {
   const isThere = await page.evaluate("typeof axe === 'object'");
   if (!isThere) await page.evaluate(`${axe.source}; undefined`);
@@ -22,7 +22,7 @@ export async function axeViolations(page: Page): Promise<readonly string[]> {
   );
 }
 
-/** By how many pixels the page is wider than what shows it. */
+/** Returns by how many pixels the page is wider than the viewport. */
 export async function overflowOf(page: Page): Promise<number> {
   return (await page.evaluate("document.documentElement.scrollWidth - innerWidth")) as number;
 }

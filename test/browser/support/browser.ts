@@ -13,25 +13,25 @@ const options = [
   "--disable-sync",
 ];
 
-/** Starts a browser with a fresh profile; to be closed. */
+/** Starts a browser with a fresh profile. The caller closes it. */
 export async function startBrowser(): Promise<Browser> {
   if (!existsSync(executablePath))
     throw new Error(`These tests need Debian's chromium at ${executablePath}: apt-get install chromium`);
   return await chromium.launch({ executablePath, args: options });
 }
 
-/** A page, and everything about it that must not happen. */
+/** An open page. `wrongs` records what must not happen on it. */
 export interface WatchedPage {
   readonly page: Page;
-  /** Errors in its console, requests to other origins, breaches of its policy. */
+  /** Errors in its console, requests to other origins, and violations of its security policy. */
   readonly wrongs: readonly string[];
   close(): Promise<void>;
 }
 
-/** Waits no longer for anything: a test that fails says so soon. */
+/** The time limit for every wait, so that a test fails soon. */
 const patienceMs = 20_000;
 
-/** Opens a page that may talk to the origin of `url` only. */
+/** Opens a page that may send requests only to the origin of `url`. */
 export async function openPage(
   browser: Browser,
   url: string,
@@ -50,7 +50,7 @@ export async function openPage(
   page.on("request", (request) => {
     if (new URL(request.url()).origin !== origin) wrongs.push(`request to ${request.url()}`);
   });
-  // Breaches of the policy are told as events, wherever they come from.
+  // Every violation of the security policy is reported as an event.
   await page.addInitScript(
     "addEventListener('securitypolicyviolation', (event) => console.error('policy: ' + event.violatedDirective + ' ' + event.blockedURI))",
   );

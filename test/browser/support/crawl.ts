@@ -3,20 +3,20 @@ import { openSource } from "../../../examples/webindex/sources/index.js";
 import { WebIndex } from "../../../examples/webindex/webindex.js";
 import { temporaryFolder } from "../../support/databases.js";
 
-/** The web index with its dashboard, to be looked at while it loads. */
+/** The web index with its dashboard, for pictures during a load. */
 export interface Crawl {
   readonly url: string;
-  /** Begins to load, and waits for the first pages. */
+  /** Starts the load, and waits for the first pages. */
   load(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Pages that are loaded before one looks. */
+/** Pages to load before the pictures are taken. */
 const firstPages = 1_500;
-/** As many as `npm run webindex` lets wait. */
+/** The same value as in `npm run webindex`. */
 const settleEvery = 500;
 
-/** Opens an empty index; `archive` is what `load` reads. */
+/** Opens an empty index. `archive` is the file that `load` reads. */
 export async function startCrawl(archive: string, pages: string): Promise<Crawl> {
   const folder = await temporaryFolder();
   const index = await WebIndex.open(folder.path);

@@ -6,7 +6,7 @@ import { build } from "vite";
 
 const configFile = fileURLToPath(new URL("../../../web/vite.config.ts", import.meta.url));
 
-/** Builds the pages, as they are now, into a folder of their own; to be removed. */
+/** Builds the current pages into a new folder. The caller removes it. */
 export async function buildPages(): Promise<{ readonly path: string; remove(): Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), "percolatordb-pages-"));
   await build({ configFile, build: { outDir: path, emptyOutDir: true }, logLevel: "warn" });

@@ -14,7 +14,10 @@ import { type DashboardServer, serveDashboard } from "percolatordb/dashboard";
 import { openWithHooks, StepHooks, stopsBefore } from "percolatordb/testing";
 import { temporaryFolder } from "../../support/databases.js";
 
-/** A real pipeline, small: pages, what is derived from them, an observer that fails, and one row that all fight over. */
+/**
+ * A small real pipeline: pages, data derived from them, an observer that fails, and one row with
+ * many conflicts.
+ */
 
 const documents = table("documents", {
   contents: text(),
@@ -66,7 +69,7 @@ const observers = [extract, invert, rank, total, review];
 const tables = [documents, totals];
 
 export const pageCount = 40;
-/** Whose title no review takes. */
+/** Pages whose title the review rejects. */
 export const brokenPages = ["page-07", "page-19", "page-31"] as const;
 
 const nameOf = (index: number) => `page-${String(index % pageCount).padStart(2, "0")}`;
@@ -105,7 +108,10 @@ export class Pipeline {
     this.#dashboard = dashboard;
   }
 
-  /** Opens it in a folder of its own; with two phases there is a lock whose owner ended. */
+  /**
+   * Opens the pipeline in a new folder. With two-phase commits it contains a lock whose owner has
+   * ended.
+   */
   static async start({ commit, writable, pages }: PipelineOptions): Promise<Pipeline> {
     const folder = await temporaryFolder();
     if (commit === "two-phase") await leaveLock(folder.path);
@@ -118,7 +124,7 @@ export class Pipeline {
     return this.#dashboard.url;
   }
 
-  /** Writes every page anew, each in a transaction labelled `load`. */
+  /** Writes every page again, each in a transaction labelled `load`. */
   async load(): Promise<void> {
     this.#revision++;
     const revision = this.#revision;
@@ -131,7 +137,7 @@ export class Pipeline {
     );
   }
 
-  /** Waits until nothing is due any more. */
+  /** Waits until nothing is due. */
   async settle(): Promise<void> {
     await this.#worker.idle();
   }
@@ -150,7 +156,10 @@ export class Pipeline {
   }
 }
 
-/** A transaction that stops before its commit point, of a process that is gone; in a row that nobody else reads. */
+/**
+ * Leaves a lock of a transaction that stopped before its commit point, in a process that has ended.
+ * Nothing else reads its row.
+ */
 async function leaveLock(path: string): Promise<void> {
   const hooks = new StepHooks();
   hooks.once("commit-timestamp", stopsBefore);

@@ -5,15 +5,15 @@ import ts from "typescript";
 import type { Mutant, Patch } from "./mutant.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-/** Beneath node_modules, so that what the code imports from there is found. */
+/** Below node_modules, so that the compiled code finds its imports. */
 const folder = join(root, "node_modules", ".cache", "percolatordb", "mutants");
 
-/** What is compiled: the library, and the programs that explore it. */
+/** The compiled sources: the library, and the programs that explore it. */
 const sources = ["src", join("test", "exploration", "programs")];
 
 let compiled: Promise<ReadonlyMap<string, string>> | undefined;
 
-/** Every module as JavaScript, by its path. */
+/** Compiles every module to JavaScript. Returns the modules by path. */
 async function compileAll(): Promise<ReadonlyMap<string, string>> {
   const modules = new Map<string, string>();
   for (const source of sources) {
@@ -35,7 +35,9 @@ function javaScript(file: string): string {
   return file.replace(/\.ts$/, ".js");
 }
 
-/** The source of a file with a mutant's changes; each must fit in exactly one place. */
+/**
+ * Returns the source of a file with a mutant's patches. Each patch must match exactly one place.
+ */
 function patched(text: string, file: string, patches: readonly Patch[]): string {
   return patches.reduce((changed, { find, replace }) => {
     const places = changed.split(find).length - 1;
@@ -44,7 +46,7 @@ function patched(text: string, file: string, patches: readonly Patch[]): string 
   }, text);
 }
 
-/** The files that a mutant changes, as it has them. Throws where a change does not fit in exactly one place. */
+/** Returns the changed files of a mutant. Throws if a patch does not match exactly one place. */
 export async function mutatedFiles({
   patches,
 }: Pick<Mutant, "patches">): Promise<ReadonlyMap<string, string>> {
@@ -57,13 +59,13 @@ export async function mutatedFiles({
   return changed;
 }
 
-/** Where a build stands: every module of the library, mutated or as it is. */
+/** The location of a build: every module of the library, with or without mutations. */
 export interface Build {
   readonly path: string;
   remove(): Promise<void>;
 }
 
-/** Builds the library with a mutant in it; without one, as it is. */
+/** Builds the library with a mutant, or unchanged. */
 export async function build(name: string, mutant?: Pick<Mutant, "patches">): Promise<Build> {
   compiled ??= compileAll();
   const modules = new Map(await compiled);

@@ -3,7 +3,7 @@ import type { Mutant } from "./mutant.js";
 const collect = "src/transaction/maintenance/collect.ts";
 const twoPhase = "src/transaction/commit/two-phase.ts";
 
-/** Mutants of garbage collection, and of what keeps transactions from being hurt by it. */
+/** Mutants of garbage collection, and of the guards that protect transactions from it. */
 export const collectionMutants: readonly Mutant[] = [
   {
     name: "GC without quiesce",

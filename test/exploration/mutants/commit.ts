@@ -5,7 +5,7 @@ const primary = "src/transaction/lock/primary.ts";
 const resolve = "src/transaction/lock/resolve.ts";
 const twoPhase = "src/transaction/commit/two-phase.ts";
 
-/** Mutants of the two-phase commit and of the resolution of locks. */
+/** Mutants of the two-phase commit and of lock resolution. */
 export const commitMutants: readonly Mutant[] = [
   {
     name: "a commit without an answer told as one that wrote nothing",

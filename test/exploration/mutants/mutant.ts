@@ -8,23 +8,26 @@ export type ProgramName = {
     : never;
 }[keyof typeof programs];
 
-/** A change of one place of the source. */
+/** A change at one place of the source. */
 export interface Patch {
   readonly file: string;
-  /** Stands in the file exactly once. */
+  /** The text to replace. It occurs in the file exactly once. */
   readonly find: string;
   readonly replace: string;
 }
 
-/** A guard of the protocol taken away, in a build that only tests make. */
+/** A guard of the protocol that is removed, in a build that is only for tests. */
 export interface Mutant {
-  /** As protocol §9 names it. */
+  /** The name in protocol §9. */
   readonly name: string;
   readonly patches: readonly Patch[];
-  /** The exploration that must find it. */
+  /** The exploration that must find the mutant. */
   readonly killedBy: ProgramName;
-  /** Seconds, not tenths of one: left to `npm run explore`, which tries all. */
+  /**
+   * Set if the exploration takes seconds, not tenths of a second. Only `npm run explore` explores
+   * such a mutant.
+   */
   readonly takesLong?: true | undefined;
-  /** Where the program's own budget of faults is not what finds it soonest. */
+  /** Set if this fault budget finds the mutant faster than the program's own budget. */
   readonly faults?: FaultBudget | undefined;
 }

@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.js";
 
-/** Mutants of the oracle and of who asks it. */
+/** Mutants of the oracle and its clients. */
 export const oracleMutants: readonly Mutant[] = [
   {
     name: "a counter window per process",

@@ -5,7 +5,10 @@ import type * as programs from "../programs/index.js";
 import { build } from "./build.js";
 import type { Mutant } from "./mutant.js";
 
-/** Explores the program that must find a mutant, in a build that has it, for the shortest way to what is wrong. */
+/**
+ * Explores the program that must find a mutant, in a build with the mutant. Looks for the shortest
+ * trace to a violation.
+ */
 export async function exploreMutant(mutant: Mutant, maxStates = 300_000): Promise<ExploreReport> {
   const built = await build(mutant.name, mutant);
   try {

@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.js";
 
-/** Mutants of what spares requests. */
+/** Mutants of the optimisations that save requests. */
 export const wireMutants: readonly Mutant[] = [
   {
     name: "a lock on what came ahead counts for nothing",

@@ -10,7 +10,7 @@ const both = (a: number, b: number) => (db: Database) =>
     tx.set(cells.value, "b", b);
   }, once);
 
-/** Two cells that are always written, or deleted, together. */
+/** Expects that both cells are equal, because they are always written or deleted together. */
 const together = async (db: Database): Promise<void> => {
   await db.transact(async (tx) => {
     const [a, b] = [await tx.get(cells.value, "a"), await tx.get(cells.value, "b")];
@@ -40,7 +40,10 @@ export const collectionAndLostAnswer: Program = {
   faults: { lostAnswers: 1 },
 };
 
-/** Nobody else writes this value: a writer that was told that nothing was written must never find it. */
+/**
+ * Writes a value that no other client writes. If the commit fails with an error that says that
+ * nothing was written, the value must not be there.
+ */
 export async function writeAsTold(db: Database): Promise<void> {
   try {
     await db.transact((tx) => tx.set(cells.value, "a", 2), once);
@@ -53,7 +56,7 @@ export async function writeAsTold(db: Database): Promise<void> {
   }
 }
 
-/** Of one cell only, so that it is soon tried. */
+/** Writes only one cell, so that the exploration is fast. */
 export const collectionAndLostAnswerOfOneCell: Program = {
   ...collecting,
   name: "collection beside a writer of one cell whose answer is lost",
@@ -62,11 +65,14 @@ export const collectionAndLostAnswerOfOneCell: Program = {
     collector: ({ db }) => collect(db),
   },
   faults: { lostAnswers: 1 },
-  // The other cell stays as it was.
+  // The check of `collecting` does not apply, because only one of the two cells changes.
   healed: async () => {},
 };
 
-/** What a writer's secondary commit would bring back is read, deleted and collected before it comes. */
+/**
+ * A cell is read, deleted and collected before a writer's late secondary commit arrives. That
+ * commit must not bring the cell back.
+ */
 export const collectionOfDeleted: Program = {
   ...collecting,
   name: "collection of a deleted cell beside its writer",
@@ -84,7 +90,7 @@ export const collectionOfDeleted: Program = {
   healed: async () => {},
 };
 
-/** Reads first, so that its writes rest on what collection may take away. */
+/** Reads first, so that its writes depend on a version that garbage collection may remove. */
 const swapIfThere = async (db: Database) => {
   await db.transact(async (tx) => {
     const a = await tx.get(cells.value, "a");
@@ -126,7 +132,7 @@ export const collectionUnderWriterDistant = deletedUnderWriter(
   false,
 );
 
-/** Keeps how often, and from what to what, a text changed. */
+/** Records how often a text changed, with its old and new values. */
 const seen = observer("seen", pages.text, (tx, { row, value, previous }) => {
   tx.set(pages.length, row, value?.length ?? 0);
   tx.set(pages.words, row, previous?.length ?? 0);
@@ -138,7 +144,7 @@ const write = (text: string | undefined) => (db: Database) =>
     else tx.set(pages.text, "p", text);
   }, once);
 
-/** `previous` must be there, however often is collected. */
+/** `previous` must be available, however often garbage is collected. */
 function observedCollection(
   name: string,
   text: string | undefined,
@@ -185,7 +191,7 @@ export const deletionBesideObserver = observedCollection(
   undefined,
   "one-phase",
 );
-/** The observer has never run: only the delete marker says that something happened. */
+/** The observer has never run. Only the delete marker shows that there was a change. */
 export const deletionOfUnseen = observedCollection(
   "collection beside a deletion of what no observer has seen, in one phase",
   undefined,
@@ -194,8 +200,9 @@ export const deletionOfUnseen = observedCollection(
 );
 
 /**
- * A reader whose snapshot collection has passed: what it needs is gone, and an older version stands, since an observer's `previous` needs
- * it. It must not take the one for the other.
+ * Garbage collection has passed a reader's snapshot. The version that the reader needs is gone, but
+ * an older version remains, because an observer needs it as its `previous`. The reader must not
+ * return the older version.
  */
 export const readerBelowPrevious: Program = {
   name: "a reader below the safepoint beside what an observer's `previous` keeps",

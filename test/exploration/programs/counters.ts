@@ -5,7 +5,7 @@ import { cells, expectEqual, startWith } from "./tables.js";
 const increment = (retries: number) => (db: Database) =>
   db.transact(async (tx) => tx.set(cells.value, "a", (await tx.get(cells.value, "a"))! + 1), { retries });
 
-/** As many increments as were told committed; where an answer is unknown, one more may be. */
+/** Expects as many increments as were confirmed. Each unknown outcome allows one more. */
 const counted = (ends: Readonly<Record<string, ClientEnd>>) => {
   const committed = Object.values(ends).filter((end) => end.outcome === "returned").length;
   const unknown = Object.values(ends).filter(
@@ -20,7 +20,7 @@ function codeOf(error: unknown): unknown {
   return (error as { code?: unknown }).code;
 }
 
-/** A program whose counter must show every increment that was told. */
+/** A program whose counter must include every confirmed increment. */
 function counting(program: Omit<Program, "tables" | "setup" | "healed" | "ended">): Program {
   let told = { least: 0, most: 0 };
   return {

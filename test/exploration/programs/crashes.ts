@@ -2,7 +2,7 @@ import { observer } from "../../../src/index.js";
 import type { ClientHandle, Program } from "../../../src/testing/exploration/index.js";
 import { once, pages } from "./tables.js";
 
-/** An observer whose runs end the process that they are in. */
+/** An observer whose runs end their own process. */
 const killer = (attempts: number, run: () => unknown) =>
   observer(
     "killer",
@@ -18,8 +18,10 @@ const change = ({ db }: ClientHandle, text: string) =>
   db.transact((tx) => tx.set(pages.text, "p", text), once);
 
 /**
- * Processes that follow each other, each of which dies in its run, while the cell changes after each end: before or after the next process
- * has noticed it. The first death may be anybody's fault. From then on each run is recorded before it starts.
+ * Several processes in sequence. Each process dies while it runs the observer. After each death the
+ * cell changes, before or after the next process has noticed the death. The first death uses up no
+ * attempt, because it does not show which run caused it. After that death, workers record each run
+ * before they start it.
  */
 function killing(attempts: number): Program {
   const lives = Array.from({ length: attempts + 2 }, (_, index) => `life ${index + 1}`);
@@ -30,7 +32,7 @@ function killing(attempts: number): Program {
   return {
     name: `a cell that ends each process that runs it and changes each time, and an observer of ${attempts === 1 ? "one attempt" : "two attempts"}`,
     tables: [pages],
-    // The one that heals ends no process.
+    // The observer of the healing client ends no process.
     observers: [killer(attempts, () => undefined)],
     sessions: true,
     setup: async (db) => {

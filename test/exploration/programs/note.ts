@@ -1,7 +1,10 @@
 import type { ClientHandle } from "../../../src/testing/exploration/index.js";
 import { namedPlace } from "../../../src/testing/world/index.js";
 
-/** Takes note, in a step of its own, of something that the clients of a program share under this name beside the store. */
+/**
+ * Reads or changes, as a separate step of the exploration, a value that the clients of a program
+ * share outside of the store. `name` names the value.
+ */
 export function note<T>({ network }: ClientHandle, name: string, what: string, apply: () => T): Promise<T> {
   return network.send<T>({
     kind: "other",

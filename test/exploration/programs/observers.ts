@@ -11,7 +11,7 @@ export const wordsOf = observer("words", pages.text, (tx, { row, value }) => {
   tx.set(pages.words, row, value === undefined ? 0 : value.split(" ").length);
 });
 
-/** What is derived agrees with what it is derived from. */
+/** Expects that derived cells agree with their source. */
 export async function derived(db: Database): Promise<void> {
   await db.transact(async (tx) => {
     for await (const { row, value } of tx.scan(pages)) {
@@ -24,7 +24,7 @@ export async function derived(db: Database): Promise<void> {
 const write = (row: string, text: string) => (db: Database) =>
   db.transact((tx) => tx.set(pages.text, row, text), once);
 
-/** Writes another cell first in the order of cells, so that the observed one is a secondary. */
+/** Also writes a cell that sorts before the observed cell, so that the latter is a secondary. */
 const writeAsSecondary = (text: string) => (db: Database) =>
   db.transact((tx) => {
     tx.set(pages.words, "a", 0);
@@ -52,7 +52,7 @@ export const observedPrimary: Program = {
   commit: { writer: "two-phase", W1: "two-phase", W2: "one-phase" },
 };
 
-/** Takes many minutes: explored with the larger budgets. */
+/** Takes many minutes, so it is explored with the larger budgets. */
 export const observedPrimaryInTwoPhases: Program = {
   name: "a writer of an observed cell, its primary, and two workers, all in two phases",
   ...observedByTwo,
@@ -73,7 +73,7 @@ export const observedSecondary: Program = {
   healed: derived,
 };
 
-/** The reader's push makes the writer take another commit timestamp while a worker looks. */
+/** The reader's push makes the writer take another commit timestamp while a worker reads. */
 export const observedPush: Program = {
   name: "a writer of an observed cell, pushed, and a worker",
   tables,
@@ -101,7 +101,7 @@ export const twoObservers: Program = {
   healed: derived,
 };
 
-/** Two workers find one change, and whoever loses looks again. */
+/** Two workers find one change. The worker that conflicts reads again. */
 export const twoWorkers: Program = {
   name: "two workers on one change, each looking twice",
   tables,
@@ -118,7 +118,7 @@ export const twoWorkers: Program = {
 const total = (name: "first" | "second") =>
   observer(name, pages.text, (tx) => tx.set(pages.words, "total", name === "first" ? 1 : 2));
 
-/** Both write the same cell, so that their transactions meet. */
+/** Both observers write the same cell, so that their transactions meet. */
 export const twoObserversOneCell: Program = {
   name: "two observers that write the same cell, one worker",
   tables,
@@ -129,7 +129,7 @@ export const twoObserversOneCell: Program = {
   faults: { stops: 1 },
 };
 
-/** In one phase, with everything that may go wrong there. */
+/** One-phase commit, with every fault that is possible there. */
 export const observedOnePhase: Program = {
   name: "a writer of an observed cell, a deleter and a worker, in one phase",
   tables,
@@ -154,7 +154,7 @@ const refusing = observer(
   { attempts: 1 },
 );
 
-/** Two workers take turns on what two observers are due on. */
+/** Two workers take turns with the changes of two observers. */
 export const observedByTwoOnePhase: Program = {
   name: "a writer of an observed cell and two workers, in one phase",
   tables,
@@ -168,7 +168,7 @@ export const observedByTwoOnePhase: Program = {
   healed: derived,
 };
 
-/** An observer gives a change up while the next one comes, which must be handled. */
+/** An observer parks a change while the next change arrives. The next change must be handled. */
 function parkingProgram(name: string, commit: "one-phase" | "two-phase", stops: number): Program {
   return {
     name,
@@ -191,7 +191,10 @@ function parkingProgram(name: string, commit: "one-phase" | "two-phase", stops: 
   };
 }
 
-/** What was given up on is counted as handled while the next change comes, which must be handled all the same. */
+/**
+ * Discarding a parked change marks it as handled while the next change arrives. The next change
+ * must still be handled.
+ */
 export const discarding: Program = {
   name: "a parked change that is discarded beside a new one",
   tables,
@@ -230,7 +233,10 @@ const poke = (row: string, text: string) => (db: Database) =>
     tx.notify(pages.poke, row);
   }, once);
 
-/** One worker gives a signal up and it is notified again, while another has it in its queue as it was before. */
+/**
+ * One worker parks a signal, and the signal is notified again. Meanwhile another worker has the
+ * earlier notification in its queue.
+ */
 export const signalParking: Program = {
   name: "a signal that is parked and notified again, and two workers, in one phase",
   tables,

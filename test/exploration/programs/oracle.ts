@@ -2,14 +2,17 @@ import { gatheredOracle, OracleLeader } from "../../../src/oracle/index.js";
 import type { ClientHandle, Program } from "../../../src/testing/exploration/index.js";
 import { note } from "./note.js";
 
-/** In which order timestamps were asked for and answered is what the oracle is held to. */
+/**
+ * The name of the shared value in which clients note when they request a timestamp and when they
+ * get it. The check of the oracle compares these notes.
+ */
 const issued = "issued";
 
 function greatest(client: ClientHandle): number {
   return (client.shared.get("greatest") as number | undefined) ?? 0;
 }
 
-/** Asks for a timestamp, which must be greater than all that were answered before. */
+/** Requests a timestamp. It must be greater than all that were returned before the request. */
 async function ask(client: ClientHandle, next: () => Promise<number>): Promise<void> {
   const before = await note(client, issued, "asks for a timestamp", () => greatest(client));
   const timestamp = await next();
@@ -20,7 +23,7 @@ async function ask(client: ClientHandle, next: () => Promise<number>): Promise<v
   });
 }
 
-/** Stands for leadership, and asks itself once it leads. */
+/** Stands for election, and requests timestamps after it becomes the leader. */
 async function candidate(client: ClientHandle, asks: number, leaseMs = 1_000): Promise<void> {
   const { store, environment, name } = client;
   let lead = () => {};
@@ -56,7 +59,10 @@ export const twoLeaders: Program = {
   timePasses: 1,
 };
 
-/** Time passes while one leads, as if it stood still: it must not answer once the other may lead. */
+/**
+ * Time passes while the leader is paused. It must not answer once the other candidate may have
+ * become the leader.
+ */
 export const leaderStandsStill: Program = {
   name: "an oracle leader that stands still for longer than its lease",
   atomicBatches: false,
@@ -64,7 +70,10 @@ export const leaderStandsStill: Program = {
   timePasses: 2,
 };
 
-/** One process asks twice through one gathering client, the other asks the oracle itself. */
+/**
+ * One process requests two timestamps through a batching client. The other one asks the oracle
+ * directly.
+ */
 export const gathering: Program = {
   name: "a gathering client beside another process",
   atomicBatches: false,

@@ -4,7 +4,10 @@ import { note } from "./note.js";
 import { derived, lengthOf } from "./observers.js";
 import { expectEqual, once, pages } from "./tables.js";
 
-/** An observer is registered while somebody writes what it is to watch, and must miss no commit after that. */
+/**
+ * An observer is registered while another client writes the column that it observes. The observer
+ * must miss no commit after the registration.
+ */
 function registering(name: string, commit: CommitMode): Program {
   return {
     name,
@@ -17,7 +20,7 @@ function registering(name: string, commit: CommitMode): Program {
     },
     laterObservers: [lengthOf],
     healed: async (db, work) => {
-      // What was written before the registration is for a backfill.
+      // Changes from before the registration need a backfill.
       await db.backfill(lengthOf);
       await work();
       await derived(db);
@@ -29,8 +32,9 @@ export const registration = registering("registration beside a writer", "two-pha
 export const registrationOnePhase = registering("registration beside a writer, in one phase", "one-phase");
 
 /**
- * Without atomic batches a client keeps a copy of the registry for a time. Registering waits until every copy is older, so that a commit
- * that begins after it leaves its hint, though the writer has read the registry just before.
+ * Without atomic batches a client caches the registry for a time. Registration waits until every
+ * cached copy has expired. So a commit that begins after the registration leaves its hint, even if
+ * the writer cached the registry just before the registration.
  */
 export const registrationDistant: Program = {
   name: "registration beside a writer that has a copy of the registry, without atomic batches",
@@ -41,7 +45,7 @@ export const registrationDistant: Program = {
   clients: {
     writer: async (client) => {
       const { db, shared } = client;
-      // Takes the copy: who is to be told of a signal stands in the registry.
+      // The writer reads the registry to find the observers of the signal, and so fills its cache.
       await db.transact((tx) => tx.notify(pages.poke, "p"), once);
       const isKnown = await note(client, "known", "has it been registered?", () => shared.has("registered"));
       await db.transact((tx) => tx.set(pages.text, "p", isKnown ? "after" : "one"), once);
@@ -62,7 +66,10 @@ const counting = (version: number) =>
   observer("counting", pages.text, (tx, { row }) => tx.set(pages.words, row, version), { version });
 const [older, newer] = [counting(1), counting(2)];
 
-/** A worker of the version before runs, or leaves, what is due while the new one is registered and backfilled. */
+/**
+ * A worker with the previous version runs, or leaves, due changes while the new version is
+ * registered and backfilled.
+ */
 export const newVersion: Program = {
   name: "a new version of an observer beside a worker of the old one, in one phase",
   tables: [pages],
@@ -82,7 +89,7 @@ export const newVersion: Program = {
   },
 };
 
-/** Each of two backfills has marked its own range when it resolves. */
+/** Two backfills of different ranges. When a backfill resolves, it has marked its whole range. */
 export const twoBackfills: Program = {
   name: "two backfills of one observer with different ranges, in one phase",
   tables: [pages],

@@ -5,8 +5,8 @@ import { cells, once, startWith } from "./tables.js";
 const serializable = { ...once, isolation: "serializable" } as const;
 
 /**
- * Takes from one cell what both together cover; allowed while the sum stays at 0 or above. Reads `first`, and then the other
- * one.
+ * Withdraws from one cell an amount that the two cells together cover. Allowed while the sum stays
+ * at 0 or above. Reads `first` before the other cell.
  */
 const take = (from: string, first: string) => (db: Database) =>
   db.transact(async (tx) => {
@@ -22,7 +22,10 @@ const covered = async (db: Database) => {
   if (sum < 0) throw new Error(`write skew: a + b is ${sum}`);
 };
 
-/** A reads the cell first that it writes, and B the one that it does not write: neither the first nor the last read may be skipped. */
+/**
+ * A first reads the cell that it writes. B first reads the cell that it does not write. So
+ * validation must skip neither the first read nor the last.
+ */
 function skew(name: string, commit: Program["commit"]): Program {
   return {
     name,
@@ -37,13 +40,16 @@ function skew(name: string, commit: Program["commit"]): Program {
 
 export const writeSkew = skew("write skew under serializable", "two-phase");
 export const writeSkewOnePhase = skew("write skew under serializable, in one phase", "one-phase");
-/** One locks what it writes before it validates what it read; the other must respect that lock on what it only reads. */
+/**
+ * One transaction locks its writes before it validates its reads. The other transaction must
+ * respect that lock on a cell that it only reads.
+ */
 export const writeSkewMixed = skew("write skew under serializable, one-phase beside two-phase", {
   A: "two-phase",
   B: "one-phase",
 });
 
-/** Adds a row where it saw fewer than two. */
+/** Adds a row if it saw fewer than two. */
 const book = (row: string) => (db: Database) =>
   db.transact(async (tx) => {
     let booked = 0;
@@ -76,8 +82,9 @@ export const phantom = phantomProgram("a phantom under serializable", "two-phase
 export const phantomOnePhase = phantomProgram("a phantom under serializable, in one phase", "one-phase");
 
 /**
- * A reader pushes a serializable writer, which must validate again at its new commit timestamp: what it read has changed by then,
- * as the reader saw.
+ * A reader pushes a serializable writer, which must then validate again at its new commit
+ * timestamp. By then another writer has changed the cell that it read, and the reader has seen
+ * that.
  */
 export const pushedReader: Program = {
   name: "a serializable writer that a reader pushes, and another writer",
@@ -99,7 +106,7 @@ export const pushedReader: Program = {
       ),
   },
   ended: ({ A, reader }) => {
-    // B, then the reader, then A: and yet A has not seen B.
+    // The order must be B, the reader, A. But then A should have seen B.
     const isWrong =
       A?.outcome === "returned" && A.value === 0 && reader?.outcome === "returned" && reader.value === "1,0";
     if (isWrong) throw new Error("A committed after the reader, who had seen B, and has not seen B itself");

@@ -15,7 +15,7 @@ export function startWith(values: Readonly<Record<string, number>>) {
     });
 }
 
-/** No second try: a transaction that conflicts has lost. */
+/** No retry: a transaction that conflicts fails. */
 export const once = { retries: 0 } as const;
 
 /** Throws unless two numbers are equal. */

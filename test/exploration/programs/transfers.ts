@@ -23,7 +23,7 @@ const total = async (db: Database): Promise<void> => {
   }, once);
 };
 
-/** Meets the lock on a secondary first. */
+/** Reads in an order that meets the lock on a secondary first. */
 const totalFromTheEnd = async (db: Database): Promise<void> => {
   await db.transact(async (tx) => {
     const b = await tx.get(cells.value, "b");
@@ -35,7 +35,7 @@ const totalFromTheEnd = async (db: Database): Promise<void> => {
 const tables = [cells];
 const setup = startWith({ a: 50, b: 50 });
 
-/** Writes without reading, so that the protocol's own steps are all there is. */
+/** Writes without reading, so that there are only the protocol's own steps. */
 export const twoWritersAndAReader: Program = {
   name: "two writers and a reader on two cells",
   tables,
@@ -49,7 +49,7 @@ export const twoWritersAndAReader: Program = {
   healed: total,
 };
 
-/** Two writers that read first: money that is moved neither comes nor goes. */
+/** Two writers that read first. Transfers must not change the sum. */
 export const twoTransfers: Program = {
   name: "two transfers",
   tables,
@@ -77,7 +77,10 @@ export const twoWritersLostAnswer: Program = {
   faults: { lostAnswers: 1 },
 };
 
-/** In one phase no record says how it ended, so that the writer looks for its value itself. */
+/**
+ * With one-phase commit no record shows the transaction's outcome, so the writer looks for its own
+ * value.
+ */
 export const toldOnePhase: Program = {
   name: "a writer whose answer is lost, beside another, in one phase",
   tables,
@@ -104,7 +107,7 @@ export const twoWritersGuess: Program = {
   faults: { wrongGuesses: 1 },
 };
 
-/** The values stand in data cells of their own. */
+/** The values are in separate data cells. */
 export const twoWritersOfLongValues: Program = {
   name: "two writers of long values, one wrongly taken for dead",
   ...writersOnTwoCells,
@@ -146,7 +149,7 @@ export const writerAndReaderLostAnswer: Program = {
   faults: { lostAnswers: 1, repeats: 1 },
 };
 
-/** Two readers meet the locks of one writer, whose lock is refreshed meanwhile. */
+/** Two readers meet the locks of one writer. Meanwhile the writer refreshes its primary lock. */
 export const push: Program = {
   name: "push: a writer, a reader, and a refresh",
   tables,
@@ -173,7 +176,7 @@ export const pushByTwo: Program = {
   healed: total,
 };
 
-/** One commits in one phase, the other in two, on the same store. */
+/** Two writers on the same store. One commits in one phase, the other in two phases. */
 export const onePhaseBesideTwoPhase: Program = {
   name: "one-phase beside two-phase, and a reader",
   tables,
@@ -197,12 +200,14 @@ export const onePhaseBesideTwoPhaseFaults: Program = {
   healed: total,
 };
 
-/** A row whose cells are more than one mutation takes: chunks of one row, each treated as a row. */
+/**
+ * A row with more cells than one mutation can contain. Its chunks are treated like separate rows.
+ */
 export const chunks: Program = {
   name: "a writer of a divided row, and a reader",
   tables,
   commit: "two-phase",
-  // A column takes three guards and a lock, so that each chunk holds one.
+  // Each column takes three guards and a lock, so each chunk has one column.
   mutationCells: 6,
   setup: (db) =>
     db.transact((tx) => {

@@ -2,13 +2,16 @@ import { type Database, observer } from "../../../src/index.js";
 import type { Program } from "../../../src/testing/exploration/index.js";
 import { cells, once, pages } from "./tables.js";
 
-/** Reads another column of its row, which its second run has ahead. */
+/** Reads another column of its row. Its second run has that column prefetched. */
 const sizeOf = observer("size", pages.text, async (tx, { row, value }) => {
   const words = (await tx.get(pages.words, row)) ?? 0;
   tx.set(pages.length, row, (value?.length ?? 0) + words);
 });
 
-/** Which of the rows the worker comes to last: what it has ahead it has learned from the other. */
+/**
+ * The row that the worker handles last. For this run the worker prefetches the columns that its
+ * first run has read.
+ */
 const second = "q";
 
 export const columnsAhead: Program = {
@@ -28,7 +31,7 @@ export const columnsAhead: Program = {
   },
 };
 
-/** Two transactions whose prewrites are sent as one. Answers what became of each. */
+/** Two transactions whose prewrites are sent as one request. Returns the outcome of each. */
 async function setBoth(db: Database): Promise<readonly string[]> {
   const one = await db.begin();
   const other = await db.begin();

@@ -6,10 +6,16 @@ import type { JudgedTransaction } from "./transaction.js";
 
 type Step = Dependency & { readonly from: number };
 
-/** So many cycles are looked for in each component, each through other transactions. */
+/**
+ * For each component and rule, at most this many transactions are tried as the beginning of a
+ * cycle.
+ */
 const maxOfComponent = 100;
 
-/** What cycles may consist of, the worst first; each level finds what those before it do not have. */
+/**
+ * The searches for cycles, by their types of dependencies and their rules. The search for the worst
+ * cycles comes first. If a later search finds the same cycle again, it is not reported again.
+ */
 const levels: readonly { readonly types: readonly Why[]; readonly rules: readonly CycleRule[] }[] = [
   { types: ["ww"], rules: ["any"] },
   { types: ["ww", "wr"], rules: ["any"] },
@@ -18,8 +24,8 @@ const levels: readonly { readonly types: readonly Why[]; readonly rules: readonl
 ];
 
 /**
- * Finds cycles of dependencies and names them as Elle does: first of data alone, then with the order of processes, then with
- * real time.
+ * Finds cycles of dependencies and names them as Elle does: first of data dependencies only, then
+ * with process order, then with real-time order.
  */
 export function findCycles(
   nodes: readonly JudgedTransaction[],
@@ -47,10 +53,11 @@ export function findCycles(
   }
 }
 
-/** Sets of nodes that have a cycle by one of the rules. */
+/** Returns sets of nodes that contain a cycle by one of the rules. */
 function componentsOf(graph: Dependencies, rules: readonly CycleRule[]): readonly (readonly number[])[] {
   if (rules.includes("any")) return strongComponents(graph);
-  // Without two anti-dependencies in a row: each node twice, the second time as what an anti-dependency led to.
+  // To exclude two successive anti-dependencies, each node appears twice. The second copy is the
+  // node as reached by an anti-dependency.
   const edges = [0, 1].flatMap((state) =>
     graph.edges.map((all) =>
       all.flatMap(({ to, type }) => {
@@ -66,7 +73,10 @@ function componentsOf(graph: Dependencies, rules: readonly CycleRule[]): readonl
   ]);
 }
 
-/** Shortest cycles of a component, by the first of the rules that finds one, each through transactions of its own. */
+/**
+ * For each rule, goes through the members of a component that are in no earlier cycle of this rule.
+ * Yields a shortest cycle from each of them, if there is one.
+ */
 function* cyclesOf(
   { edges }: Dependencies,
   component: readonly number[],
@@ -84,7 +94,7 @@ function* cyclesOf(
     const used = new Set<number>();
     let tries = 0;
     for (const start of members.keys()) {
-      // A cycle with an anti-dependency can be told from where that begins.
+      // A cycle with an anti-dependency is searched from the beginning of that dependency.
       const canBegin = rule === "any" || inside[start]!.some(({ type }) => type === "rw");
       if (!canBegin || used.has(start) || tries++ >= maxOfComponent) continue;
       const cycle = shortestCycle({ edges: inside }, start, rule);
@@ -95,7 +105,7 @@ function* cyclesOf(
   }
 }
 
-/** The name that Elle gives it. */
+/** Returns Elle's name for the cycle. */
 export function kindOf(cycle: readonly { readonly type: Why }[]): string {
   const has = (type: Why) => cycle.some((step) => step.type === type);
   const order = has("realtime") ? "-realtime" : has("process") ? "-process" : "";

@@ -5,21 +5,25 @@ import type { JudgedTransaction } from "./transaction.js";
 import type { KeyVersions, Version } from "./versions.js";
 
 /**
- * Why one transaction comes before another: it wrote the version before (`ww`), wrote what was read (`wr`), read what was replaced
- * (`rw`), came before in its process, or ended before the other began.
+ * Why one transaction precedes another: it wrote the previous version (`ww`), wrote the version
+ * that was read (`wr`), read the version that was replaced (`rw`), preceded it in its process, or
+ * ended before the other began.
  */
 export type Why = "ww" | "wr" | "rw" | "process" | "realtime";
 
 export interface Dependency {
   readonly to: number;
   readonly type: Why;
-  /** The key, for what depends on one. */
+  /** The key, for a dependency on data. */
   readonly key?: Element | undefined;
 }
 
 export type Dependencies = PlainGraph<Dependency>;
 
-/** The dependencies of all transactions that committed, or may have, by place in `nodes`. */
+/**
+ * Returns the dependencies of all transactions that committed or may have committed, by index in
+ * `nodes`.
+ */
 export function dependenciesOf(
   nodes: readonly JudgedTransaction[],
   keys: ReadonlyMap<Element, KeyVersions>,

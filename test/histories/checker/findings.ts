@@ -1,6 +1,6 @@
 import type { JudgedTransaction } from "./transaction.js";
 
-/** Gathers what was found by its kind: counts everything, and keeps the first messages. */
+/** Collects findings by kind. Counts all, and keeps the first messages. */
 export class Findings {
   readonly #maxExamples: number;
   readonly #found = new Map<string, { count: number; readonly examples: string[] }>();

@@ -3,7 +3,7 @@ import { judge } from "./judge.js";
 import { type Model, models } from "./models.js";
 import { history } from "./short-history.js";
 
-describe("the models that a history leaves", () => {
+describe("the models that a history satisfies", () => {
   const all = Object.keys(models) as Model[];
   test.each([
     { broken: "nothing", text: "0 + [:append 1 1]\n0 ok", holds: all },
@@ -30,7 +30,7 @@ describe("the models that a history leaves", () => {
   });
 });
 
-test("write skew is allowed under snapshot isolation, and told", () => {
+test("write skew is allowed under snapshot isolation, but reported", () => {
   const text = `0 + [:r 1 nil] [:w 2 1]
                 1 + [:r 2 nil] [:w 1 1]
                 0 ok [:r 1 nil] [:w 2 1]

@@ -13,17 +13,17 @@ export interface Anomaly {
   /** By Elle's name, if it has one: `G-single-item-realtime`, `lost-update`. */
   readonly kind: string;
   readonly count: number;
-  /** The first of them, with their transactions. */
+  /** The first few, with their transactions. */
   readonly examples: readonly string[];
 }
 
-/** What a history shows. */
+/** The result of judging a history. */
 export interface Judgement {
-  /** Anomalies that the model rules out. */
+  /** Anomalies that the model excludes. */
   readonly anomalies: readonly Anomaly[];
   /** Anomalies that the model allows, such as write skew under snapshot isolation. */
   readonly allowed: readonly Anomaly[];
-  /** The models, of those known here, that the history does not refute. */
+  /** Of the known models, those that the history does not refute. */
   readonly holds: readonly Model[];
   readonly committed: number;
   readonly failed: number;
@@ -32,10 +32,11 @@ export interface Judgement {
 }
 
 /**
- * Judges a history of list-append or rw-register by what its clients were told, in real time order, and by nothing else: it
- * knows no timestamps. Independent of `checkHistory`, and of the database.
+ * Judges a history of list-append or rw-register operations. It uses only what the clients were
+ * told, in real-time order, and no timestamps. It is independent of `checkHistory` and of the
+ * database.
  *
- * @throws Error for a history that breaks the rules of Elle's input.
+ * @throws Error if a history breaks the rules of Elle's input.
  */
 export function judge(operations: readonly Operation[], model: Model): Judgement {
   const problems = checkWellFormed(operations);

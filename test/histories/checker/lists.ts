@@ -7,8 +7,8 @@ const listOf = ({ value }: Pick<ExternalRead, "value">): readonly Element[] =>
   Array.isArray(value) ? (value as readonly Element[]) : [];
 
 /**
- * The order of versions of each list: that of the longest list that was read, of which every other one must be a beginning.
- * Names on the way what no order can explain.
+ * Determines the order of each list's versions: that of the longest list that was read. Every other
+ * list that was read must be a prefix of it. Reports reads that no order can explain.
  */
 export function orderLists(
   transactions: readonly JudgedTransaction[],
@@ -78,7 +78,10 @@ function orderList(versions: KeyVersions, reads: Reads, findings: Findings): voi
   }
 }
 
-/** Lists only grow: what no read shows comes after all that the longest one shows. */
+/**
+ * Lists only grow. So an element that no read shows comes after all elements of the longest list
+ * that was read.
+ */
 function orderUnread(versions: KeyVersions, reads: Reads): void {
   const seen = new Set(reads.flatMap(({ list }) => list));
   const last = longestOf(reads)?.list.at(-1) ?? null;
@@ -92,9 +95,9 @@ function longestOf(reads: Reads): Reads[number] | undefined {
   );
 }
 
-/** What a transaction reads of a list after its own reads and appends must follow from them. */
+/** A transaction's reads of a list must agree with its own earlier reads and appends. */
 function checkInternal(transaction: JudgedTransaction, findings: Findings): void {
-  /** By key: what the list must be, or, if it was not read yet, what it must end with. */
+  /** By key: what the list must be or, if it was not read yet, what it must end with. */
   const known = new Map<Element, { readonly list: Element[]; readonly isWhole: boolean }>();
   for (const micro of transaction.micros) {
     const { key } = micro;

@@ -1,4 +1,7 @@
-/** How strictly transactions are ordered beyond their data: not at all, as each process sees it, or in real time. */
+/**
+ * How strictly transactions are ordered beyond their data: not at all, by the order in each
+ * process, or in real time.
+ */
 const strictness = {
   "": [""],
   "strong-session-": ["", "-process"],
@@ -27,7 +30,7 @@ function prohibits(cycles: readonly string[], strict: keyof typeof strictness): 
 
 const serial = [...noCycles, "G2-item"];
 
-/** Consistency models by Elle's names, each with the anomalies that it rules out. */
+/** Consistency models by Elle's names, each with the anomalies that it excludes. */
 export const models = {
   "snapshot-isolation": prohibits(noCycles, ""),
   "strong-session-snapshot-isolation": prohibits(noCycles, "strong-session-"),
@@ -39,7 +42,7 @@ export const models = {
 
 export type Model = keyof typeof models;
 
-/** What the database promises under an isolation. */
+/** The database's promise for each isolation level. */
 export const promised = {
   snapshot: "strong-snapshot-isolation",
   serializable: "strict-serializable",

@@ -7,7 +7,7 @@ interface Span {
   readonly end: number;
 }
 
-/** Spans with different ends, some of them without one, and never more than `most` at a time. */
+/** Spans with different ends, some without an end. At most `most` overlap at a time. */
 function randomSpans(random: Random, count: number, most: number): readonly Span[] {
   const spans: { begin: number; end: number }[] = [];
   const open: { begin: number; end: number }[] = [];
@@ -22,7 +22,7 @@ function randomSpans(random: Random, count: number, most: number): readonly Span
 }
 
 test.each([1, 2, 3, 4, 5])(
-  "seed %i: all of real time follows from the pairs, and no pair follows from others",
+  "seed %i: the pairs imply the whole real-time order, and no pair is implied by others",
   (seed) => {
     const most = 1 + (seed % 4);
     const spans = randomSpans(new Random(seed), 120, most);

@@ -1,12 +1,13 @@
-/** Something that begins and ends, in whatever unit; Infinity for what has no known end. */
+/** An interval in any unit. Infinity if its end is not known. */
 interface Span {
   readonly begin: number;
   readonly end: number;
 }
 
 /**
- * The transitive reduction of "ended before the other began": calls `precedes` for pairs, from which all others follow. With at
- * most `c` of them under way at a time these are at most `c` pairs for each.
+ * The transitive reduction of "ended before the other began". Calls `precedes` for the pairs that
+ * imply all others. If at most `c` spans overlap at a time, there are at most `c` pairs for each
+ * span.
  *
  * @param spans in the order of their beginnings.
  */
@@ -15,7 +16,7 @@ export function realTimeOrder<T extends Span>(
   precedes: (before: T, after: T) => void,
 ): void {
   const ending = spans.filter(({ end }) => end !== Number.POSITIVE_INFINITY).sort((a, b) => a.end - b.end);
-  /** What has ended, and has nothing after it that has ended too. */
+  /** The spans that have ended, except those that ended before another of these spans began. */
   let frontier: readonly T[] = [];
   const before = new Map<T, readonly T[]>();
   let next = 0;

@@ -5,7 +5,10 @@ import { realTimeOrder } from "./real-time.js";
 import type { JudgedTransaction } from "./transaction.js";
 import { checkSource, type KeyVersions, keysOf, type Version } from "./versions.js";
 
-/** A transaction's dealings with one register: the version that it met first, and the one that it left. */
+/**
+ * A transaction's accesses to one register: the version that it met first, and the one that it
+ * left.
+ */
 interface Visit {
   readonly begin: number;
   readonly end: number;
@@ -15,8 +18,9 @@ interface Visit {
 }
 
 /**
- * The order of versions of each register, as far as it is known: nothing comes first; a transaction that reads a register and then
- * writes it puts its own version after the one it read; and each register follows real time, if that leads to no circle.
+ * Determines the order of each register's versions as far as it is known. The empty state comes
+ * first. If a transaction reads a register and then writes it, its version comes after the one that
+ * it read. The versions of a register also follow real time, unless that would lead to a cycle.
  */
 export function orderRegisters(
   transactions: readonly JudgedTransaction[],
@@ -43,7 +47,7 @@ function visitsOf(transaction: JudgedTransaction): ReadonlyMap<Element, Visit> {
   const { begin, end, outcome } = transaction;
   const visits = new Map<Element, Visit>();
   for (const micro of transaction.micros) {
-    // Of one with an unknown outcome the reads are unknown too.
+    // If the outcome is unknown, the reads are unknown too.
     if (micro.f === "r" && outcome !== "ok") continue;
     const version = micro.value as Version;
     const first = visits.get(micro.key)?.first;
@@ -63,7 +67,8 @@ type Pairs = readonly (readonly [Version, Element])[];
 function orderRegister(versions: KeyVersions, visits: readonly Visit[], findings: Findings): void {
   const own: (readonly [Version, Element])[] = [];
   for (const { transaction, first, last } of visits) {
-    // What failed or was replaced at once is no version; whoever read it is named for that.
+    // A write that failed, or was replaced by its own transaction, is not a version. Reads of it
+    // are reported elsewhere.
     if (transaction.outcome === "ok" && last !== null && last !== first) own.push([first, last]);
   }
   const inTime: (readonly [Version, Element])[] = [];
@@ -71,7 +76,8 @@ function orderRegister(versions: KeyVersions, visits: readonly Visit[], findings
   realTimeOrder(visits, ({ last }, { first, transaction }) => {
     if (last === first) return;
     if (first !== null) inTime.push([last, first]);
-    // Nothing comes before nothing.
+    // This transaction met the empty state after another one had left a version. But the empty
+    // state comes first.
     else if (last !== null) {
       findings.add(
         "cyclic-versions-realtime",
@@ -110,7 +116,7 @@ function hasCircle(pairs: Pairs): boolean {
   return strongComponents({ edges }).length > 0;
 }
 
-/** A transaction reads what it wrote or read last. */
+/** A transaction must read its own last write or read. */
 function checkInternal(transaction: JudgedTransaction, findings: Findings): void {
   const known = new Map<Element, Version>();
   for (const { f, key, value } of transaction.micros) {

@@ -1,16 +1,22 @@
 import { expect, test } from "vitest";
 import { kinds } from "./short-history.js";
 
-/** The same history of registers: what is appended is written, and a read shows the last element of what it showed. */
+/**
+ * The same history with registers: an append becomes a write, and a read returns the last element
+ * of its list.
+ */
 function asRegisters(text: string): string {
   return text.replaceAll(":append", ":w").replaceAll(/\[(?:\d+ )*(\d+)\]/g, "$1");
 }
 
-/** Told of lists, and judged of registers too, in which the order of versions has to be found out. */
+/**
+ * Histories with lists. They are also judged with registers, whose order of versions must be
+ * inferred.
+ */
 const ofBoth: readonly {
   readonly name: string;
   readonly found: readonly string[];
-  /** If something else is found in registers. */
+  /** Set if the findings differ for registers. */
   readonly ofRegisters?: readonly string[];
   readonly text: string;
 }[] = [

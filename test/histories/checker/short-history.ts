@@ -2,8 +2,9 @@ import { readEdn } from "../edn.js";
 import { judge } from "./judge.js";
 
 /**
- * A history, a line for each operation: its process, its type (`+` begins, `ok`, `fail` and `info` end), and its value, which a line
- * without one takes from its beginning.
+ * Parses a short notation of a history. Each line has the number of a process, a type (`+` begins a
+ * transaction; `ok`, `fail` and `info` end it), and a value. If the value of an ending line is left
+ * out, it is the value with which the process began its transaction.
  */
 export function history(text: string) {
   const values = new Map<string, string>();
@@ -20,7 +21,7 @@ export function history(text: string) {
   return readEdn(lines.join("\n"));
 }
 
-/** The kinds of everything that is found. */
+/** Returns the kinds of all findings. */
 export function kinds(text: string): readonly string[] {
   const { anomalies, allowed } = judge(history(text), "strict-serializable");
   return [...anomalies, ...allowed].map(({ kind }) => kind).sort();

@@ -1,7 +1,10 @@
 import { ednMicro } from "../edn.js";
 import type { Element, Micro, Operation } from "../operations.js";
 
-/** A read that depends on what others wrote: the first access of its transaction to the key. */
+/**
+ * A read that depends on other transactions' writes: the first access of its transaction to the
+ * key.
+ */
 export interface ExternalRead {
   readonly key: Element;
   readonly value: Element | readonly Element[] | null;
@@ -9,9 +12,12 @@ export interface ExternalRead {
 
 /** A transaction of a history, from its beginning to its end. */
 export class JudgedTransaction {
-  /** Index of its invocation: its place in real time, and its name. */
+  /** The index of its invocation. It gives the place in real time, and the name. */
   readonly begin: number;
-  /** Index of its completion. Infinity if it has none, or an unknown outcome: it may commit at any time. */
+  /**
+   * The index of its completion. Infinity if it has none, or an unknown outcome, because it may
+   * still commit at any time.
+   */
   readonly end: number;
   readonly outcome: "ok" | "fail" | "info";
   readonly process: number;
@@ -22,11 +28,11 @@ export class JudgedTransaction {
     this.outcome = completion === undefined ? "info" : (completion.type as "ok" | "fail" | "info");
     this.end = this.outcome === "info" ? Number.POSITIVE_INFINITY : completion!.index;
     this.process = invocation.process;
-    // What a transaction has read counts only if it committed.
+    // A transaction's reads count only if it committed.
     this.micros = this.outcome === "ok" ? completion!.value : invocation.value;
   }
 
-  /** What it read of others. None unless it committed. */
+  /** Its reads of other transactions' writes. None unless it committed. */
   *externalReads(): Generator<ExternalRead> {
     if (this.outcome !== "ok") return;
     const touched = new Set<Element>();
@@ -36,7 +42,7 @@ export class JudgedTransaction {
     }
   }
 
-  /** What it wrote of a key, in order. */
+  /** Its writes of a key, in order. */
   writesOf(key: Element): readonly Element[] {
     return this.micros.flatMap((micro) => (micro.f !== "r" && micro.key === key ? [micro.value] : []));
   }

@@ -2,16 +2,19 @@ import type { Element } from "../operations.js";
 import type { Findings } from "./findings.js";
 import type { JudgedTransaction } from "./transaction.js";
 
-/** A version of a key: the element that made it, or null for the state before all. */
+/** A version of a key: the element that created it, or null for the initial state. */
 export type Version = Element | null;
 
-/** What is known of one key: who wrote and who read its versions, and which version comes directly before which. */
+/**
+ * The known facts about one key: who wrote and who read its versions, and which version directly
+ * precedes which.
+ */
 export class KeyVersions {
   readonly key: Element;
-  /** The writers of each version, not those that failed. */
+  /** The writers of each version, except those that failed. */
   readonly writers = new Map<Element, JudgedTransaction>();
   readonly failed = new Map<Element, JudgedTransaction>();
-  /** Committed transactions that read a version of others. */
+  /** Committed transactions that read a version of another transaction. */
   readonly readers = new Map<Version, JudgedTransaction[]>();
   readonly #next = new Map<Version, Set<Element>>();
 
@@ -31,13 +34,13 @@ export class KeyVersions {
     else next.add(after);
   }
 
-  /** Pairs of versions, of which the first comes before the second. */
+  /** Pairs of versions, the first of which precedes the second. */
   *order(): Generator<readonly [Version, Element]> {
     for (const [before, all] of this.#next) for (const after of all) yield [before, after];
   }
 }
 
-/** All keys of a history, with their writers. */
+/** Returns all keys of a history, with their writers. */
 export function keysOf(transactions: readonly JudgedTransaction[]): Map<Element, KeyVersions> {
   const keys = new Map<Element, KeyVersions>();
   for (const transaction of transactions) {
@@ -52,7 +55,10 @@ export function keysOf(transactions: readonly JudgedTransaction[]): Map<Element,
   return keys;
 }
 
-/** Names a read of what failed, of nobody, or of what its writer replaced itself (G1a, garbage, G1b). */
+/**
+ * Reports a read of a failed write, of an unwritten element, or of a write that its own transaction
+ * replaced (G1a, garbage, G1b).
+ */
 export function checkSource(
   versions: KeyVersions,
   version: Element,
@@ -71,7 +77,10 @@ export function checkSource(
   }
 }
 
-/** Two committed transactions that read the same version of a key, and both wrote the key. */
+/**
+ * Reports pairs of committed transactions that read the same version of a key and both wrote the
+ * key.
+ */
 export function checkLostUpdates(keys: ReadonlyMap<Element, KeyVersions>, findings: Findings): void {
   for (const { key, readers } of keys.values()) {
     for (const [version, all] of readers) {

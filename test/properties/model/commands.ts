@@ -11,7 +11,7 @@ const maxOpen = 3;
 
 export type Command = fc.AsyncCommand<ModelSession, Session>;
 
-/** A command of which only `run` differs: it says so of itself where a run is shown. */
+/** A command whose subclasses differ only in `run`. It describes itself when a run is printed. */
 abstract class Step implements Command {
   check(_mine: Readonly<ModelSession>): boolean {
     return true;
@@ -51,7 +51,10 @@ class Transact extends Step {
   }
 }
 
-/** Something was written or notified exactly if there is a commit timestamp, and it is above the start. */
+/**
+ * There is a commit timestamp exactly if something was written or notified, and it is above the
+ * start.
+ */
 function expectTimestamps(tx: ModelTransaction, commit: number | undefined): void {
   if (tx.own.size === 0 && tx.signals.size === 0) expect(commit).toBeUndefined();
   else expect(commit).toBeGreaterThan(tx.start);
@@ -80,7 +83,7 @@ class Begin extends Step {
   }
 }
 
-/** Of one of the transactions that are open. */
+/** A step of one of the open transactions. */
 abstract class SlotStep extends Step {
   constructor(readonly which: number) {
     super();
@@ -157,7 +160,8 @@ class LookBack extends Step {
     expect(known).toBeGreaterThanOrEqual(Math.max(...model.moments));
     const moments = [...model.moments, model.safepoint, known, mine.nowMs * 1_000];
     const at = moments[this.moment % moments.length]! + this.beside;
-    // Each of the two snapshots below may take a timestamp: what lies between is refused by the first, or given by the second.
+    // Each of the two snapshots below may take a new timestamp. So the first may refuse `at` as a
+    // time in the future, and the second may accept it.
     if (!real.hasCounter && at > known && at <= known + 2) return;
     const latest = real.hasCounter ? known : Math.max(known, mine.nowMs * 1_000);
     const effective = Math.min(at, latest);
@@ -203,7 +207,10 @@ const asVersion = ({ commitTimestamp, value }: HistoryEntry<unknown>): Version =
   return { commit: commitTimestamp, value };
 };
 
-/** For `previous`, more is kept of what observers watch: which, depends on their runs. */
+/**
+ * Collection keeps more versions of observed cells, for `previous`. Which versions these are
+ * depends on the runs of the observers.
+ */
 function expectHistoryOfObserved(
   found: readonly HistoryEntry<unknown>[],
   all: readonly Version[],
@@ -231,7 +238,8 @@ class Collect extends Step {
       return Math.max(mine.model.safepoint, wanted, 0);
     };
     const { safepoint } = await real.db.collect({ retentionMs: this.retentionMs });
-    // Without a counter the registry may be read anew first, at a new timestamp.
+    // Without a counter, `collect` may first read the registry again, at a new timestamp. So there
+    // are two possible safepoints.
     expect([expected(known), expected(newest)]).toContain(safepoint);
     mine.model.collect(safepoint);
   }
@@ -330,7 +338,7 @@ class Advance extends Step {
   }
 }
 
-/** The database is sound, and no lock is left. */
+/** Expects that the database is sound and has no locks. */
 export class Check extends Step {
   async run(_mine: ModelSession, real: Session): Promise<void> {
     expect(await real.db.check()).toEqual([]);
@@ -338,7 +346,7 @@ export class Check extends Step {
   }
 }
 
-/** Everything once more, at the end of a run. */
+/** The commands at the end of every run, which check everything once more. */
 export const atTheEnd: readonly Command[] = [new Check(), new Drain(), new Check()];
 
 const which = fc.nat({ max: 5 });
@@ -349,7 +357,7 @@ const commit = which.map((number) => new Commit(number));
 const begin = fc.tuple(isolation, some).map(([level, list]) => new Begin(level, list));
 const transactOnce = fc.tuple(isolation, some).map(([level, list]) => new Transact(level, list));
 
-/** The commands, for `fc.commands`; those that are more often of use, more often. */
+/** The commands for `fc.commands`. More useful commands are in the list more often. */
 export const commands: fc.Arbitrary<Command>[] = [
   ...Array<typeof transactOnce>(4).fill(transactOnce),
   ...Array<typeof begin>(4).fill(begin),

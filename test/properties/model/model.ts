@@ -1,6 +1,6 @@
 import { type Cell, cellId, compareRows, compareText, type Row, type TableName, tableOf } from "./tables.js";
 
-/** One committed version; an undefined value is a deletion. */
+/** One committed version. An undefined value is a deletion. */
 export interface ModelVersion {
   readonly commit: number;
   readonly value: unknown;
@@ -10,11 +10,11 @@ interface ModelCell {
   readonly cell: Cell;
   /** Ascending. */
   readonly versions: ModelVersion[];
-  /** Of those, what collection has left. */
+  /** Those that garbage collection has left. */
   kept: ModelVersion[];
 }
 
-/** What a transaction or snapshot shows. */
+/** The contents that a transaction or snapshot shows. */
 export interface ModelView {
   readonly at: number;
   readonly own: ReadonlyMap<string, { readonly cell: Cell; readonly value: unknown }>;
@@ -35,7 +35,7 @@ const nothingOwn: ModelView["own"] = new Map();
 /** The database as plain maps: every version of every cell. */
 export class Model {
   readonly cells = new Map<string, ModelCell>();
-  /** Timestamps at which something has happened. */
+  /** Timestamps at which something happened. */
   readonly moments: number[] = [0];
   safepoint = 0;
 
@@ -50,7 +50,7 @@ export class Model {
     return this.cells.get(id)?.versions.findLast((version) => version.commit <= view.at)?.value;
   }
 
-  /** Every cell of a table that holds a value, by row and then by column. */
+  /** Returns every cell of a table that has a value, by row and then by column. */
   live(view: ModelView, table: TableName): readonly LiveRow[] {
     const known = new Map<string, Cell>();
     for (const [id, { cell }] of this.cells) known.set(id, cell);
@@ -72,7 +72,7 @@ export class Model {
     return sorted;
   }
 
-  /** Whether somebody has committed one of these cells after `start`. */
+  /** Whether one of these cells was committed after `start`. */
   changedSince(start: number, matches: (cell: Cell) => boolean): boolean {
     for (const { cell, versions } of this.cells.values()) {
       if ((versions.at(-1)?.commit ?? 0) > start && matches(cell)) return true;
@@ -90,7 +90,7 @@ export class Model {
     }
   }
 
-  /** What collection at the safepoint leaves of a cell that nobody observes. */
+  /** Applies garbage collection at the safepoint to a cell without observers. */
   collect(safepoint: number): void {
     this.safepoint = safepoint;
     for (const cell of this.cells.values()) {

@@ -3,7 +3,7 @@ import { expect } from "vitest";
 import type { Model, ModelVersion } from "./model.js";
 import { type Cell, cellId, derived, docs } from "./tables.js";
 
-/** A run of an observer: what it was told. */
+/** A run of an observer, with its arguments. */
 export interface Run {
   readonly observer: "measure" | "copy";
   readonly row: string;
@@ -12,10 +12,10 @@ export interface Run {
   readonly previous: string | undefined;
 }
 
-/** Titles that begin so make their observer fail. */
+/** Titles with this beginning make their observer fail. */
 const isBad = (value: string | undefined) => value?.startsWith("!") ?? false;
 
-/** The observers of a real database. `told` hears of every run. */
+/** The observers of a real database. Every run calls `told`. */
 export function modelObservers(told: (run: Run) => void): readonly Observer[] {
   const options = {
     attempts: 2,
@@ -52,7 +52,7 @@ export function modelObservers(told: (run: Run) => void): readonly Observer[] {
   return [measure, copy, count];
 }
 
-/** A row of the derived table, without what is counted. */
+/** A row of the derived table, without its counters. */
 interface DerivedRow {
   length?: number;
   readonly tags: Map<string, string>;
@@ -60,12 +60,15 @@ interface DerivedRow {
 
 interface Observed {
   readonly cell: Cell;
-  /** The newest version at the last run that committed, or that was discarded. */
+  /**
+   * The version that the last committed run has handled, or a parked version that was discarded
+   * since.
+   */
   acknowledged: ModelVersion | undefined;
   parked: ModelVersion | undefined;
   /** The value of the last run that committed. */
   applied: string | undefined;
-  /** Retried: due though it has not changed. */
+  /** Retried, so that it is due although it has not changed. */
   again: boolean;
 }
 
@@ -73,13 +76,13 @@ function unseen(cell: Cell): Observed {
   return { cell, acknowledged: undefined, parked: undefined, applied: undefined, again: false };
 }
 
-/** What the observers have come to. */
+/** The expected state of the observers. */
 export class ModelObservers {
   readonly #model: Model;
   readonly #observed = new Map<string, Observed>();
-  /** Rows that were notified since the last time that everything was handled. */
+  /** Rows that were notified since everything was last handled. */
   readonly notified = new Set<string>();
-  /** By row: how often it was counted, when that was last looked at. */
+  /** By row: its count when last checked. */
   readonly pokes = new Map<string, number>();
 
   constructor(model: Model) {
@@ -98,7 +101,7 @@ export class ModelObservers {
     return looked;
   }
 
-  /** The cells that an observer is due on. */
+  /** Returns the cells that are due for an observer. */
   due(): readonly Cell[] {
     return this.#look()
       .filter(({ acknowledged, parked, again, newest }) => {
@@ -107,14 +110,14 @@ export class ModelObservers {
       .map(({ cell }) => cell);
   }
 
-  /** Cells that were given up on. */
+  /** Returns the parked cells. */
   parked(): readonly Cell[] {
     return this.#look()
       .filter(({ parked }) => parked !== undefined)
       .map(({ cell }) => cell);
   }
 
-  /** Handles everything; answers the runs that this takes. */
+  /** Handles everything. Returns the runs that this takes. */
   drain(): readonly Run[] {
     const due = new Set(this.due().map(cellId));
     const runs: Run[] = [];
@@ -151,7 +154,10 @@ export class ModelObservers {
     found.parked = undefined;
   }
 
-  /** What the derived table must hold once everything is handled: rows with lengths and tags. */
+  /**
+   * Returns the expected rows of the derived table after everything is handled, with lengths and
+   * tags.
+   */
   derived(): ReadonlyMap<string, DerivedRow> {
     const rows = new Map<string, DerivedRow>();
     for (const { cell, applied } of this.#observed.values()) {
@@ -165,7 +171,7 @@ export class ModelObservers {
   }
 }
 
-/** Runs may be repeated, where they conflicted or failed; they are the same then. */
+/** A run that conflicted or failed may be repeated, with the same arguments. */
 export function expectRuns(told: readonly Run[], expected: readonly Run[]): void {
   const texts = (runs: readonly Run[]) =>
     [

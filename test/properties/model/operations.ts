@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { Cell, Row, TableName } from "./tables.js";
 
-/** What is read: a cell's column over all rows, a family, or a table. */
+/** What is read: one column over all rows, a family, or a table. */
 export type ScanTarget = "title" | "size" | "tags" | "value" | TableName;
 
 export interface ScanChoice {
@@ -44,7 +44,8 @@ export const refused = {
 
 export type Refused = keyof typeof refused;
 
-// Few, so that they meet; of every length of UTF-8, and in another order than JavaScript's.
+// Few rows, so that operations meet. They have every length of UTF-8 characters, and sort
+// differently than in JavaScript.
 const textRows = ["", "\0", "a", "a\0", "ab", "b", "é", "\uFF61", "😀"] as const;
 const qualifiers = ["", "\0", "q", "qq", "😀"] as const;
 
@@ -114,12 +115,12 @@ const entries = fc
   )
   .map(([row, choice]): Operation => ({ do: "entries", row, choice }));
 
-/** One that is met again and again, so that transactions are in each other's way. */
+/** Prefers some values, so that transactions conflict often. */
 function mostly<T, U extends T>(often: U, others: fc.Arbitrary<T>): fc.Arbitrary<T> {
   return fc.oneof({ arbitrary: fc.constant<T>(often), weight: 2 }, { arbitrary: others, weight: 3 });
 }
 
-/** What only reads. */
+/** Operations that only read. */
 export const reads: fc.Arbitrary<Operation> = fc.oneof(
   cells.map((cell): Operation => ({ do: "get", cell })),
   fc.array(titles, { maxLength: 3 }).map((some): Operation => ({ do: "getMany", cells: some })),
@@ -128,7 +129,7 @@ export const reads: fc.Arbitrary<Operation> = fc.oneof(
   entries,
 );
 
-/** What a transaction may do. */
+/** All operations of a transaction. */
 export const operations: fc.Arbitrary<Operation> = fc.oneof(
   { arbitrary: writes, weight: 6 },
   { arbitrary: cells.map((cell): Operation => ({ do: "delete", cell })), weight: 2 },

@@ -24,13 +24,13 @@ import {
 
 type Covers = (cell: Cell) => boolean;
 
-/** A transaction, or a snapshot, as the model has it. */
+/** The model of a transaction or a snapshot. */
 export class ModelTransaction {
   readonly own = new Map<string, { readonly cell: Cell; readonly value: unknown }>();
   readonly signals = new Set<string>();
   readonly start: number;
   readonly serializable: boolean;
-  /** What was read for certain, and what may have been read beyond it, by pages. */
+  /** What was certainly read, and what may have been read beyond it, depending on the pages. */
   readonly read: Covers[] = [];
   readonly perhapsRead: Covers[] = [];
 
@@ -47,20 +47,21 @@ export class ModelTransaction {
     this.own.set(cellId(cell), { cell, value });
   }
 
-  /** Whether the commit conflicts; "perhaps" where that is left to how far pages reached. */
+  /** Whether the commit conflicts. "perhaps" if that depends on how far pages reached. */
   conflicts(model: Model): "yes" | "no" | "perhaps" {
     const written = (cell: Cell) => this.own.has(cellId(cell));
     if (model.changedSince(this.start, written)) return "yes";
     if (!this.serializable || (this.own.size === 0 && this.signals.size === 0)) return "no";
     const read = model.changedSince(this.start, (cell) => this.read.some((covers) => covers(cell)));
     const perhaps = model.changedSince(this.start, (cell) => this.perhapsRead.some((covers) => covers(cell)));
-    // A transaction that only notifies writes nothing that what it read could contradict: either is right.
+    // A transaction that only notifies writes no cell. If a cell that it read has changed, it may
+    // conflict or commit: both outcomes are allowed.
     if (this.own.size === 0) return read || perhaps ? "perhaps" : "no";
     return read ? "yes" : perhaps ? "perhaps" : "no";
   }
 }
 
-/** Does one thing in the model and for real, and compares the answers. */
+/** Performs an operation in the model and in the database, and compares the answers. */
 export async function perform(
   model: Model,
   mine: ModelTransaction,
@@ -138,7 +139,10 @@ async function write(
 const inRow = (cell: Cell, table: TableName, row: Row) =>
   tableOf(cell) === table && compareRows(cell.row, row) === 0;
 
-/** The code of what is thrown; undefined where nothing is. Anything but an error of the package is not for a caller. */
+/**
+ * Returns the code of a thrown error, or undefined if there is none. Errors that are not of the
+ * package are thrown on.
+ */
 export async function codeOf(use: () => unknown): Promise<string | undefined> {
   try {
     await use();
@@ -168,7 +172,7 @@ function misuse(tx: Transaction, what: Refused): unknown {
   }
 }
 
-/** A row as `row` and `scan` of a table answer it. */
+/** Returns a row as `row` and `scan` of a table return it. */
 function rowObject(table: TableName, { cells }: LiveRow): object {
   const object: Record<string, unknown> = table === "docs" ? { tags: new Map() } : {};
   for (const { cell, value } of cells) {
@@ -223,7 +227,7 @@ function expectSorted(item: { readonly value?: unknown }): void {
   expect(names).toEqual([...names].sort(compareText));
 }
 
-/** A limit that is reached leaves open how much beyond the last answer was read. */
+/** Records what was read. A read that reached its limit may have read beyond its last answer. */
 function recordRead(
   mine: ModelTransaction,
   wholly: Covers,

@@ -7,14 +7,14 @@ import { ModelObservers, modelObservers, type Run } from "./observers.js";
 import { ModelTransaction } from "./perform.js";
 import { derived, docs, pairs } from "./tables.js";
 
-/** The real database, through whatever closings. */
+/** The real database, across closing and reopening. */
 export class Session {
   readonly environment: SteppedEnvironment;
   readonly watch = new StepWatch();
   readonly runs: Run[] = [];
   readonly slots = new Map<number, Transaction>();
   readonly #stand: Stand;
-  /** Whether the store counts by itself; else the oracle is asked, and gives a new timestamp. */
+  /** Whether the store has its own counter. Otherwise the oracle gives each timestamp. */
   hasCounter = true;
   #database: Database | undefined;
 
@@ -58,7 +58,7 @@ export class Session {
   }
 }
 
-/** What the database must be like. */
+/** The expected state of the database. */
 export class ModelSession {
   readonly model = new Model();
   readonly observers = new ModelObservers(this.model);
@@ -70,7 +70,7 @@ export class ModelSession {
     return new ModelTransaction(start, isolation === "serializable");
   }
 
-  /** The transaction has committed at `commit`. */
+  /** Records that the transaction has committed at `commit`. */
   committed(tx: ModelTransaction, commit: number | undefined): void {
     if (commit === undefined) return;
     this.model.commit(tx.own, commit);

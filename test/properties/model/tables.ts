@@ -7,7 +7,7 @@ export const derived = table("derived", { length: int(), pokes: int(), tags: fam
 /** A row key of either table. */
 export type Row = string | readonly [string, number];
 
-/** A cell of a user's: `column` is a name of `docs`, or `value`, of `pairs`. */
+/** A user's cell. `column` is a column of `docs`, or `value` of `pairs`. */
 export interface Cell {
   readonly row: Row;
   readonly column: "title" | "size" | "tags" | "value";
@@ -20,7 +20,7 @@ export const tableOf = (cell: Cell): TableName => (cell.column === "value" ? "pa
 
 export const cellId = ({ row, column, qualifier }: Cell) => JSON.stringify([row, column, qualifier ?? null]);
 
-/** The cell's handle, its types forgotten. */
+/** Returns the cell's handle, without its types. */
 export function handleOf(cell: Cell): Column<unknown, unknown> {
   const { column, qualifier } = cell;
   const handle =
@@ -34,7 +34,7 @@ export function handleOf(cell: Cell): Column<unknown, unknown> {
   return handle as unknown as Column<unknown, unknown>;
 }
 
-/** How strings sort: by their UTF-8 bytes. */
+/** Strings sort by their UTF-8 bytes. */
 export const compareText = (a: string, b: string) => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 export function compareRows(a: Row, b: Row): number {

@@ -1,17 +1,20 @@
 import { type Environment, systemEnvironment, type Timer } from "percolatordb";
 
 const startMs = 1_700_000_000_000;
-/** Waiting is so much shorter than it says. */
+/** The factor by which waits are shorter than requested. */
 const hurry = 100;
 
-/** The system's, but that its wall clock stands until it is advanced, and that its timers are soon over. */
+/**
+ * The system environment, except that its wall clock stands still until it is advanced, and that
+ * its timers fire early.
+ */
 export class SteppedEnvironment implements Environment {
   #nowMs = startMs;
   readonly #flows: boolean;
   #seed = 1;
   readonly processName = "properties";
 
-  /** `flows`: the wall clock goes on by itself, as fast as the timers do. */
+  /** `flows`: the wall clock runs by itself, at the speed of the timers. */
   constructor(flows = false) {
     this.#flows = flows;
   }

@@ -1,8 +1,9 @@
 import type fc from "fast-check";
 
 /*
- * PERCOLATOR_RUNS multiplies the runs of every property here; a failure prints its seed and path, which PERCOLATOR_SEED and
- * PERCOLATOR_PATH repeat (and PERCOLATOR_REPLAY the commands of a model run), with `-t` and the test's name.
+ * PERCOLATOR_RUNS multiplies the runs of every property. A failure prints its seed and path. To
+ * repeat it, set PERCOLATOR_SEED and PERCOLATOR_PATH (and PERCOLATOR_REPLAY for the commands of a
+ * model run), with `-t` and the test's name.
  */
 
 function numberOf(name: string): number | undefined {
@@ -10,7 +11,7 @@ function numberOf(name: string): number | undefined {
   return text === undefined || text === "" ? undefined : Number(text);
 }
 
-/** The parameters of a property that runs so often by default. */
+/** The parameters of a property with this default number of runs. */
 export function runs<T>(byDefault: number): fc.Parameters<T> {
   const seed = numberOf("PERCOLATOR_SEED");
   const path = process.env.PERCOLATOR_PATH;

@@ -15,7 +15,7 @@ export interface StoredVersion {
 const parts = ["lock", "write", "data", "txn"] as const;
 const allColumns = [{ start: new Uint8Array(0), end: undefined }];
 
-/** Everything that a store holds in some tables. */
+/** Returns everything that a store contains in some tables. */
 export async function imageOf(store: RowStore, tables: readonly string[]): Promise<StoredVersion[]> {
   const image: StoredVersion[] = [];
   for (const table of tables) {
@@ -33,7 +33,7 @@ export async function imageOf(store: RowStore, tables: readonly string[]): Promi
   return image;
 }
 
-/** A memory store that holds what an image does. */
+/** Creates a memory store with the contents of an image. */
 export async function storeOf(
   image: readonly StoredVersion[],
   environment: SteppedEnvironment,
@@ -43,7 +43,7 @@ export async function storeOf(
     const put = { type: "put", column, part, timestamp, value } as const;
     await store.mutate({ table, row, guards: [], mutations: [put] });
   }
-  // Its counter has to be above all that it holds.
+  // Its counter must be above all timestamps that it contains.
   await store.atomic?.next();
   return store;
 }

@@ -5,7 +5,7 @@ import type { CommitHooks, StepInfo, StepName } from "percolatordb/testing";
 import { temporaryFolder } from "../../support/databases.js";
 import type { SteppedEnvironment } from "./environment.js";
 
-/** Every store, and every way to commit on it. */
+/** Every store, with every way to commit on it. */
 export const storeKinds = [
   { store: "memory", commit: "auto" },
   { store: "memory", commit: "two-phase" },
@@ -22,7 +22,7 @@ export interface Stand {
   remove(): Promise<void>;
 }
 
-/** A store of a kind, empty. */
+/** Creates an empty store of a kind. */
 export async function standOf(kind: StoreKind, environment: SteppedEnvironment): Promise<Stand> {
   const options: OpenOptions = { environment, commit: kind.commit, collectEveryMs: 0 };
   if (kind.store === "lmdb") {
@@ -42,7 +42,10 @@ export async function standOf(kind: StoreKind, environment: SteppedEnvironment):
   };
 }
 
-/** The store, for a database that closes what it was given. */
+/**
+ * Returns the store with a `close` that does nothing, because a database closes its store when it
+ * is closed.
+ */
 function keptOpen(store: RowStore): RowStore {
   return new Proxy(store, {
     get(target, name) {
@@ -64,7 +67,7 @@ function countingOracle(environment: SteppedEnvironment): Oracle {
   };
 }
 
-/** Hooks that know when every step of every commit is over, those in the background too. */
+/** Hooks that know when every step of every commit has ended, including background steps. */
 export class StepWatch implements CommitHooks {
   #underWay = 0;
 
@@ -77,7 +80,7 @@ export class StepWatch implements CommitHooks {
     }
   }
 
-  /** Resolves when no step is under way, and none follows one that was. */
+  /** Resolves when no step is running and no other follows. */
   async settled(): Promise<void> {
     for (let quiet = 0; quiet < 2; quiet++) {
       if (this.#underWay > 0) quiet = -1;

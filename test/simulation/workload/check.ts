@@ -4,10 +4,10 @@ import type { Ledger } from "./ledger.js";
 import { laterObservers } from "./observers.js";
 import { pages, totals } from "./tables.js";
 
-/** Works until everything derived is derived anew, and compares. */
+/** Works until nothing is due, and compares all derived data with its source. */
 export async function checkAll(db: Database, ledger: Ledger): Promise<void> {
   ledger.world.fails = false;
-  // What was told to be done need not be done again.
+  // A backfill that was confirmed need not be repeated.
   for (const later of laterObservers) if (!ledger.backfilled.has(later)) await db.backfill(later);
   await db.drain();
   for await (const parked of db.parked()) await db.retry(parked);

@@ -1,4 +1,4 @@
-/** Something that the workload looked at was not as it must be. */
+/** Throws unless the condition holds. */
 export function demand(isSo: boolean, message: () => string): void {
   if (!isSo) throw new Error(message());
 }

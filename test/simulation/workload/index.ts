@@ -5,7 +5,7 @@ import { laterObservers, type ObservedWorld, observersOf } from "./observers.js"
 import { steps } from "./steps.js";
 import { tables } from "./tables.js";
 
-/** How one run's clients are. */
+/** The behaviour of one run's clients. */
 interface Manner {
   readonly lanes: number;
   readonly stepsOfLane: number;
@@ -13,7 +13,10 @@ interface Manner {
   readonly weights: readonly (readonly [string, number])[];
 }
 
-/** A bank beside a site whose pages observers derive from: everything that the database can do, at once. */
+/**
+ * A bank, and a site from whose pages observers derive data. Together they use every feature of the
+ * database.
+ */
 export function workload(random: SeededRandom): Workload {
   const world: ObservedWorld = { random: random.fork("observers"), fails: random.chance(0.5) };
   const observers = observersOf(world);
@@ -23,7 +26,7 @@ export function workload(random: SeededRandom): Workload {
     lanes: 1 + random.below(2),
     stepsOfLane: 2 + random.below(6),
     thinkMs: random.pick([0, 5, 50, 400]),
-    // Of each run only some kinds of steps, so that some meet often.
+    // Each run has only some kinds of steps, so that these meet often.
     weights: Object.entries(steps).map(([name, { weight }]) => [name, random.chance(0.6) ? weight : 0]),
   };
   return {

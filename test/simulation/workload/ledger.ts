@@ -15,7 +15,10 @@ const atFirst = 100;
 
 type Reader = Pick<Transaction & Snapshot, "get" | "getMany" | "scan" | "entries">;
 
-/** Accounts with a constant sum, pairs of switches, and what clients of one run were told of their transfers. */
+/**
+ * Accounts with a constant sum, pairs of switches, and the outcomes of transfers that the clients
+ * of one run were told.
+ */
 export class Ledger {
   readonly world: ObservedWorld;
   readonly accounts: readonly string[];
@@ -23,16 +26,19 @@ export class Ledger {
     ["s1", "s2"],
     ["s3", "s4"],
   ];
-  /** Pages of which a review was given up on for good. */
+  /** Pages with a review that was parked and discarded. */
   readonly notReviewed = new Set<string>();
-  /** Pages of which a signal was given up on for good. */
+  /** Pages with a signal that was parked and discarded. */
   readonly notSeen = new Set<string>();
-  /** Observers of which a backfill of all ranges was told to be done. */
+  /** Observers for which a backfill of all ranges was confirmed. */
   readonly backfilled = new Set<Observer>();
-  /** Whether a transfer, by its name, was told to be committed; those of which nothing is known are left out. */
+  /**
+   * Whether a transfer, by its name, was reported as committed. Transfers with an unknown outcome
+   * are left out.
+   */
   readonly #told = new Map<string, { readonly from: string; readonly isCommitted: boolean }>();
 
-  /** What every process hosts. */
+  /** The observers that every process hosts. */
   readonly observers: readonly Observer[];
 
   constructor(world: ObservedWorld, observers: readonly Observer[], accountCount: number) {
@@ -48,13 +54,13 @@ export class Ledger {
     });
   }
 
-  /** Remembers what becomes of a transfer. */
+  /** Records the outcome of a transfer. */
   async remember(name: string, from: string, transferring: Promise<void>): Promise<void> {
     try {
       await transferring;
       this.#told.set(name, { from, isCommitted: true });
     } catch (error) {
-      // After an outage, too, an error says that nothing was written.
+      // A retryable error of the store reports an outage. It also means that nothing was written.
       const isNothing = error instanceof ConflictError || (error instanceof StoreError && error.retryable);
       if (isNothing) this.#told.set(name, { from, isCommitted: false });
       else if (!(error instanceof CommitOutcomeUnknownError)) this.#told.delete(name);
@@ -62,7 +68,10 @@ export class Ledger {
     }
   }
 
-  /** No money comes or goes, in any snapshot. `isEarly`: it may be one of before there was any. */
+  /**
+   * Checks that the sum is constant in every snapshot. `isEarly`: the snapshot may be from before
+   * the accounts existed.
+   */
   async checkSum(reader: Reader, isEarly = false): Promise<void> {
     let sum = 0;
     let count = 0;
@@ -88,7 +97,7 @@ export class Ledger {
     }
   }
 
-  /** Sums, switches, and that what was told is so. */
+  /** Checks sums, switches, and that reported outcomes are true. */
   async check(db: Database): Promise<void> {
     await using snapshot = await db.snapshot();
     await this.checkSum(snapshot);

@@ -5,15 +5,15 @@ import { pages, totals } from "./tables.js";
 
 const shards = ["even", "odd"];
 
-/** Which sum a page counts in. */
+/** Returns the sum to which a page contributes. */
 function shardOf(page: string): string {
   return shards[page.charCodeAt(0) % shards.length]!;
 }
 
-/** What the observers of one run share, besides the database. */
+/** What the observers of one run share, in addition to the database. */
 export interface ObservedWorld {
   readonly random: SeededRandom;
-  /** Whether the observers that fail sometimes do. */
+  /** Whether the observers that sometimes fail do so. */
   fails: boolean;
 }
 
@@ -58,7 +58,7 @@ export function observersOf(world: ObservedWorld): readonly Observer[] {
   return [length, words(1), tags, topic, review];
 }
 
-/** Each version counts words in its own way. */
+/** The two versions count words in different ways. */
 function words(version: 1 | 2): Observer {
   return observer(
     "words",

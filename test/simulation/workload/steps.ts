@@ -11,13 +11,13 @@ import type { Ledger } from "./ledger.js";
 import { laterObservers, mirror, newWords } from "./observers.js";
 import { accounts, pages, switches } from "./tables.js";
 
-/** What a step of the workload has at hand. */
+/** The resources of a workload step. */
 export interface StepContext {
   readonly client: SimulatedClient;
   readonly db: Database;
   readonly ledger: Ledger;
   readonly random: SeededRandom;
-  /** A name that no other step has. */
+  /** A unique name for the step. */
   readonly name: string;
 }
 
@@ -41,7 +41,7 @@ const transfer: Step = ({ db, ledger, random, name }) => {
   const transferring = db.transact(
     async (tx) => {
       const [before = 0, there = 0] = await tx.getMany(accounts.balance, [from, to]);
-      // What conflicted, and is done again, has not been done.
+      // If an earlier attempt has conflicted, it must have written nothing.
       demandEqual(
         "the mark of a transfer that is yet to be",
         await tx.get(accounts.marks.at(name), from),
@@ -79,7 +79,7 @@ const remove: Step = (context) => {
   return db.transact(
     async (tx) => {
       if (!whole) return tx.delete(pages.text, row);
-      // Not what observers derive: they see what goes, and take it away themselves.
+      // Deletes no derived cells. Observers see the deletion and remove those themselves.
       for await (const { qualifier } of tx.entries(pages.tags, row)) tx.delete(pages.tags.at(qualifier), row);
       tx.delete(pages.text, row);
     },
@@ -101,7 +101,10 @@ const tag: Step = (context) => {
   );
 };
 
-/** Now and then several times in a row: the next one comes while the one before is run, fails or is parked. */
+/**
+ * Sometimes notifies several times in a row, so that the next signal arrives while the previous one
+ * runs, fails or is parked.
+ */
 const setTopic: Step = async (context) => {
   const { db, client, random, name } = context;
   const row = page(context);
@@ -118,7 +121,10 @@ const setTopic: Step = async (context) => {
   }
 };
 
-/** Turns a switch off only while the other one of its pair is on: right under `serializable` alone. */
+/**
+ * Turns a switch off only if the other switch of its pair is on. This is correct only under
+ * `serializable`.
+ */
 const toggle: Step = ({ db, ledger, random, name }) => {
   const pair = random.pick(ledger.pairs);
   const [mine, other] = random.chance(0.5) ? pair : [pair[1], pair[0]];
@@ -135,7 +141,7 @@ const toggle: Step = ({ db, ledger, random, name }) => {
   );
 };
 
-/** Reads for a while, the same all the time. */
+/** Reads for a while, and expects the same values all the time. */
 const readLong: Step = async ({ db, client, ledger, random, name }) => {
   await using tx = await db.begin({ label: name, timeoutMs: 20_000 });
   await ledger.checkSum(tx);
@@ -153,7 +159,7 @@ const readPast: Step = async ({ db, client, ledger, random }) => {
   const at = new Date(Math.floor(client.environment.now() - agoMs));
   const taken = db.snapshot({ at });
   await using snapshot = await taken.catch((error: unknown) => {
-    // The clock was set back meanwhile: the moment lies in the future now.
+    // The clock was set back meanwhile, so the requested time is now in the future.
     if (error instanceof InvalidArgumentError) return db.snapshot();
     throw error;
   });
@@ -168,7 +174,7 @@ const read: Step = async ({ db, ledger }) => {
 
 const collect: Step = ({ db }) => db.collect();
 
-/** Retries or discards what was given up on. */
+/** Retries or discards parked changes. */
 const lookAtParked: Step = async ({ db, ledger, random }) => {
   for await (const parked of db.parked()) {
     const { observer, row } = parked;
@@ -181,11 +187,11 @@ const lookAtParked: Step = async ({ db, ledger, random }) => {
   }
 };
 
-/** A program of a newer version starts beside the old one, and derives what stands. */
+/** A program with a newer version starts while the old one runs, and derives from existing data. */
 const startNewer: Step = async ({ client, ledger, random }) => {
   const later = random.pick([mirror, newWords]);
   const db = await openWith(client, ledger, [later]).catch((error: unknown) => {
-    // Another process was faster, with a version that is newer than this one's.
+    // Another process was faster, with a newer version than this one's.
     if (error instanceof ObserverError) return openWith(client, ledger, laterObservers);
     throw error;
   });

@@ -2,7 +2,7 @@ import { family, int, signal, table, text } from "percolatordb";
 
 export const accounts = table("accounts", {
   balance: int(),
-  /** A mark of each transfer from the account, by its name. */
+  /** A mark for each transfer from the account, by the transfer's name. */
   marks: family(text()),
 });
 
@@ -14,14 +14,14 @@ export const pages = table("pages", {
   topic: text(),
   topicChanged: signal(),
   tags: family(text()),
-  /** Of `text`. */
+  /** The length of `text`. */
   length: int(),
   words: int(),
   reviewed: text(),
   mirrored: text(),
-  /** Of `topic`. */
+  /** From `topic`. */
   topicSeen: text(),
-  /** Of `tags`. */
+  /** From `tags`. */
   upperTags: family(text()),
 });
 

@@ -48,7 +48,7 @@ function metadataOf(entries: Trailers): Metadata {
   return metadata;
 }
 
-/** Returns the trailers by which a service says how long to wait before the next attempt. */
+/** Returns the trailers by which a service says how long to wait before a retry. */
 export function retryAfter(retryDelay: { readonly seconds?: number; readonly nanos?: number }): Trailers {
   const info = protos.lookupType("google.rpc.RetryInfo");
   const status = protos.lookupType("google.rpc.Status");

@@ -11,7 +11,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-it("starts on a free port each, and is gone when it was stopped", async () => {
+it("several start, each on a free port, and a stopped one is gone", async () => {
   const [first, second] = await Promise.all([startEmulator(), startEmulator()]);
   expect(first.host).not.toBe(second.host);
   expect([first, second].map((each) => isRunning(each.pid))).toEqual([true, true]);
@@ -20,7 +20,7 @@ it("starts on a free port each, and is gone when it was stopped", async () => {
   await first.stop();
 });
 
-it("complains when it ended by itself, and not when a test ended it", async () => {
+it("stop throws if the emulator ended by itself, and not if a test ended it", async () => {
   const [died, killed] = await Promise.all([startEmulator(), startEmulator()]);
   process.kill(died.pid, "SIGKILL");
   killed.signal("SIGKILL");
@@ -29,7 +29,7 @@ it("complains when it ended by itself, and not when a test ended it", async () =
   await expect(died.stop()).rejects.toThrow("ended by itself");
 });
 
-it("is looked for where the environment says, and a wrong name is an error", () => {
+it("the path from the environment is used, and a wrong path is an error", () => {
   expect(findEmulator({ PERCOLATOR_BIGTABLE_EMULATOR: process.execPath })).toBe(process.execPath);
   expect(() => findEmulator({ PERCOLATOR_BIGTABLE_EMULATOR: "/nowhere" })).toThrow("/nowhere");
   expect(findEmulator({ PATH: "/nowhere" })).toBeUndefined();

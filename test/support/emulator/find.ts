@@ -17,7 +17,7 @@ export function onPath(name: string, environment: NodeJS.ProcessEnv): string | u
   return folders.map((folder) => join(folder, name)).find(isProgram);
 }
 
-/** The Google Cloud SDK keeps the emulator in a folder of its own, which is not on the PATH. */
+/** The Google Cloud SDK keeps the emulator in a separate folder, which is not on the PATH. */
 function besideGcloud(environment: NodeJS.ProcessEnv): string | undefined {
   const gcloud = onPath("gcloud", environment);
   if (gcloud === undefined) return undefined;

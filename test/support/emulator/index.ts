@@ -26,8 +26,8 @@ export interface Emulator {
 const startMs = 30_000;
 
 /**
- * A script that ends the emulator when its parent ends for any reason: the standard input is then
- * closed.
+ * A script that ends the emulator when its parent ends for any reason, because the standard input
+ * is then closed.
  */
 const keeper = `
 exec 3<&0
@@ -39,9 +39,9 @@ wait $pid
 `;
 
 /**
- * Starts an emulator on a free port: the one that `PERCOLATOR_BIGTABLE_EMULATOR` names, or one on
- * the PATH or in the Google Cloud SDK, or one built from Debian's packages. If there is none,
- * throws and says what to install.
+ * Starts an emulator on a free port. It uses the program that `PERCOLATOR_BIGTABLE_EMULATOR` names,
+ * a program on the PATH or in the Google Cloud SDK, or a program built from Debian's packages. If
+ * there is none, throws and says what to install.
  */
 export async function startEmulator(): Promise<Emulator> {
   return await startProgram(findEmulator(process.env) ?? (await buildEmulator()));
@@ -147,13 +147,14 @@ class RunningEmulator implements Emulator {
 
 /**
  * A process answers requests until the last of its threads has stopped, a moment after the signal
- * was sent. Blocks this thread: a test goes on with a process that is stopped.
+ * was sent. This call blocks the thread, so that a test continues only after the process has
+ * stopped.
  */
 function waitUntilStopped(pid: number): void {
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
   const isRunning = (thread: string) => {
     const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, "utf8");
-    // The state follows the program's name, which stands in brackets.
+    // The state follows the program's name, which is in brackets.
     return stat[stat.lastIndexOf(")") + 2] !== "T";
   };
   for (let look = 0; look < 10_000 && readdirSync(`/proc/${pid}/task`).some(isRunning); look++) {

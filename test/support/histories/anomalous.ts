@@ -300,7 +300,7 @@ export const anomalous: readonly Case[] = [
     history: makeHistory(setup, { start: 3, steps: [read("x", 99)] }),
   },
   {
-    name: "garbage: a version that nobody wrote stands in the store",
+    name: "garbage: the store has a version that no transaction wrote",
     kinds: ["garbage"],
     history: makeHistory({ start: 1, commit: 2, steps: [write("x", 1)] }),
     audit: makeAudit({
@@ -321,7 +321,7 @@ export const anomalous: readonly Case[] = [
     ),
   },
   {
-    name: "lost write: told committed, and it does not stand in the store",
+    name: "lost write: told committed, and the store does not have it",
     kinds: ["lost-write"],
     history: makeHistory(
       { start: 1, commit: 2, steps: [write("x", 1)] },
@@ -335,7 +335,7 @@ export const anomalous: readonly Case[] = [
     history: makeHistory({ start: 1, steps: [write("x", 1)] }),
   },
   {
-    name: "resurrected write: told conflict, and it stands in the store",
+    name: "resurrected write: told conflict, and the store has it",
     kinds: ["resurrected-write"],
     history: makeHistory({ start: 1, outcome: "conflicted", steps: [write("x", 1)] }),
     audit: makeAudit({ x: [[1, 2, 1]] }),
@@ -361,7 +361,7 @@ export const anomalous: readonly Case[] = [
     ),
   },
   {
-    name: "atomicity: of a transaction of unknown outcome one cell stands in the store, and another does not",
+    name: "atomicity: of a transaction of unknown outcome the store has one cell, and not another",
     kinds: ["atomicity"],
     history: makeHistory({ start: 3, outcome: "unknown", steps: [write("x", 1), write("y", 1)] }),
     audit: makeAudit({ x: [[3, 4, 1]], y: [] }),
@@ -373,7 +373,7 @@ export const anomalous: readonly Case[] = [
     audit: makeAudit({ x: [[3, 4, 1]], y: [[3, 5, 1]] }),
   },
   {
-    name: "G1a: of a transaction of unknown outcome something was seen, and nothing stands in the store",
+    name: "G1a: something was seen of a transaction of unknown outcome, and the store has nothing of it",
     kinds: ["G1a"],
     history: makeHistory(
       { start: 3, outcome: "unknown", steps: [write("x", 1)] },

@@ -73,8 +73,8 @@ export class NetworkNamespace implements AsyncDisposable {
 }
 
 /**
- * Returns why this machine cannot create network namespaces, or undefined if it can. Installs what
- * is missing if it may.
+ * Returns why this machine cannot create network namespaces, or undefined if it can. Installs
+ * missing tools if it may.
  */
 export async function obstacleToNamespaces(): Promise<string | undefined> {
   if (process.platform !== "linux") return "network namespaces are Linux's";
@@ -100,8 +100,7 @@ export async function obstacleToNamespaces(): Promise<string | undefined> {
 }
 
 /**
- * Prints prominently that a test did not run. Throws if the test must run, which is so if `CI` is
- * set.
+ * Prints prominently that a test did not run. If `CI` is set, the test must run, so this throws.
  */
 export function untested(obstacle: string): void {
   if (process.env.CI !== undefined) throw new Error(`Not tested, and expected to be: ${obstacle}.`);

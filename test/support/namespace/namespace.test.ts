@@ -14,7 +14,7 @@ socket.pipe(process.stdout);
 process.stdin.on("end", () => process.exit()).resume();
 `;
 
-test("a process within reaches this machine, and not while the cable is pulled", async () => {
+test("a process inside reaches this machine, but not while the cable is pulled", async () => {
   const obstacle = await obstacleToNamespaces();
   if (obstacle !== undefined) return untested(obstacle);
   await using namespace = await NetworkNamespace.create();
@@ -46,7 +46,7 @@ test("a process within reaches this machine, and not while the cable is pulled",
   }
 });
 
-test("is gone when it was removed", async () => {
+test("is gone after it was removed", async () => {
   const obstacle = await obstacleToNamespaces();
   if (obstacle !== undefined) return untested(obstacle);
   const namespace = await NetworkNamespace.create();

@@ -32,7 +32,7 @@ export class TestCluster {
 export class TestMember implements Cluster {
   readonly #service: TestCluster;
   session = "";
-  /** Whether no member gets an answer. */
+  /** Whether this member gets no answers. */
   isAway = false;
 
   constructor(service: TestCluster) {

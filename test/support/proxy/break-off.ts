@@ -1,8 +1,8 @@
 import type { Socket } from "node:net";
 
 /**
- * Ends a connection with a reset. Closes a connection that is sending its end instead, because Node
- * would never finish closing it.
+ * Ends a connection with a reset. If the connection is already sending its end, closes it without a
+ * reset, because Node would never finish the reset.
  */
 export function breakOff(socket: Socket): void {
   const isEnding = socket.writableEnded && !socket.writableFinished;

@@ -3,7 +3,7 @@ const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".length;
 const [data, headers] = [0, 1];
 
 /**
- * Follows the frames of one direction of an HTTP/2 connection, to find those that carry a part of a
+ * Follows the frames of one direction of an HTTP/2 connection, to find frames with a part of a
  * call.
  */
 export class Frames {

@@ -4,14 +4,14 @@ import { Frames } from "./frames.js";
 /** The direction: up to the server, or down to the client. */
 export type Way = "up" | "down";
 
-/** What happens to everything in one direction. */
+/** What the proxy does to everything in one direction. */
 export interface Passage {
   readonly way: Way;
   delayMs: number;
   silent: boolean;
   /**
-   * Called at the first frame of a call. Everything before the frame is forwarded; the frame is
-   * not.
+   * Called at the first frame of a call. Everything before the frame is forwarded, but not the
+   * frame.
    */
   cutAtCall: (() => void) | undefined;
 }
@@ -20,7 +20,7 @@ type Item =
   | { readonly type: "data"; readonly dueAt: number; readonly chunk: Buffer }
   | { readonly type: "end" | "reset"; readonly dueAt: number };
 
-/** Most bytes to hold. Beyond that, the sender must wait. */
+/** The most bytes to hold. If there are more, the sender must wait. */
 const maxHeld = 16 << 20;
 
 /**

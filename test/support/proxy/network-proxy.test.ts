@@ -78,7 +78,7 @@ async function start(): Promise<{
   return { echo, proxy, client: new Client(proxy.address) };
 }
 
-test("hands on everything both ways, in order, and the end of either side", async () => {
+test("forwards everything in both directions, in order, and the end of either side", async () => {
   const { echo, proxy, client } = await start();
   const long = "0123456789".repeat(300_000);
   client.socket.write(long);
@@ -90,7 +90,7 @@ test("hands on everything both ways, in order, and the end of either side", asyn
   expect([proxy.accepted, proxy.passed]).toEqual([1, { up: long.length, down: long.length + 3 }]);
 });
 
-test("latency passes each way, and keeps the order when it ends", async () => {
+test("latency applies to each direction, and keeps the order when it ends", async () => {
   const { proxy, client } = await start();
   proxy.delay(30);
   const before = performance.now();
@@ -104,7 +104,7 @@ test("latency passes each way, and keeps the order when it ends", async () => {
   await until(() => client.heard === "one two three");
 });
 
-test("silence one way: the server hears, the client does not; what was held arrives when it heals", async () => {
+test("silence in one direction: the server receives, the client does not; held data arrives after the fault", async () => {
   const { echo, proxy, client } = await start();
   proxy.silence("down");
   client.socket.write("hello");
@@ -115,7 +115,7 @@ test("silence one way: the server hears, the client does not; what was held arri
   await until(() => client.heard === "hello");
 });
 
-test("silence the other way: the request arrives later, even of a client that has gone", async () => {
+test("silence in the other direction: the request arrives later, even if the client has gone", async () => {
   const { echo, proxy, client } = await start();
   client.socket.write("first ");
   await until(() => client.heard === "first ");
@@ -130,7 +130,7 @@ test("silence the other way: the request arrives later, even of a client that ha
   await until(() => echo.sockets.size === 0);
 });
 
-test("a cut breaks both sides, and loses what was held; who connects again is served", async () => {
+test("a cut breaks both sides and loses held data; a client that reconnects is served", async () => {
   const { echo, proxy, client } = await start();
   client.socket.write("a");
   await until(() => client.heard === "a");
@@ -146,7 +146,7 @@ test("a cut breaks both sides, and loses what was held; who connects again is se
   expect(echo.heard()).toBe("ab");
 });
 
-test("a connection that is just saying its end is broken off so that it closes", async () => {
+test("a connection that is just sending its end is closed by a cut", async () => {
   const { client } = await start();
   await once(client.socket, "connect");
   const closed = once(client.socket, "close");
@@ -155,7 +155,7 @@ test("a connection that is just saying its end is broken off so that it closes",
   await closed;
 });
 
-test("refuses, and takes connections again", async () => {
+test("refuses connections, and accepts them again", async () => {
   const { proxy, client } = await start();
   client.socket.write("a");
   await until(() => client.heard === "a");
@@ -169,7 +169,7 @@ test("refuses, and takes connections again", async () => {
   await until(() => taken.heard === "b");
 });
 
-test("a server that is not there breaks the connection", async () => {
+test("if the server does not exist, the connection breaks", async () => {
   const proxy = await NetworkProxy.start("127.0.0.1:1");
   open.push(() => proxy.close());
   const client = new Client(proxy.address);

@@ -69,8 +69,9 @@ export class NetworkProxy implements AsyncDisposable {
   }
 
   /**
-   * Forwards nothing more, in both directions or the given one. Connections stay open. What is sent
-   * is held and arrives after {@link heal}, as TCP would send it again. A cut loses it.
+   * Forwards nothing more, in both directions or the given one. Connections stay open. The proxy
+   * holds what is sent, and forwards it after {@link heal}, as TCP would send it again. {@link cut}
+   * loses it.
    */
   silence(way?: Way): void {
     for (const each of this.#ways(way)) each.silent = true;
@@ -99,8 +100,8 @@ export class NetworkProxy implements AsyncDisposable {
 
   /**
    * Waits for the next part of an HTTP/2 call in a direction, and breaks its connection instead of
-   * forwarding it. `"up"` loses a request; `"down"` loses the answer to a request that was carried
-   * out. Resolves when it has happened.
+   * forwarding it. `"up"` loses a request. `"down"` loses the answer to a request that the server
+   * has carried out. Resolves when the connection is broken.
    */
   cutAtCall(way: Way): Promise<void> {
     return new Promise((resolve) => {

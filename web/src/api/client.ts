@@ -1,6 +1,6 @@
 import type { Acted, Failure } from "../../../src/dashboard/api.js";
 
-/** A request that the server refused, or that did not reach it. */
+/** Thrown if the server refuses a request, or if no answer comes. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly code: string;
@@ -23,7 +23,7 @@ export function apiPath(name: string, query: Query = {}): string {
   return `api/${name}${search === "" ? "" : `?${search}`}`;
 }
 
-/** Sends a GET request. An aborted one throws the error of `fetch`. */
+/** Sends a GET request. If the signal is aborted, throws the error of `fetch`. */
 export async function getJson<T>(path: string, signal: AbortSignal): Promise<T> {
   return await ask<T>(path, { signal });
 }
@@ -56,7 +56,7 @@ async function failureOf(response: Response): Promise<Failure> {
     const { code, message } = (await response.json()) as Partial<Failure>;
     if (typeof message === "string") return { code: code ?? "UNKNOWN", message };
   } catch {
-    // A proxy between server and page may answer in a format of its own.
+    // A proxy between server and page may answer in another format.
   }
   return {
     code: `HTTP_${response.status}`,

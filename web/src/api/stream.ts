@@ -15,13 +15,13 @@ export interface ConnectionState {
 
 const pollMs = 2_000;
 const maxPauseMs = 10_000;
-/** How many overviews are remembered, one per second. */
+/** Most overviews to remember. The server sends one each second. */
 const maxSeconds = 180;
 
 export const connection = new Store<ConnectionState>({ state: "connecting", error: undefined });
 export const overview = new Store<Overview | undefined>(undefined);
 
-/** The overviews since the page was opened. */
+/** The figures of one overview that the page remembers. */
 export interface Moment {
   readonly at: number;
   readonly pending: number;

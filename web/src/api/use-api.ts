@@ -2,7 +2,10 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { type ApiError, getJson } from "./client.js";
 
 export interface Answer<T> {
-  /** The newest answer; with `keep`, the answer for the last path until the next one comes. */
+  /**
+   * The newest answer. With `keep`, this is still the answer for the last path until the answer for
+   * a new path comes.
+   */
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
   readonly isLoading: boolean;
@@ -18,9 +21,10 @@ interface Got<T> {
 }
 
 /**
- * The answer at a path, requested again every `everyMs` while the page is visible. An undefined
- * path requests nothing. A request under way ends when the path changes or the view closes. `keep`
- * says whether the last answer stays until the answer for a new path comes.
+ * The answer at a path. It is requested again every `everyMs` while the page is visible. If the
+ * path is undefined, nothing is requested. A running request is aborted when the path changes or
+ * the view closes. `keep` says whether the last answer stays until the answer for a new path
+ * arrives.
  */
 export function useApi<T>(path: string | undefined, everyMs?: number, keep = true): Answer<T> {
   const [got, setGot] = useState<Got<T>>();

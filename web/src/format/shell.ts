@@ -6,13 +6,16 @@ export function quoted(argument: string): string {
 
 export interface CommandParts {
   readonly command: string;
-  /** Options by name. Undefined options are left out; `true` is an option without a value. */
+  /** Options by name. An undefined option is left out. An option that is `true` has no value. */
   readonly options?: Readonly<Record<string, string | number | true | undefined>> | undefined;
   /** Arguments after the location. */
   readonly args?: readonly string[] | undefined;
 }
 
-/** The command line that shows the same: `percolator pending ./data --observer cluster`. */
+/**
+ * The command line that prints what a view shows, such as
+ * `percolator pending ./data --observer cluster`.
+ */
 export function commandLine(location: string, { command, options = {}, args = [] }: CommandParts): string {
   const words = ["percolator", command];
   const given: string[] = [];

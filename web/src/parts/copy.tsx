@@ -44,8 +44,8 @@ async function copied(text: string): Promise<boolean> {
 }
 
 /**
- * Browsers offer the clipboard only over https or from loopback; elsewhere this copies through a
- * selection.
+ * Copies through a selection. Pages that are neither on https nor on loopback need it, because
+ * browsers offer them no clipboard.
  */
 function copiedOldWay(text: string): boolean {
   const area = document.createElement("textarea");

@@ -8,7 +8,7 @@ const forms: Readonly<Record<Level, string>> = {
   idle: "M8 2a6 6 0 1 1 0 12A6 6 0 0 1 8 2Zm0 2.2a3.8 3.8 0 1 0 0 7.6 3.8 3.8 0 0 0 0-7.6Z",
 };
 
-/** A small sign of a level, next to its word. */
+/** A small sign of a level, to be shown next to the level's word. */
 export function Mark({ level }: { readonly level: Level }) {
   return (
     <svg class={`mark ${level}`} viewBox="0 0 16 16" aria-hidden="true">

@@ -49,21 +49,21 @@ export function Failed({ error, retry }: { readonly error: ApiError; readonly re
 
 function adviceOn({ status, code }: ApiError): string {
   if (status === 401 || status === 403)
-    return "Open the whole address that the dashboard printed at its start: it contains the token.";
+    return "Open the whole address that the dashboard printed when it started. It contains the token.";
   if (status === 0)
-    return "Is the process that serves the dashboard still running? The page tries again by itself.";
+    return "Check that the process that serves the dashboard is still running. The page tries again by itself.";
   if (code === "STALE_SNAPSHOT") return "Choose a time within the retention.";
   return status === 404 ? "It may have existed before. Go back, or start at the overview." : "";
 }
 
 const missing: Readonly<Record<string, string>> = {
   overview:
-    "throughput, conflicts and delays are known only to processes that run transactions; backlogs, parked changes and locks are read from the store",
+    "only the processes that run transactions know throughput, conflicts and delays; backlogs, parked changes and locks come from the store",
   pipeline:
-    "the columns that runs read and write are known only to the processes that run them; watched columns and backlogs are read from the store",
-  transactions: "transactions are remembered by the processes that run them",
-  workers: "sessions are read from the store; the activity of each process is unknown",
-  heat: "writes, conflicts and hints by key are counted by the processes that make them",
+    "only the processes that run observers know the columns that runs read and write; watched columns and backlogs come from the store",
+  transactions: "only the processes that run transactions remember them",
+  workers: "sessions come from the store; the activity of each process is unknown",
+  heat: "only the processes that write count writes, conflicts and hints by key",
 };
 
 /** Says what this dashboard cannot see. */
@@ -73,8 +73,8 @@ export function ReachNote({ reach, of }: { readonly reach: Reach; readonly of: s
     return <p class="note reach">This shows only the named workers; others may work on the same database.</p>;
   return (
     <p class="note reach">
-      <Mark level="idle" /> Only the store is looked at: {missing[of]}. Let the workers serve the dashboard (
-      <code>percolator worker … --dashboard</code>) to see more.
+      <Mark level="idle" /> This dashboard reads only the store: {missing[of]}. Let the workers serve the
+      dashboard (<code>percolator worker … --dashboard</code>) to see more.
     </p>
   );
 }

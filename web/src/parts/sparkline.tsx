@@ -7,7 +7,10 @@ interface Props {
   readonly tone?: "plain" | "bad";
 }
 
-/** A line of figures over time from zero up, with the newest at the right. */
+/**
+ * A line chart of figures over time. Its vertical axis begins at zero, and the newest figure is at
+ * the right.
+ */
 export function Sparkline({ values, label, width = 120, height = 28, tone = "plain" }: Props) {
   const top = Math.max(1e-9, ...values);
   const step = values.length < 2 ? width : width / (values.length - 1);

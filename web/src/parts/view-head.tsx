@@ -8,11 +8,11 @@ interface Props {
   /** One short sentence about the view. */
   readonly children: ComponentChildren;
   readonly commands: readonly CommandParts[];
-  /** Said if no command shows quite the same. */
+  /** Shown if no command prints exactly what the view shows. */
   readonly commandNote?: string | undefined;
 }
 
-/** The head of every view: its title, its link, and the command that shows the same. */
+/** The head of every view: its title, its link, and the commands that print what it shows. */
 export function ViewHead({ title, children, commands, commandNote }: Props) {
   return (
     <header class="view-head">
@@ -31,7 +31,7 @@ export function ViewHead({ title, children, commands, commandNote }: Props) {
   );
 }
 
-/** The command that shows the same, with a button to copy it. */
+/** A command that prints what the view shows, with a button to copy it. */
 export function Command({ parts }: { readonly parts: CommandParts }) {
   const { location: where } = useAbout();
   const line = commandLine(where, parts);

@@ -3,7 +3,7 @@ import { overview } from "../api/stream.js";
 import { verdictOf } from "../state/health.js";
 import { useStore } from "../state/store.js";
 
-/** Announces to screen readers when the state becomes better or worse, and not every second. */
+/** Tells screen readers when the verdict about the database changes, but not of each update. */
 export function Announcer() {
   const now = useStore(overview);
   const verdict = now === undefined ? undefined : verdictOf(now);

@@ -55,7 +55,7 @@ function actionOf(key: string, showList: () => void): (() => void) | undefined {
   return undefined;
 }
 
-/** Leaves a field; otherwise closes the open panel. */
+/** Leaves the field in which the user types. If there is none, closes the open panel. */
 function leave(event: KeyboardEvent): void {
   if (isTyping(event.target)) (event.target as HTMLElement).blur();
   else first("[data-close]")?.click();

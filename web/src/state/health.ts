@@ -13,11 +13,13 @@ export interface Health {
   readonly why: string;
 }
 
-/** An observer whose oldest change waits longer than this is behind, or late. */
+/**
+ * An observer is behind if its oldest change has waited for `behindMs`, and late after `lateMs`.
+ */
 export const behindMs = 5_000;
 export const lateMs = 60_000;
 
-/** The state of an observer: the worst one that applies. */
+/** The state of an observer. If several states apply, the worst one. */
 export function healthOf(observer: ObserverOverview): Health {
   const { hosts, pending, oldestPendingMs = 0, parked, failuresPerSecond, delay } = observer;
   const waits = `${counted(pending.count, "change")}${pending.isBound ? " or more" : ""}`;
@@ -32,7 +34,7 @@ export function healthOf(observer: ObserverOverview): Health {
   if (parked.count > 0)
     return { level: "warn", word: "parked", why: `It parked ${bounded(parked)} of its changes.` };
   if (failuresPerSecond > 0)
-    return { level: "warn", word: "failing", why: "Some of its runs fail, and are tried again." };
+    return { level: "warn", word: "failing", why: "Some of its runs fail. They are tried again." };
   if (pending.count > 0 && oldestPendingMs >= behindMs)
     return {
       level: "warn",
@@ -57,14 +59,14 @@ export function healthOfSchedule({ overdue, oldestOverdueMs = 0 }: ScheduleOverv
 }
 
 export interface Verdict extends Health {
-  /** The view to look at, if there is one. */
+  /** The observer with the problem, if the problem belongs to one. */
   readonly observer: string | undefined;
   readonly lookAt: "pipeline" | "failures" | "workers" | undefined;
 }
 
 const rank: Readonly<Record<Level, number>> = { bad: 3, warn: 2, ok: 1, idle: 0 };
 
-/** The state of everything in one line: the worst problem, or that there is none. */
+/** The state of the whole database in one line: its worst problem, or that it has none. */
 export function verdictOf(overview: Overview): Verdict {
   const { observers, coordinator } = overview;
   if (coordinator?.answers === false)
@@ -85,7 +87,7 @@ export function verdictOf(overview: Overview): Verdict {
     return verdict(
       "idle",
       "No observer is registered",
-      "Tables can be read and written, and nothing is derived from them.",
+      "Tables can be read and written, but no observer derives data from them.",
     );
   const { observer, health } = worst;
   const others = observers.filter(
@@ -106,7 +108,7 @@ export function verdictOf(overview: Overview): Verdict {
   return verdict("ok", "Everything is fresh", `${counted(observers.length, "observer")} up to date. ${what}`);
 }
 
-/** The schedule that is furthest behind, if one is. */
+/** The schedule that is furthest behind. Undefined if no schedule is behind. */
 function worstSchedule({ schedules }: Overview): Verdict | undefined {
   const late = [...schedules].sort((a, b) => (b.oldestOverdueMs ?? 0) - (a.oldestOverdueMs ?? 0))[0];
   if (late === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Makes web archives for tests, sound ones and every kind of unsound one. */
+/** Makes web archives for tests: sound ones, and ones with every kind of damage. */
 
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
@@ -8,7 +8,7 @@ export interface RecordParts {
   readonly type?: string;
   readonly url?: string;
   readonly block?: Buffer | string;
-  /** Over or beside the usual fields; `undefined` takes one away. */
+  /** Replaces or adds fields. `undefined` removes a field. */
   readonly fields?: { readonly [name: string]: string | undefined };
   readonly lineEnd?: "\r\n" | "\n";
 }
@@ -17,7 +17,7 @@ export function sha1(bytes: Buffer | string): string {
   return `sha1:${base32(createHash("sha1").update(bytes).digest())}`;
 }
 
-/** One record with the two line ends that close it. */
+/** Returns one record, with the two line ends that close it. */
 export function warcRecord({
   type = "response",
   url,
@@ -41,7 +41,7 @@ export function warcRecord({
   return Buffer.concat([Buffer.from(head), bytes, Buffer.from(lineEnd + lineEnd)]);
 }
 
-/** An HTTP response as a block. */
+/** Returns an HTTP response as the block of a record. */
 export function http(
   body: Buffer | string,
   headers: { readonly [name: string]: string } = {},
@@ -56,15 +56,15 @@ export function http(
   ]);
 }
 
-/** A page as a response record, with both digests. */
+/** Returns a page as a response record, with both digests. */
 export function page(url: string, body: Buffer | string, more: Partial<RecordParts> = {}): Buffer {
   const fields = { "WARC-Payload-Digest": sha1(body), ...more.fields };
   return warcRecord({ url, block: http(body), ...more, fields });
 }
 
 /**
- * `count` pages, `https://example.org/0` and so on, of about `bytes` bytes each that hardly
- * compress.
+ * Returns `count` pages, `https://example.org/0` and so on, of about `bytes` bytes each. They
+ * barely compress.
  */
 export function pages(count: number, bytes = 500): Buffer[] {
   return Array.from({ length: count }, (_, index) =>
@@ -76,7 +76,7 @@ export function pageUrl(index: number): string {
   return `https://example.org/${index}`;
 }
 
-/** Text that differs by `seed`, is always the same, and does not compress much. */
+/** Returns text that depends only on `seed` and does not compress much. */
 export function noise(seed: number, bytes: number): string {
   const parts: string[] = [];
   for (let length = 0, at = 0; length < bytes; length += 64, at++) {
@@ -85,17 +85,17 @@ export function noise(seed: number, bytes: number): string {
   return parts.join("").slice(0, bytes);
 }
 
-/** A member for each record, as the standard wants it. */
+/** One gzip member for each record, as the standard requires. */
 export function gzipEach(records: readonly Buffer[]): Buffer {
   return Buffer.concat(records.map((record) => gzipSync(record)));
 }
 
-/** All records in one member. */
+/** All records in one gzip member. */
 export function gzipWhole(records: readonly Buffer[]): Buffer {
   return gzipSync(Buffer.concat(records));
 }
 
-/** Members of `bytes` bytes each, wherever records begin. */
+/** Members of `bytes` bytes each, regardless of where records begin. */
 export function gzipBlocks(records: readonly Buffer[], bytes: number): Buffer {
   const all = Buffer.concat(records);
   const blocks: Buffer[] = [];

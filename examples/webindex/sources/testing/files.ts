@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Source, SourceItem } from "../page.js";
 
-/** A folder that is there for one test. */
+/** A temporary folder for one test. */
 export class Scratch {
   readonly path: string;
 
@@ -15,7 +15,7 @@ export class Scratch {
     return new Scratch(await mkdtemp(join(tmpdir(), "sources-")));
   }
 
-  /** Writes a file, with the folders it is in; answers its path. */
+  /** Writes a file and creates its folders. Returns its path. */
   async write(name: string, content: Uint8Array | string): Promise<string> {
     const path = join(this.path, name);
     await mkdir(dirname(path), { recursive: true });
@@ -28,7 +28,7 @@ export class Scratch {
   }
 }
 
-/** Everything that a source yields. */
+/** Returns all items that a source yields. */
 export async function all(items: Source | AsyncIterable<SourceItem>): Promise<SourceItem[]> {
   const gathered: SourceItem[] = [];
   for await (const item of "items" in items ? items.items() : items) gathered.push(item);
@@ -40,7 +40,7 @@ export function only<K extends SourceItem["kind"]>(items: readonly SourceItem[],
   return items.filter((item): item is Extract<SourceItem, { kind: K }> => item.kind === kind);
 }
 
-/** An item as one line, for comparing: kind, and URL or message. */
+/** Formats an item as one line for comparisons: its kind, and its URL or message. */
 export function line(item: SourceItem): string {
   if (item.kind === "problem") return `problem @${item.offset} ${item.message}`;
   return `${item.kind} ${item.url}`;

@@ -29,7 +29,7 @@ async function body(record: Buffer): Promise<string> {
 
 const url = pageUrl(1);
 
-describe("the form of the file", () => {
+describe("the file format", () => {
   const records = pages(30, 2000);
   const urls = records.map((_, index) => pageUrl(index));
 
@@ -43,7 +43,7 @@ describe("the form of the file", () => {
     ],
     ["members that are cut anywhere", gzipBlocks(records, 777)],
     ["an empty member at the end", Buffer.concat([gzipEach(records), gzipSync("")])],
-  ])("%s, whatever its name", async (_, bytes) => {
+  ])("%s, with any name", async (_, bytes) => {
     for (const name of ["a.warc", "a.warc.gz"]) {
       const items = await read(bytes, name);
       expect(items.map(line)).toEqual(urls.map((each) => `page ${each}`));
@@ -67,7 +67,7 @@ describe("the form of the file", () => {
     expect(items.map(line)).toEqual([`page ${pageUrl(0)}`, `page ${pageUrl(0)}`]);
   });
 
-  test("lines that end in LF only, and lines that go on", async () => {
+  test("lines that end in LF only, and continuation lines", async () => {
     const lineEnd = "\n";
     const folded = { "WARC-Target-URI": `${url}\n ` };
     const block = "HTTP/1.0 200 OK\nContent-Type: text/html\n\n<p>one";
@@ -81,13 +81,13 @@ describe("the form of the file", () => {
     }
   });
 
-  test("offsets are those of records in a plain file, and of members in a compressed one", async () => {
+  test("offsets are those of records in a plain file, and of gzip members in a compressed one", async () => {
     const two = records.slice(0, 2);
     expect((await read(Buffer.concat(two))).map(({ offset }) => offset)).toEqual([0, two[0]!.length]);
     expect((await read(gzipEach(two))).map(({ offset }) => offset)).toEqual([0, gzipSync(two[0]!).length]);
   });
 
-  test("what another writer makes", async () => {
+  test("an archive by another writer", async () => {
     const made = WARCRecord.create(
       {
         url: "https://example.org/a#fragment",
@@ -111,8 +111,8 @@ describe("the form of the file", () => {
   });
 });
 
-describe("what a record means", () => {
-  test("pages that are gone, moved, failing, or no text", async () => {
+describe("the meaning of a record", () => {
+  test("pages that are gone, moved, failing, or not text", async () => {
     const records = [
       warcRecord({ url: pageUrl(0), block: http("none", {}, 404) }),
       warcRecord({ url: pageUrl(1), block: http("none", {}, 410) }),
@@ -153,7 +153,7 @@ describe("what a record means", () => {
     expect(items[1]).toMatchObject({ url, digest: undefined, refersTo: pageUrl(7) });
   });
 
-  test("resource records are pages, other records are passed over", async () => {
+  test("resource records are pages, other records are skipped", async () => {
     const resource = (type: string, block: string) =>
       warcRecord({ type: "resource", url: "https://example.org/r", block, fields: { "Content-Type": type } });
     const records = [
@@ -163,7 +163,7 @@ describe("what a record means", () => {
       warcRecord({ type: "of the future", url, block: "a: b" }),
       resource("text/markdown", "# a"),
       resource("image/png", "x"),
-      // As wget writes its own log.
+      // The URL of the record in which wget stores its own log.
       ...[
         "metadata://gnu.org/software/wget/warc/wget.log",
         "urn:view:https://example.org/",
@@ -182,13 +182,13 @@ describe("what a record means", () => {
     expect(items[0]).toMatchObject({ url: "https://example.org/r", contentType: "text/markdown" });
   });
 
-  test("a Content-Type that is missing is guessed from the body", async () => {
+  test("a missing Content-Type is guessed from the body", async () => {
     const bare = (text: string) => warcRecord({ url, block: `HTTP/1.1 200 OK\r\n\r\n${text}` });
     const items = await read(gzipEach([bare("  <!DOCTYPE html><p>a"), bare("a < b")]));
     expect(only(items, "page").map(({ contentType }) => contentType)).toEqual(["text/html", "text/plain"]);
   });
 
-  test("URLs: in brackets, too long, and none", async () => {
+  test("URLs: in brackets, too long, and missing", async () => {
     const long = `https://example.org/${"a".repeat(maxUrlBytes)}`;
     const records = ["<https://example.org:443/b>", long, "no url"].map((each) => page(each, "x"));
     const items = await read(gzipEach([...records, ...pages(1)]));
@@ -200,7 +200,7 @@ describe("what a record means", () => {
     ]);
   });
 
-  test("a response that is none, and one segment of several", async () => {
+  test("a record that is not a response, and one segment of several", async () => {
     const segment = page(url, "a", { fields: { "WARC-Segment-Number": "1" } });
     const items = await read(gzipEach([warcRecord({ url, block: "not HTTP" }), segment]));
     expect(items.map(({ kind }) => kind)).toEqual(["problem", "problem"]);
@@ -227,11 +227,11 @@ describe("digests", () => {
     }
   });
 
-  test("of an algorithm that is not known are not checked", async () => {
+  test("digests by unknown algorithms are not checked", async () => {
     expect(await body(page(url, "body", { fields: { "WARC-Payload-Digest": "blake9:abc" } }))).toBe("body");
   });
 
-  test("of the payload as transferred or without its chunks", async () => {
+  test("of the payload as transferred, or without chunks", async () => {
     const chunked = "4\r\nbody\r\n0\r\n\r\n";
     const block = http(chunked, { "Transfer-Encoding": "chunked" });
     for (const of of [chunked, "body"]) {
@@ -274,7 +274,7 @@ describe("transfer and content encodings", () => {
     expect(await body(record(chunks, both))).toBe("<p>body");
   });
 
-  test("what breaks off or cannot be decoded is reported, and the next page read", async () => {
+  test("truncated or undecodable bodies are reported, and the next page is read", async () => {
     const br = brotliCompressSync("<p>body body body");
     const records = [
       record("5\r\nhello\r\nxyz", { "Transfer-Encoding": "chunked" }),
@@ -293,7 +293,7 @@ describe("transfer and content encodings", () => {
   });
 });
 
-test("an aborted signal ends the reading with its reason", async () => {
+test("an aborted signal ends the read with its reason", async () => {
   await using scratch = await Scratch.make();
   const path = await scratch.write("a.warc", Buffer.concat(pages(50)));
   const controller = new AbortController();
@@ -308,7 +308,7 @@ test("an aborted signal ends the reading with its reason", async () => {
   expect(read).toHaveLength(3);
 });
 
-test("a file that cannot be read is a problem, not an exception", async () => {
+test("an unreadable file is a problem, not an exception", async () => {
   await using scratch = await Scratch.make();
   expect((await all(readArchive(scratch.path))).map(({ kind }) => kind)).toEqual(["problem"]);
 });

@@ -3,16 +3,21 @@ import type { Chunk, Stretches } from "./stretches.js";
 
 const empty = Buffer.alloc(0);
 
-/** The bytes of one stretch, read forward. Holds what was looked at and not yet taken, no more. */
+/**
+ * Reads the bytes of one stretch forward. Buffers only bytes that were peeked at and not taken yet.
+ */
 export class ByteReader {
   readonly #stretches: Stretches;
   #held: Buffer = empty;
-  /** Of the first held byte. */
+  /** The offset of the first buffered byte. */
   #offset = 0;
-  /** Where in `#held` a later gzip member begins, so that `offset` names the right one. */
+  /**
+   * Positions in `#held` at which later gzip members begin, so that `offset` refers to the right
+   * member.
+   */
   #seams: { at: number; offset: number }[] = [];
   #ended = false;
-  /** The member of the last byte that was held. */
+  /** The gzip member of the last buffered byte. */
   #lastMember = -1;
   #startsMember = false;
   #damage: Damage | undefined;
@@ -21,56 +26,57 @@ export class ByteReader {
     this.#stretches = stretches;
   }
 
-  /** Whether offsets count on byte by byte, and going back is possible. */
+  /** Whether offsets count single bytes, so that the reader can go back. */
   get plain(): boolean {
     return this.#stretches.plain;
   }
 
   /**
-   * File offset of the next byte (plain), or of the member that it is in. Right after `peek(1)`.
+   * The file offset of the next byte (plain), or of its gzip member. Valid directly after
+   * `peek(1)`.
    */
   get offset(): number {
     return this.#offset;
   }
 
   /**
-   * Whether the next byte is the first of a gzip member, and not of the first one. Right after
-   * `peek(1)`.
+   * Whether the next byte is the first of a gzip member, but not of the stretch's first member.
+   * Valid directly after `peek(1)`.
    */
   get startsMember(): boolean {
     return this.#startsMember;
   }
 
   /**
-   * What ends the stretch, if that is damage, and it was met. The bytes before it can be read all
-   * the same.
+   * The damage that ends the stretch, once the reader has met it. The bytes before it can still be
+   * read.
    */
   get damage(): Damage | undefined {
     return this.#damage;
   }
 
-  /**
-   * All that is held at the moment: nothing, only at the end of the stretch or before the first
-   * `peek`.
-   */
+  /** All buffered bytes. Empty only at the end of the stretch or before the first `peek`. */
   get held(): Buffer {
     return this.#held;
   }
 
-  /** The next `count` bytes, fewer only at the end of the stretch. They are not taken. */
+  /**
+   * Returns the next `count` bytes without taking them. Returns fewer only at the end of the
+   * stretch.
+   */
   async peek(count: number): Promise<Buffer> {
     if (this.#held.length < count) await this.#hold(count);
     return this.#held.subarray(0, count);
   }
 
-  /** Takes `count` bytes, fewer only at the end of the stretch. */
+  /** Takes `count` bytes, or fewer at the end of the stretch. */
   async take(count: number): Promise<Buffer> {
     const taken = await this.peek(count);
     this.drop(taken.length);
     return taken;
   }
 
-  /** Takes `count` bytes without keeping them; answers how many there were. */
+  /** Takes `count` bytes without buffering them. Returns how many there were. */
   async pass(count: number, see: (bytes: Buffer) => void): Promise<number> {
     let passed = 0;
     while (passed < count) {
@@ -83,7 +89,7 @@ export class ByteReader {
     return passed;
   }
 
-  /** Takes `count` of the bytes that are held. */
+  /** Takes `count` of the buffered bytes. */
   drop(count: number): void {
     this.#held = this.#held.subarray(count);
     if (this.#stretches.plain) this.#offset += count;
@@ -96,8 +102,8 @@ export class ByteReader {
   }
 
   /**
-   * Goes back to `offset`, which was {@link offset} when `bytes` (all that were taken since) began,
-   * if it can.
+   * Goes back to an earlier position, if possible. `offset` must be the value of {@link offset} at
+   * that position, and `bytes` all bytes that were taken since.
    */
   restore(offset: number, bytes: Buffer | undefined): void {
     if (this.#stretches.plain) {
@@ -112,7 +118,7 @@ export class ByteReader {
     }
   }
 
-  /** No more bytes than this can still follow. */
+  /** The most bytes that can still follow. */
   most(): number {
     return this.#held.length + this.#stretches.most();
   }

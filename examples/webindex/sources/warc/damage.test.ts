@@ -21,7 +21,7 @@ async function read(bytes: Uint8Array, name = "a.warc") {
   return await all(readArchive(await scratch.write(name, bytes)));
 }
 
-/** The numbers of the pages that were read, and where problems were seen. */
+/** The numbers of the pages that were read, and the offsets of problems. */
 async function summary(bytes: Uint8Array, name?: string) {
   const items = await read(bytes, name);
   for (const { body, url } of only(items, "page")) {
@@ -68,13 +68,12 @@ describe("a compressed archive with a damaged member", () => {
     expect(problems).toEqual([starts[2]]);
   });
 
-  test("wherever one byte is another, no other page is lost, and no damage goes unseen", async () => {
+  test("wherever one byte changes, no other page is lost, and no damage stays undetected", async () => {
     const step = 131;
     for (let at = starts[1]!; at < starts[3]!; at += step) {
       const found = await summary(flipped(archive, at), "a.warc.gz");
       const inside = at - (at < starts[2]! ? starts[1]! : starts[2]!);
-      // A gzip header says when and where it was made: this is not covered by its check sum, and
-      // changes nothing.
+      // A gzip checksum does not cover the time and system in the header. Reading ignores both.
       if (inside >= 4 && inside < 10) continue;
       expect(found.problems, `byte ${at}`).toEqual([at < starts[2]! ? starts[1] : starts[2]]);
       expect(found.pages, `byte ${at}`).toEqual(at < starts[2]! ? [0, 2, 3, 4] : [0, 1, 3, 4]);
@@ -87,7 +86,7 @@ describe("a compressed archive with a damaged member", () => {
     expect(problems).toEqual([0]);
   });
 
-  test("two in a row, and one apart", async () => {
+  test("two damaged members in a row, and one apart", async () => {
     const damaged = flipped(flipped(flipped(archive, starts[0]! + 800), starts[1]! + 800), starts[3]! + 800);
     const { pages, problems, messages } = await summary(damaged, "a.warc.gz");
     expect(pages).toEqual([2, 4]);
@@ -102,14 +101,14 @@ describe("a compressed archive with a damaged member", () => {
     expect(problems).toEqual([members[0]!.length]);
   });
 
-  test("a sound member that holds no record: the records before it and after it are read", async () => {
+  test("a sound member without a record: the records before it and after it are read", async () => {
     const other = gzipSync("something else");
     const { pages, problems } = await summary(Buffer.concat([members[0]!, other, members[1]!]), "a.warc.gz");
     expect(pages).toEqual([0, 1]);
     expect(problems).toEqual([members[0]!.length]);
   });
 
-  test("large members, which are inflated piece by piece", async () => {
+  test("large members, which are inflated in pieces", async () => {
     const large = pages(3, 900_000).map((record) => gzipSync(record));
     const offsets = startsOf(large);
     const sound = Buffer.concat(large);
@@ -122,11 +121,11 @@ describe("a compressed archive with a damaged member", () => {
   });
 });
 
-describe("what is whole is read, before damage and behind it", () => {
+describe("complete records are read, before and after the damage", () => {
   const sizes = [40, 700, 3_000, 90_000, 300_000];
   const records = range(0, 12).map((index) => {
     const body = `<title>${index}</title>${noise(index, sizes[(index * 7) % 5]!)}`;
-    // Of crawlers that record both digests, one, and none.
+    // Some records have both digests, some one of them, some none, as with different crawlers.
     const without = index % 3 === 0 ? {} : { "WARC-Block-Digest": undefined };
     const none = index % 3 === 2 ? { "WARC-Payload-Digest": undefined } : {};
     return page(pageUrl(index), body, { fields: { ...without, ...none } });
@@ -136,7 +135,7 @@ describe("what is whole is read, before damage and behind it", () => {
   const archive = Buffer.concat(members);
   const random = seeded(1);
 
-  /** The bytes from `from` up to `to` are others: their members may be lost, and no other. */
+  /** Expects that damage in the bytes from `from` up to `to` loses only their members. */
   async function expectOthers(bytes: Buffer, from: number, to: number, shift: number, name: string) {
     const hurt = (index: number) => starts[index]! < to && starts[index]! + members[index]!.length > from;
     const found = await summary(bytes, name);
@@ -145,7 +144,7 @@ describe("what is whole is read, before damage and behind it", () => {
       if (!hurt(index)) expect(found.pages, said).toContain(index);
     const isMissing = found.pages.length < members.length;
     if (isMissing) expect(found.problems.length, said).toBeGreaterThan(0);
-    // A sound member is not blamed.
+    // Expects that no problem is reported at a sound member.
     for (const offset of found.problems) {
       const at = offset < to ? offset : offset - shift;
       const index = starts.findLastIndex((start) => start <= at);
@@ -174,7 +173,7 @@ describe("what is whole is read, before damage and behind it", () => {
     expect(found).toMatchObject({ pages: order, problems: [] });
   });
 
-  test("members cut anywhere, larger than can be seen at once: reading goes on behind the damaged one", async () => {
+  test("members cut at arbitrary places, larger than the window: reading continues after the damaged one", async () => {
     const large = gzipBlocks(pages(40, 30_000), 200_000);
     const { pages: read, problems } = await summary(flipped(large, large.length >> 1), "a.warc.gz");
     expect(read.slice(0, 12)).toEqual(range(0, 12));
@@ -182,13 +181,13 @@ describe("what is whole is read, before damage and behind it", () => {
     expect(problems.length).toBeGreaterThan(0);
   });
 
-  test("a member that begins within a record, and is longer than the window of the file: reading goes on with it", async () => {
+  test("a member that begins within a record, and is longer than the file window: reading continues with it", async () => {
     const records = Buffer.concat(pages(120, 30_000));
     const third = records.length / 3;
     const [one, two, three] = [0, 1, 2].map((index) =>
       gzipSync(records.subarray(index * third, (index + 1) * third)),
     ) as [Buffer, Buffer, Buffer];
-    // Only its check sum, far behind what can be seen at once, tells that it is a member.
+    // Only the checksum shows that `three` is a member, and the checksum is far beyond the window.
     expect(three.length).toBeGreaterThan(512 * 1024);
     const archive = Buffer.concat([one, flipped(two, 1_000), three]);
     const { pages: read, problems } = await summary(archive, "a.warc.gz");
@@ -197,7 +196,7 @@ describe("what is whole is read, before damage and behind it", () => {
     expect(problems).toContain(one.length);
   });
 
-  test("a plain archive whose first bytes are damaged, whatever its name", async () => {
+  test("a plain archive with damaged first bytes, with any name", async () => {
     const plain = Buffer.concat(pages(3));
     for (const name of ["a.warc", "a.warc.gz"]) {
       expect(await summary(flipped(plain, 0), name)).toMatchObject({ pages: [1, 2], problems: [0] });
@@ -222,7 +221,7 @@ describe("a truncated archive", () => {
     },
   );
 
-  test("of one member: all whole records before the end are read", async () => {
+  test("with one member: all complete records before the end are read", async () => {
     const records = pages(200, 3000);
     const archive = gzipWhole(records);
     const { pages: read, problems } = await summary(archive.subarray(0, archive.length >> 1), "a.warc.gz");
@@ -231,7 +230,7 @@ describe("a truncated archive", () => {
     expect(problems).toEqual([0]);
   });
 
-  test("plain, at any byte: what is whole is read, and the rest reported", async () => {
+  test("plain, at any byte: complete records are read, and the rest is reported", async () => {
     const records = pages(3, 300);
     const archive = Buffer.concat(records);
     const starts = [...startsOf(records), archive.length];
@@ -245,13 +244,13 @@ describe("a truncated archive", () => {
     }
   });
 
-  test("to nothing", async () => {
+  test("to an empty file", async () => {
     expect((await read(Buffer.alloc(0))).map(line)).toEqual(["problem @0 The file is empty"]);
   });
 });
 
 describe("one gzip member for the whole archive", () => {
-  test("damaged in the middle: everything before it is read, and after it what has its digest", async () => {
+  test("damaged in the middle: everything before it is read, and after it the records that match their digest", async () => {
     const archive = gzipWhole(pages(300, 3000));
     const { pages: read, problems } = await summary(flipped(archive, archive.length >> 1), "a.warc.gz");
     expect(read.slice(0, 140)).toEqual(range(0, 140));
@@ -259,7 +258,7 @@ describe("one gzip member for the whole archive", () => {
     expect(new Set(problems)).toEqual(new Set([0]));
   });
 
-  test("damaged members that were cut anywhere: reading goes on with the next whole one", async () => {
+  test("damaged members that were cut at arbitrary places: reading continues with the next complete one", async () => {
     const archive = gzipBlocks(pages(40, 3000), 10_000);
     const { pages: read, problems } = await summary(flipped(archive, archive.length >> 1), "a.warc.gz");
     expect(read.slice(0, 15)).toEqual(range(0, 15));
@@ -328,7 +327,7 @@ describe("an impossible length", () => {
       expect(problems).toEqual([{ plain: first.length, gzip: gzipSync(first).length, whole: 0 }[form]]);
     });
 
-    test("none at all, and two that differ", async () => {
+    test("no length, and two different lengths", async () => {
       const none = page(pageUrl(8), "body", { fields: { "Content-Length": undefined } });
       const two = page(pageUrl(9), "body", { fields: { "content-length": "77" } });
       const found = await summary(join([first, none, second, two]), `${form}.warc`);
@@ -338,14 +337,14 @@ describe("an impossible length", () => {
   });
 });
 
-describe("records that are none", () => {
+describe("text that is not a record", () => {
   test("text between records of a plain archive is reported once", async () => {
     const [first, second] = pages(2) as [Buffer, Buffer];
     const found = await summary(Buffer.concat([first, Buffer.from("no record\r\nat all\r\n\r\n"), second]));
     expect(found).toMatchObject({ pages: [0, 1], problems: [first.length] });
   });
 
-  describe("a record that is whole, and the one behind it is not", () => {
+  describe("a complete record before a damaged one", () => {
     const [first, second, third] = pages(3) as [Buffer, Buffer, Buffer];
     const junk = Buffer.from("no record\r\nat all\r\n\r\n");
     const headless = flipped(second, 1);
@@ -362,7 +361,7 @@ describe("records that are none", () => {
     };
     const forms = { plain: (records: Buffer[]) => Buffer.concat(records), gzip: gzipEach, whole: gzipWhole };
 
-    describe.each(Object.entries(vouched))("%s vouches for it", (_, record) => {
+    describe.each(Object.entries(vouched))("%s confirms it", (_, record) => {
       test.each(Object.entries(forms))("%s", async (form, join) => {
         for (const behind of [junk, headless]) {
           const found = await summary(join([record, behind, third]), `${form}.warc`);
@@ -374,12 +373,12 @@ describe("records that are none", () => {
       });
     });
 
-    test("a member that ends with it vouches for it, without any digest", async () => {
+    test("a gzip member that ends with the record confirms it, without any digest", async () => {
       const found = await summary(gzipEach([bare({}), headless, third]));
       expect(found).toMatchObject({ pages: [0, 2], problems: [gzipSync(bare({})).length] });
     });
 
-    test("nothing vouches for it: its end cannot be known", async () => {
+    test("nothing confirms it: its end cannot be known", async () => {
       const found = await summary(Buffer.concat([bare({}), junk, third]));
       expect(found).toMatchObject({ pages: [2], problems: [0] });
       const wrong = bare({}, { "Content-Length": "7" });
@@ -398,7 +397,7 @@ describe("records that are none", () => {
     expect(await summary(endless)).toMatchObject({ pages: [0, 2], messages: [/does not end/] });
   });
 
-  test("a page that shows a record is not taken for one if its own record is damaged", async () => {
+  test("a page that contains the text of a record is not taken for one if its own record is damaged", async () => {
     const shown = page("https://example.org/fake", "<p>fake").toString().replaceAll("<", "&lt;");
     const [first, second] = pages(2) as [Buffer, Buffer];
     const wrong = page(pageUrl(9), `<pre>\n\n${shown}</pre>`, { fields: { "Content-Length": "7" } });
@@ -408,7 +407,7 @@ describe("records that are none", () => {
     });
   });
 
-  test("a file of something else", async () => {
+  test("a file of another format", async () => {
     const { pages, problems } = await summary(Buffer.from(noise(1, 300_000)));
     expect(pages).toEqual([]);
     expect(problems).toEqual([0]);
@@ -416,8 +415,8 @@ describe("records that are none", () => {
   });
 });
 
-describe("more than is good for memory", () => {
-  test("a page of 100 MB is reported and streamed past, its neighbours are read", async () => {
+describe("more than fits into memory", () => {
+  test("a page of 100 MB is reported and skipped without buffering it, and its neighbours are read", async () => {
     const huge = warcRecord({ url: pageUrl(9), block: http(Buffer.alloc(100_000_000, "<p>word ")) });
     const [first, second] = pages(2) as [Buffer, Buffer];
     for (const archive of [Buffer.concat([first, huge, second]), gzipEach([first, huge, second])]) {
@@ -427,7 +426,7 @@ describe("more than is good for memory", () => {
     }
   });
 
-  test("a long record that is no page is passed over, its digest checked all the same", async () => {
+  test("a long record that is not a page is skipped, but its digest is checked", async () => {
     const block = http(Buffer.alloc(20_000_000, 7), { "Content-Type": "video/mp4" });
     const film = warcRecord({ url: pageUrl(8), block });
     const wrong = warcRecord({ url: pageUrl(9), block, fields: { "WARC-Block-Digest": sha1("x") } });
@@ -437,7 +436,7 @@ describe("more than is good for memory", () => {
     ]);
   });
 
-  test("a body that would inflate without end is reported", async () => {
+  test("a body that would inflate without limit is reported", async () => {
     const bomb = gzipSync(Buffer.alloc(12_000_000));
     const record = warcRecord({ url: pageUrl(9), block: http(bomb, { "Content-Encoding": "gzip" }) });
     const { pages: read, messages } = await summary(gzipEach([record, ...pages(1)]));
@@ -446,7 +445,7 @@ describe("more than is good for memory", () => {
   });
 });
 
-test("what this writes is what others read", () => {
+test("other readers can read what this writer makes", () => {
   const record = pages(1)[0]!;
   expect(gunzipSync(gzipEach([record, record])).toString()).toBe(record.toString().repeat(2));
 });

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
 
-/** The algorithms that can be checked. A digest by another one is taken as given. */
+/** The algorithms that can be checked. Digests by other algorithms are accepted unchecked. */
 const algorithms = new Map([
   ["md5", "md5"],
   ["sha1", "sha1"],
@@ -24,14 +24,14 @@ const hexLengths = new Map([
 /** A digest as an archive records it: `sha1:` and base32, `md5:` and hexadecimal, and the like. */
 export interface Digest {
   readonly label: string;
-  /** One spelling for all of the same digest: `sha1:` and hexadecimal. */
+  /** One form for all spellings of the same digest: `sha1:` and hexadecimal. */
   readonly normal: string;
   hash(): Hash;
-  /** Whether `hash`, which this was made by, came to this digest. Ends the hash. */
+  /** Whether `hash`, which must use the same algorithm, gives this digest. Finishes the hash. */
   matches(hash: Hash): boolean;
 }
 
-/** `undefined` for no digest, and for an algorithm that is not known. */
+/** Parses a digest. Returns `undefined` if there is none, or if its algorithm is unknown. */
 export function parseDigest(label: string | undefined): Digest | undefined {
   const { name, value } = split(label);
   const algorithm = algorithms.get(name);
@@ -46,7 +46,8 @@ export function parseDigest(label: string | undefined): Digest | undefined {
 }
 
 /**
- * One spelling of a digest, also of one by an algorithm that is not known; `undefined` for none.
+ * Returns one form for all spellings of a digest, even if its algorithm is unknown. `undefined` if
+ * there is none.
  */
 export function normalDigest(label: string | undefined): string | undefined {
   const { name, value } = split(label);
@@ -69,10 +70,7 @@ function split(label: string | undefined): { readonly name: string; readonly val
   return { name: label.slice(0, colon).trim().toLowerCase(), value: label.slice(colon + 1).trim() };
 }
 
-/**
- * What is written in hexadecimal, base32 or base64, in hexadecimal: no two of them are of one
- * length.
- */
+/** Converts hexadecimal, base32 or base64 to hexadecimal. The three differ in length. */
 function hexOf(value: string, length: number): string | undefined {
   const bare = value.replace(/=+$/, "");
   if (bare.length === length) return /^[0-9a-f]+$/i.test(bare) ? bare.toLowerCase() : undefined;

@@ -3,8 +3,8 @@ import { type FileHandle, open } from "node:fs/promises";
 const readBytes = 256 * 1024;
 
 /**
- * A file that is read forward through a window, with jumps. Memory: one window, whatever the size
- * of the file.
+ * Reads a file forward through a window, with jumps. It uses the memory of one window, whatever the
+ * size of the file.
  */
 export class ArchiveFile {
   readonly path: string;
@@ -39,8 +39,8 @@ export class ArchiveFile {
   }
 
   /**
-   * The bytes at `position`, at least `least` of them unless the file ends before. They stay as
-   * they are.
+   * Returns the bytes at `position`: at least `least` of them unless the file ends before. The
+   * bytes are not overwritten later.
    */
   async peek(least: number): Promise<Buffer> {
     const held = this.#held();
@@ -71,7 +71,7 @@ export class ArchiveFile {
     this.position = offset;
   }
 
-  /** The file from `offset` on, piece by piece, without moving `position`. */
+  /** Yields the file from `offset` in pieces, without moving `position`. */
   async *piecesFrom(offset: number): AsyncGenerator<Buffer, void> {
     for (let at = offset; at < this.size; ) {
       this.#signal?.throwIfAborted();

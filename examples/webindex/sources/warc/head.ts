@@ -1,23 +1,23 @@
 /**
- * The named fields of a WARC record or of an HTTP message: the same form. Names in lower case,
- * first one counts.
+ * The named fields of a WARC record or of an HTTP message. Both have the same format. Names are in
+ * lower case. If a name is repeated, the first field counts.
  */
 export type Fields = ReadonlyMap<string, string>;
 
 export interface Head {
-  /** The first line: `WARC/1.1`, `HTTP/1.1 200 OK`. */
+  /** The first line, such as `WARC/1.1` or `HTTP/1.1 200 OK`. */
   readonly first: string;
   readonly fields: Fields;
   /**
-   * Lines that are no field, and fields named twice with two values: signs of damage in a WARC
-   * header.
+   * Lines that are not fields, and names that have two different values. In a WARC header both are
+   * signs of damage.
    */
   readonly oddities: readonly string[];
 }
 
 /**
- * The length of the head that `bytes` begins with, blank line included, or -1 if it does not end in
- * them.
+ * Returns the length of the head at the beginning of `bytes`, including the blank line, or -1 if
+ * the head does not end within them.
  */
 export function headLength(bytes: Buffer): number {
   for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) {
@@ -28,8 +28,8 @@ export function headLength(bytes: Buffer): number {
 }
 
 /**
- * Reads a head. Lines may end in CRLF or LF; a line that begins with white space goes on with the
- * one before.
+ * Parses a head. Lines may end in CRLF or LF. A line that begins with white space continues the
+ * previous one.
  */
 export function parseHead(bytes: Buffer): Head {
   const [first = "", ...lines] = bytes.toString("utf8").trimEnd().split(/\r?\n/);
@@ -56,7 +56,7 @@ export function parseHead(bytes: Buffer): Head {
   return { first: first.trimEnd(), fields, oddities };
 }
 
-/** A few characters of something unknown, fit for a message. */
+/** Returns a few characters of unknown text, safe for a message. */
 export function excerpt(text: string): string {
   return JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text);
 }

@@ -5,11 +5,11 @@ import { excerpt, type Fields, headLength, parseHead } from "./head.js";
 export interface HttpResponse {
   readonly status: number;
   readonly fields: Fields;
-  /** What follows the header, as transferred. */
+  /** The bytes after the header, as transferred. */
   readonly payload: Buffer;
 }
 
-/** The response that a block holds; `undefined` if it is none. */
+/** Parses the response in a block. Returns `undefined` if the block is not a response. */
 export function parseResponse(block: Buffer): HttpResponse | undefined {
   const length = headLength(block);
   const head = parseHead(length < 0 ? block : block.subarray(0, length));
@@ -22,12 +22,13 @@ export function parseResponse(block: Buffer): HttpResponse | undefined {
   };
 }
 
-/** A body that cannot be had from what was transferred. */
+/** The body cannot be decoded from the transferred bytes. */
 export class BodyError extends Error {}
 
 /**
- * The payload without `Transfer-Encoding: chunked`. Many crawlers store the bare body and keep the
- * header: a payload that does not begin with a chunk is taken as it is. Trailers are left out.
+ * Removes `Transfer-Encoding: chunked` from the payload, and trailers. Many crawlers store the
+ * decoded body but keep the header, so a payload that does not begin with a chunk is returned
+ * unchanged.
  */
 export function unchunk(response: HttpResponse): Buffer {
   const { payload } = response;
@@ -63,7 +64,7 @@ const inflate = promisify<Buffer, zlib.ZlibOptions, Buffer>(zlib.inflate);
 const inflateRaw = promisify<Buffer, zlib.ZlibOptions, Buffer>(zlib.inflateRaw);
 const brotli = promisify<Buffer, zlib.BrotliOptions, Buffer>(zlib.brotliDecompress);
 
-// As with chunks, a body that was stored decoded under its old header is taken as it is.
+// As with chunks, a body that was stored decoded but kept its header is returned unchanged.
 const isGzip = (body: Buffer) => body[0] === 0x1f && body[1] === 0x8b;
 const isZlib = (body: Buffer) =>
   (body[0]! & 0x0f) === 8 && body.length > 1 && body.readUInt16BE(0) % 31 === 0;
@@ -78,7 +79,7 @@ const decoders = new Map<string, Decoder>([
   ["identity", async (body) => body],
 ]);
 
-/** `body` without its Content-Encoding; at most `longest` bytes, whatever it would inflate to. */
+/** Decodes the Content-Encoding of `body`. Never returns more than `longest` bytes. */
 export async function decodeContent(body: Buffer, fields: Fields, longest: number): Promise<Buffer> {
   let decoded = body;
   for (const coding of list(fields.get("content-encoding")).reverse()) {

@@ -5,9 +5,10 @@ import { itemOf } from "./items.js";
 import { readRecords } from "./records.js";
 
 /**
- * Reads a web archive: WARC, plain or gzip, a member for each record or not. What cannot be read is
- * yielded as a problem with its offset, and everything before and after it is read. Memory: a
- * record and a half, at most about 50 MB.
+ * Reads a web archive: a WARC file, plain or gzip. A gzip member may contain one record, several
+ * records, or a part of one. Unreadable parts are yielded as problems with their offset, and
+ * everything before and after them is read. Needs memory for one and a half records, at most about
+ * 50 MB.
  */
 export async function* readArchive(path: string, signal?: AbortSignal): AsyncGenerator<SourceItem, void> {
   let file: ArchiveFile | undefined;

@@ -8,7 +8,7 @@ import { BodyError, decodeContent, type HttpResponse, parseResponse, unchunk } f
 import { hasPayloadDigest } from "./payload.js";
 import type { WarcRecord } from "./record.js";
 
-/** What is known of a capture before its body is looked at. */
+/** What is known about a capture before its body is read. */
 interface Capture {
   readonly record: WarcRecord;
   readonly url: string;
@@ -18,8 +18,8 @@ interface Capture {
 }
 
 /**
- * What a record means for an index: `undefined` for requests, metadata and other records about
- * records.
+ * Returns the item that a record means for an index. `undefined` for requests, metadata and other
+ * records about records.
  */
 export async function itemOf(record: WarcRecord, progress: Progress): Promise<SourceItem | undefined> {
   const type = record.fields.get("warc-type")?.toLowerCase() ?? "";
@@ -58,7 +58,7 @@ function skipped({ progress, url }: Capture, reason: string): SourceItem {
   return { kind: "skipped", ...progress, url, reason };
 }
 
-/** Statuses by which a page that was here is no more. */
+/** Statuses that mean that a page no longer exists at its URL. */
 const goneStatuses: ReadonlySet<number> = new Set([301, 308, 404, 410]);
 
 async function httpItem(capture: Capture, revisit: boolean): Promise<SourceItem> {
@@ -72,7 +72,7 @@ async function httpItem(capture: Capture, revisit: boolean): Promise<SourceItem>
   const status = response?.status ?? 304;
   if (goneStatuses.has(status)) {
     const location = status < 400 ? response?.fields.get("location") : undefined;
-    // As a server does that sets a cookie, or that wants a user name.
+    // Servers redirect a page to its own URL to set a cookie, or to ask for a user name.
     if (location !== undefined && normalizeUrl(location, url) === url)
       return skipped(capture, `HTTP status ${status}, to the same URL`);
     return { kind: "gone", ...progress, url, status: status as 301 | 308 | 404 | 410, at };
@@ -93,7 +93,7 @@ async function httpItem(capture: Capture, revisit: boolean): Promise<SourceItem>
   return responseItem(capture, response);
 }
 
-/** The body of another crawl. What is no text there is none here either. */
+/** Skips a revisit whose Content-Type is not text, because the page itself was skipped too. */
 function revisitItem(capture: Capture, status: number, response: HttpResponse | undefined): SourceItem {
   const { record, url, at, progress } = capture;
   const declared = response?.fields.get("content-type") ?? record.fields.get("warc-identified-payload-type");
@@ -116,8 +116,8 @@ function revisitItem(capture: Capture, status: number, response: HttpResponse | 
 const nothing = Buffer.alloc(0);
 
 /**
- * Some writers give a 304 the digest of its own payload, which is empty and says nothing of the
- * page.
+ * Returns the digest of a revisit. Leaves out the digest of an empty payload, which some writers
+ * give a 304: it says nothing about the page.
  */
 function revisitDigest({ record, digest: label }: Capture, status: number): string | undefined {
   const digest = parseDigest(label);
@@ -170,14 +170,15 @@ function pageItem(
   if (looksBinary(body, declared ?? "")) return skipped(capture, "not a text, but binary");
   const contentType = declared ?? sniffContentType(body);
   const payloadDigests = digestsOf(digest, body, transferred, payload);
-  // A copy, so that a page does not keep the buffer that it was read in.
+  // A copy, so that a page does not keep the whole read buffer in memory.
   const copy = Uint8Array.from(body);
   return { kind: "page", ...progress, url, contentType, body: copy, digest, payloadDigests, at };
 }
 
 /**
- * What a revisit may name and the decoded body does not have: the recorded digest, and the usual
- * ones of the form of the payload that this crawler takes them of.
+ * Returns the digests that a later revisit may name but that the decoded body does not have. They
+ * are the recorded digest, and SHA-1 and SHA-256 of the bytes from which this crawler computes
+ * digests: the payload as transferred, or without its chunks.
  */
 function digestsOf(
   recorded: string | undefined,

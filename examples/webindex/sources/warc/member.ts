@@ -1,7 +1,7 @@
 import { crc32, createInflateRaw, inflateRawSync, type ZlibOptions, constants as zlib } from "node:zlib";
 import type { ArchiveFile } from "./file.js";
 
-/** Bytes of an archive that cannot be read. `offset` is where what is damaged begins. */
+/** Bytes of an archive that cannot be read. The damage begins at `offset`. */
 export class Damage extends Error {
   readonly offset: number;
 
@@ -12,16 +12,16 @@ export class Damage extends Error {
   }
 }
 
-/** What begins a gzip member: two bytes of magic, and deflate, the one method there is. */
+/** The beginning of a gzip member: two bytes of magic, and deflate, the only method. */
 export const memberMagic = Buffer.from([0x1f, 0x8b, 0x08]);
 
 /**
- * A member is inflated in one go when it needs no more of the file than this, and gives no more
- * than that.
+ * A member is inflated in one call if it needs at most this many bytes of the file, and yields at
+ * most `atOnceOut` bytes.
  */
 const atOnceIn = 64 * 1024;
 const atOnceOut = 4 * 1024 * 1024;
-/** Of a member that is damaged on the way, at most so many bytes before the damage are lost. */
+/** If a member is damaged in the middle, at most this many bytes before the damage are lost. */
 const pieceOut = 4 * 1024;
 const longestNames = 64 * 1024;
 const trailerBytes = 8;
@@ -29,9 +29,9 @@ const trailerBytes = 8;
 const flag = { crc: 2, extra: 4, name: 8, comment: 16, reserved: 0xe0 } as const;
 
 /**
- * What the gzip member at the file's position holds, piece by piece; the position then is behind
- * the member. Throws {@link Damage} if the member is none, breaks off, or fails its check sum,
- * after the pieces before that.
+ * Yields the contents of the gzip member at the file's position in pieces. Afterwards the position
+ * is after the member. If no member begins at the position, the member is truncated, or its
+ * checksum is wrong, throws {@link Damage} after the pieces that could be read.
  */
 export async function* inflateMember(file: ArchiveFile): AsyncGenerator<Buffer, void> {
   const offset = file.position;
@@ -56,8 +56,8 @@ export async function* inflateMember(file: ArchiveFile): AsyncGenerator<Buffer, 
 }
 
 /**
- * Whether `view` begins with a member that holds a record, or one that is whole: where reading can
- * go on.
+ * Whether reading can continue at `view`: it begins with a member that contains a record, or with a
+ * complete member.
  */
 export function looksLikeMember(view: Buffer): boolean {
   const head = memberHeadLength(view);
@@ -70,8 +70,8 @@ export function looksLikeMember(view: Buffer): boolean {
 }
 
 /**
- * Whether a member begins at the file's position that is longer than can be seen at once, and has
- * its check sum. Stays there.
+ * Whether a member with a correct checksum begins at the file's position. Used for a member that is
+ * longer than the window. Does not move the position.
  */
 export async function isWholeMember(file: ArchiveFile): Promise<boolean> {
   const { position } = file;
@@ -89,7 +89,7 @@ export async function isWholeMember(file: ArchiveFile): Promise<boolean> {
   }
 }
 
-/** The length of the member's header, or `undefined` if there is none. */
+/** Returns the length of the member's header, or `undefined` if there is none. */
 function memberHeadLength(view: Buffer): number | undefined {
   if (view.length < 10 || view.compare(memberMagic, 0, 3, 0, 3) !== 0) return undefined;
   const flags = view[3]!;
@@ -109,10 +109,7 @@ function memberHeadLength(view: Buffer): number | undefined {
   return length < view.length ? length : undefined;
 }
 
-/**
- * Most members are small, and inflating them in one call is several times as fast as a stream for
- * each.
- */
+/** Most members are small. One call for each is several times as fast as a stream. */
 function inflateAtOnce(view: Buffer): { bytes: Buffer; consumed: number } | undefined {
   try {
     const options: ZlibOptions = { info: true, maxOutputLength: atOnceOut, chunkSize: 64 * 1024 };
@@ -122,7 +119,7 @@ function inflateAtOnce(view: Buffer): { bytes: Buffer; consumed: number } | unde
     };
     return { bytes: buffer, consumed: engine.bytesWritten };
   } catch {
-    // Longer than the view, or than the limit, or damaged: the stream tells.
+    // The member is longer than the view or the limit, or it is damaged. The stream shows which.
     return undefined;
   }
 }
@@ -136,8 +133,8 @@ function inflateBeginning(view: Buffer): Buffer | undefined {
 }
 
 async function* inflateFrom(file: ArchiveFile, member: number, from: number): AsyncGenerator<Buffer, void> {
-  // With the smallest mark the inflater goes on only when a piece was taken, so none is lost when
-  // it fails.
+  // With the smallest high-water mark the inflater continues only after the reader took a piece. So
+  // no piece is lost if the inflater fails.
   const options = { chunkSize: pieceOut, finishFlush: zlib.Z_SYNC_FLUSH, readableHighWaterMark: 1 };
   const inflate = createInflateRaw(options);
   const feeding = feed(file.piecesFrom(from), inflate);
@@ -154,8 +151,8 @@ async function* inflateFrom(file: ArchiveFile, member: number, from: number): As
 }
 
 /**
- * Writes until all is written or the inflater has seen the end of its stream. A failing read fails
- * the inflater.
+ * Writes until everything is written or the inflater has reached the end of its stream. If a read
+ * fails, the inflater fails too.
  */
 async function feed(
   pieces: AsyncIterable<Buffer>,

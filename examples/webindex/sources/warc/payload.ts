@@ -1,11 +1,11 @@
-/** What vouches for a record besides its block digest. */
+/** Checks that confirm a record besides its block digest. */
 import { hasDigest, parseDigest } from "./digest.js";
 import type { Fields } from "./head.js";
 import { BodyError, parseResponse, unchunk } from "./http.js";
 
 /**
- * Crawlers disagree whether the digest is of the payload as transferred or without its chunks:
- * either will do.
+ * Crawlers disagree on whether the digest is of the payload as transferred or without its chunks.
+ * Either is accepted.
  */
 export function hasPayloadDigest(fields: Fields, transferred: Buffer, body: Buffer): boolean {
   const digest = parseDigest(fields.get("warc-payload-digest"));
@@ -14,9 +14,9 @@ export function hasPayloadDigest(fields: Fields, transferred: Buffer, body: Buff
 }
 
 /**
- * Whether the payload of a block says that the block is whole: by its WARC-Payload-Digest; if there
- * is no digest at all, by its HTTP Content-Length. Of a revisit it never does, as the payload is
- * not in the record.
+ * Whether the payload confirms that its block is complete: by its WARC-Payload-Digest, or, if there
+ * is no digest at all, by its HTTP Content-Length. False for a revisit, whose payload is not in the
+ * record.
  */
 export function payloadVouches(fields: Fields, block: Buffer): boolean {
   const type = fields.get("warc-type")?.toLowerCase();

@@ -4,7 +4,10 @@ import { type Digest, hasDigest, parseDigest } from "./digest.js";
 import { excerpt, type Fields, headLength, parseHead } from "./head.js";
 import { payloadVouches } from "./payload.js";
 
-/** A longer block is streamed past: the record is known, and only the beginning of its block. */
+/**
+ * The most bytes of a block to keep. The reader skips the rest, so a record with a longer block has
+ * only the beginning of the block.
+ */
 export const maxBlockBytes = 16 * 1024 * 1024;
 const maxHeadBytes = 256 * 1024;
 const beginningBytes = 256 * 1024;
@@ -13,16 +16,14 @@ export interface WarcRecord {
   readonly offset: number;
   readonly fields: Fields;
   readonly length: number;
-  /**
-   * The whole block, or as much of it as is kept of one that is longer than {@link maxBlockBytes}.
-   */
+  /** The whole block, or its beginning if it is longer than {@link maxBlockBytes}. */
   readonly block: Buffer;
 }
 
 /**
- * What was found where a record should begin. After a `fault` at its `head` or its `length` the
- * reader stands behind the record's first line and it is unknown where the next begins; after one
- * of its digest it is there.
+ * What was found where a record should begin. After a fault in the record's `head` or `length`, the
+ * reader has read the record's first line, and does not know where the next record begins. After a
+ * fault in the record's digest, the reader is at the next record.
  */
 export type Found =
   | {
@@ -30,8 +31,8 @@ export type Found =
       readonly record: WarcRecord;
       readonly warning?: string;
       /**
-       * No record follows it, and the check sum of its gzip member is still to come: good unless
-       * that is wrong.
+       * No record follows, and the checksum of the record's gzip member has not been read yet. The
+       * record is good if the checksum is right.
        */
       readonly unchecked?: boolean;
     }
@@ -50,8 +51,8 @@ function fault(at: Fault["at"], message: string, fields?: Fields): Fault {
 }
 
 /**
- * Reads the record that begins here. `strictly` if it was searched for: text may look like a
- * record.
+ * Reads the record at the current position. `strictly` if the position was found by a search,
+ * because text may look like a record.
  */
 export async function readRecord(reader: ByteReader, strictly: boolean): Promise<Found> {
   const fields = await readFields(reader, strictly);
@@ -68,9 +69,9 @@ export async function readRecord(reader: ByteReader, strictly: boolean): Promise
   }
   const member = reader.offset;
   const closing = await readClosing(reader);
-  // What vouches for the length says that it is what follows that is no record. So does a member
-  // that ends with the record, and whose check sum was right, as the next one has begun; before
-  // that, nothing has vouched for the header.
+  // If something confirms the record's length, the fault is in what follows. A gzip member that
+  // ends with the record confirms the length too: the next member has begun, so the checksum was
+  // right. Before the checksum was read, nothing has confirmed the header.
   const isChecked = reader.plain || reader.offset !== member;
   const isWhole = () => (isChecked && reader.startsMember) || block.vouched || isVouched(fields, block);
   if (closing === "neither" && !(isWhole() && (isChecked || !strictly))) {
@@ -114,13 +115,13 @@ async function readFields(reader: ByteReader, strictly: boolean): Promise<Fields
   return head.fields;
 }
 
-/** Why this is rather a piece of text that shows a record. */
+/** Returns why this is probably not a record but text that looks like one. */
 function implausible(fields: Fields): string | undefined {
   if (!fields.has("warc-type") || !fields.has("content-length")) return "no WARC-Type, or no Content-Length";
   return /^<.+>$/.test(fields.get("warc-record-id") ?? "<none>") ? undefined : "no WARC-Record-ID";
 }
 
-/** Enough of what follows to hold a header, which is mostly short. */
+/** Reads enough bytes to contain a header. Most headers are short. */
 async function headBytes(reader: ByteReader): Promise<Buffer> {
   for (let size = 4 * 1024; ; size *= 4) {
     const bytes = await reader.peek(Math.min(size, maxHeadBytes));
@@ -146,7 +147,10 @@ interface Block {
   readonly length: number;
   readonly bytes: Buffer | undefined;
   readonly beginning: Buffer;
-  /** Whether it does not contradict its digest, and whether it has one that it has. */
+  /**
+   * `intact`: the block does not contradict its digest. `vouched`: it has a digest and matches
+   * it.
+   */
   readonly intact: boolean;
   readonly vouched: boolean;
 }
@@ -165,8 +169,8 @@ async function readBlock(reader: ByteReader, length: number, digest: Digest | un
 }
 
 /**
- * Takes the blank lines after a block, and looks at what follows: by the standard two line ends,
- * then a record or the end. `cut`: the end, before the second one.
+ * Takes the blank lines after a block, and checks what follows. By the standard these are two line
+ * ends, then a record or the end. Returns `cut` if the end comes before the second line end.
  */
 async function readClosing(reader: ByteReader): Promise<"well" | "cut" | "neither"> {
   const lines = await skipLineEnds(reader);
@@ -175,7 +179,7 @@ async function readClosing(reader: ByteReader): Promise<"well" | "cut" | "neithe
   return "WARC/".startsWith(next.toString("latin1")) ? "well" : "neither";
 }
 
-/** Takes all CR and LF; answers how many LF there were. */
+/** Takes all CR and LF characters. Returns the number of LF characters. */
 export async function skipLineEnds(reader: ByteReader): Promise<number> {
   let lines = 0;
   for (;;) {
@@ -191,7 +195,8 @@ export async function skipLineEnds(reader: ByteReader): Promise<number> {
 const searchBytes = 64 * 1024;
 
 /**
- * Moves to the next place, this one excluded, where a record may begin: `WARC/` after a blank line.
+ * Moves to the next place, after the current one, at which a record may begin: `WARC/` after a
+ * blank line.
  */
 export async function findRecord(reader: ByteReader): Promise<boolean> {
   for (;;) {

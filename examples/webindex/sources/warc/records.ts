@@ -4,7 +4,7 @@ import { Damage, looksLikeMember, memberMagic } from "./member.js";
 import { findRecord, readRecord, skipLineEnds, type WarcRecord } from "./record.js";
 import { GzipStretches, PlainStretches, type Stretches } from "./stretches.js";
 
-/** A record, or what kept one from being read. */
+/** A record, or the reason why one could not be read. */
 export type Entry =
   | { readonly kind: "record"; readonly record: WarcRecord }
   | {
@@ -17,11 +17,14 @@ export type Entry =
 
 type Fault = Extract<Entry, { kind: "fault" }>;
 
-/** Every record of an archive that can be read, in order, and every place where one cannot. */
+/**
+ * Yields every readable record of an archive in order, and every place at which one cannot be read.
+ */
 export async function* readRecords(file: ArchiveFile): AsyncGenerator<Entry, void> {
   const stretches = await stretchesOf(file);
   let lost = false;
-  // The latest fault waits for what follows: damage to its member is the better account of it.
+  // The latest fault is held back until the next entry. If its gzip member turns out to be damaged,
+  // the damage is reported instead, because it explains the fault.
   let waiting: Fault | undefined;
   for (;;) {
     try {
@@ -47,7 +50,10 @@ export async function* readRecords(file: ArchiveFile): AsyncGenerator<Entry, voi
   if (waiting) yield waiting;
 }
 
-/** How far into a file is looked that begins like neither form: its beginning is damaged. */
+/**
+ * If a file begins like neither format, its beginning is damaged. Then the reader searches this
+ * many bytes for the beginning of a record or of a gzip member.
+ */
 const longestDamagedBeginning = 1024 * 1024;
 
 async function stretchesOf(file: ArchiveFile): Promise<Stretches> {
@@ -68,21 +74,21 @@ async function isGzip(file: ArchiveFile): Promise<boolean> {
 }
 
 /**
- * `lost`: this may begin in the middle of something, so that what precedes the first record is no
- * surprise.
+ * `lost`: the position may be in the middle of a record, so unknown bytes before the first record
+ * are expected.
  */
 async function* recordsOf(stretches: Stretches, lost: boolean): AsyncGenerator<Entry, void> {
   const reader = new ByteReader(stretches);
   if (lost && (await reader.peek(5)).toString("latin1") === "WARC/") lost = false;
-  // A record that waits for its member's check sum, and what was found behind it.
+  // A record whose member's checksum is not read yet, and the entries after it.
   const unchecked: Entry[] = [];
   for (;;) {
     await skipLineEnds(reader);
     if (reader.held.length === 0) break;
     const offset = reader.offset;
     const found = await readRecord(reader, lost);
-    // What directly precedes damage is not to be trusted: the damage was noticed later than it
-    // happened.
+    // Data directly before damage cannot be trusted, because the damage is detected later than it
+    // begins.
     if (reader.damage && (await reader.peek(1)).length === 0) break;
     if (found.kind === "record") {
       lost = false;
@@ -105,7 +111,7 @@ async function* recordsOf(stretches: Stretches, lost: boolean): AsyncGenerator<E
     }
     lost = at !== "digest";
     if (lost && !(await findRecord(reader))) break;
-    // That a record follows is as good as a check sum, as it is everywhere.
+    // A record that follows confirms the unchecked entries as well as a checksum does.
     yield* unchecked.splice(0);
   }
   if (reader.damage) throw reader.damage;

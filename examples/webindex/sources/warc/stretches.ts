@@ -1,37 +1,40 @@
 import type { ArchiveFile } from "./file.js";
 import { Damage, inflateMember, isWholeMember, looksLikeMember, memberMagic } from "./member.js";
 
-/** Bytes of records, and where in the file they come from. */
+/** Bytes of records, and their place in the file. */
 export interface Chunk {
   readonly bytes: Buffer;
-  /** Of the first byte in a plain file; of the gzip member in a compressed one. */
+  /** The offset of the first byte in a plain file, or of the gzip member in a compressed one. */
   readonly offset: number;
 }
 
 /**
- * The contents of an archive as stretches: no record reaches from one into the next. In a
- * compressed archive a stretch begins with each gzip member that begins with a record; in a plain
- * one, all is one stretch.
+ * The contents of an archive as stretches. No record extends from one stretch into the next. In a
+ * compressed archive every gzip member that begins with a record starts a stretch. A plain archive
+ * is one stretch.
  */
 export interface Stretches {
-  /** Whether the offsets of chunks count on byte by byte. */
+  /** Whether the offsets of chunks count single bytes. */
   readonly plain: boolean;
-  /** Moves to the next stretch; `false` at the end. Throws {@link Damage}. */
+  /** Moves to the next stretch. Returns `false` at the end. Throws {@link Damage}. */
   advance(): Promise<boolean>;
   /**
-   * The next chunk of the stretch, `undefined` at its end. Throws {@link Damage}, which ends the
-   * stretch.
+   * Returns the next chunk of the stretch, or `undefined` at its end. Throws {@link Damage}, which
+   * ends the stretch.
    */
   next(): Promise<Chunk | undefined>;
-  /** After {@link Damage}: moves to where reading can go on. `false` if that is nowhere. */
+  /**
+   * After {@link Damage}, moves to the next place at which reading can continue. Returns `false` if
+   * there is none.
+   */
   recover(damage: Damage): Promise<boolean>;
-  /** No more bytes than this can still follow in the stretch. */
+  /** The most bytes that can still follow in the stretch. */
   most(): number;
-  /** In a plain file, goes on from here. */
+  /** In a plain file, continues at this offset. */
   seek(offset: number): void;
 }
 
-/** A plain archive. What is damaged in it is found by the records themselves. */
+/** A plain archive. Only the records themselves show damage in it. */
 export class PlainStretches implements Stretches {
   readonly plain = true;
   readonly #file: ArchiveFile;
@@ -68,10 +71,13 @@ export class PlainStretches implements Stretches {
   }
 }
 
-/** Deflate makes at most 1032 bytes of one. */
+/** Deflate produces at most 1032 bytes from one. */
 const largestRatio = 1032;
 
-/** A gzip archive: a member for each record as the standard wants it, or fewer, or more. */
+/**
+ * A gzip archive, with one member for each record as the standard requires, or with fewer or more
+ * members.
+ */
 export class GzipStretches implements Stretches {
   readonly plain = false;
   readonly #file: ArchiveFile;
@@ -79,7 +85,8 @@ export class GzipStretches implements Stretches {
   #memberOffset = 0;
   #within = false;
   /**
-   * The first chunk of a stretch, or what befell it: seen when the stretch before came to its end.
+   * The first chunk of the next stretch, or the damage in its place. It was read at the end of the
+   * previous stretch.
    */
   #first: Chunk | Damage | undefined;
 
@@ -104,8 +111,8 @@ export class GzipStretches implements Stretches {
     const piece = await this.#member?.next();
     if (piece && !piece.done) return { bytes: piece.value, offset: this.#memberOffset };
     const first = await this.#begin();
-    // A record may go on in the next member (some tools cut where they like), but not in one that
-    // begins a record.
+    // A record may continue in the next member, because some tools cut at arbitrary places. It
+    // cannot continue in a member that begins with a record.
     if (first && !(first instanceof Damage) && !beginsRecord(first.bytes)) return first;
     this.#first = first;
     this.#within = false;
@@ -139,7 +146,7 @@ export class GzipStretches implements Stretches {
     throw new Error("A compressed archive is read forward only");
   }
 
-  /** Opens the next member that holds anything, and reads its first piece. */
+  /** Opens the next member that is not empty, and reads its first piece. */
   async #begin(): Promise<Chunk | Damage | undefined> {
     while (!this.#file.ended) {
       this.#memberOffset = this.#file.position;

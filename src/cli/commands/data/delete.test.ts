@@ -24,7 +24,7 @@ describe("delete", () => {
     expect(await row()).toMatchObject({ columns: { anchors: { "https://x.example/": "first" } } });
   });
 
-  it("deletes a row, and says where there was none", async () => {
+  it("deletes a row, and reports if there was none", async () => {
     const { documents: printed } = await cli.run(["delete", "data", "documents", "a", "--json"]);
     expect(printed[0]?.commitTimestamp).toBeTypeOf("number");
     expect(await row()).toMatchObject({ found: false });

@@ -13,15 +13,16 @@ export function addDelete(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "delete", {
     summary: "delete a cell or a row",
     description:
-      "Deletes a cell, or of TABLE every cell of the row, in a transaction of its own. A delete is a change: observers of " +
-      "the columns become due. Without the module a column with a unique constraint or an exact index is refused, and a row of its " +
-      "table; with --force they are deleted, and what is kept with them is left as it is.",
+      "Deletes a cell, or every cell of the row if the target is TABLE, in one transaction. A delete is a change, so " +
+      "observers of the columns become due. Without --app, the command refuses to delete from a column with a unique " +
+      "constraint or an exact index, and to delete a row of its table. With --force it deletes the cells, and leaves " +
+      "the entries of the constraint or index unchanged.",
     examples: [
       "delete ./data documents.contents https://example.org/",
       "delete ./data documents.anchors:https://example.com/ https://example.org/",
       "delete ./data documents https://example.org/",
     ],
-    json: ['{"commitTimestamp","time"}; both null where the row has no cells.'],
+    json: ['{"commitTimestamp","time"}; both null if the row has no cells.'],
   });
   addAppOption(command)
     .argument("<target>", "TABLE.COLUMN, TABLE.FAMILY:QUALIFIER, or TABLE for the row")

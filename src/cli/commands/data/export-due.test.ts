@@ -34,7 +34,7 @@ const make = (fails: boolean) => {
 };
 
 it.each([[false], [true]])(
-  "what was due or parked is due where it is imported, observers registered there: %s",
+  "a change that was due or parked is due after the import, if its observers are registered there: %s",
   async (registered) => {
     delivered.length = 0;
     const path = (name: string) => join(cli.folder, name);
@@ -65,8 +65,8 @@ it.each([[false], [true]])(
     expect(await db.transact((tx) => tx.get(counter.values, "a"))).toBe(5);
     expect(await db.transact((tx) => tx.get(pages.size, "due"))).toBe(5);
     expect(delivered.sort()).toEqual(["ann: parked", "bob: waits"]);
-    // An import does not repeat handled changes, unless observers were registered before it: to
-    // them the import itself is a change.
+    // An import does not make handled changes due again. But an observer that was registered before
+    // the import sees the import itself as a change.
     expect(runs.sort()).toEqual(registered ? ["done", "due"] : ["due"]);
     expect(await db.check()).toEqual([]);
   },

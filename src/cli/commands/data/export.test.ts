@@ -45,7 +45,7 @@ function fill(): Promise<void> {
 }
 
 describe("export", () => {
-  it("writes every cell as of one moment, with checksums", async () => {
+  it("writes every cell as of one snapshot, with checksums", async () => {
     const { code, documents: reports } = await cli.run(["export", "data", "all.jsonl", "--json"]);
     expect(code).toBe(0);
     expect(reports[0]).toMatchObject({
@@ -91,7 +91,7 @@ describe("export", () => {
     expect(end).toEqual({ end: true, blocks: 2, cells: 12, sha256: block!.sha256 });
   });
 
-  it("shows a moment of the past, and only the tables that are named", async () => {
+  it("exports a snapshot of the past, and only the named tables", async () => {
     const { timestamp } = (await cli.run(["export", "data", "one.jsonl", "--table", "visits", "--json"]))
       .documents[0]!;
     await withLibrary(cli, (db) =>
@@ -107,13 +107,13 @@ describe("export", () => {
     expect(new Set(rows.map(({ table }) => table))).toEqual(new Set(["visits"]));
   });
 
-  it("carries a value that its column cannot as it is stored", async () => {
+  it("exports the stored form of a value that its column cannot decode", async () => {
     await withLibrary(cli, (db) => db.transact((tx) => tx.set(visits.seconds, ["zero", 0], -0)));
     await cli.run(["export", "data", "all.jsonl"]);
     expect(await textOf("all.jsonl")).toContain('["seconds","-0"]');
   });
 
-  it("goes to the standard output, and compressed where that is asked for", async () => {
+  it("writes to the standard output, compressed if requested", async () => {
     const { timestamp } = (await cli.run(["export", "data", "one.jsonl", "--json"])).documents[0]!;
     const plain = await cli.run(["export", "data", "--at", String(timestamp)]);
     expect(plain).toMatchObject({ code: 0, stderr: "" });
@@ -124,7 +124,7 @@ describe("export", () => {
   });
 
   it.each(["all.jsonl", "all.jsonl.gz"])(
-    "continues %s where it was cut, at the same moment",
+    "continues %s where it was cut, at the same snapshot",
     async (name) => {
       await fill();
       expect(await cli.run(["export", "data", name])).toMatchObject({ code: 0 });
@@ -141,7 +141,7 @@ describe("export", () => {
     },
   );
 
-  it("continues behind the last block that is sound", async () => {
+  it("continues after the last sound block", async () => {
     await fill();
     await cli.run(["export", "data", "all.jsonl"]);
     const path = join(cli.folder, "all.jsonl");
@@ -153,7 +153,7 @@ describe("export", () => {
     expect((await readFile(path)).equals(whole)).toBe(true);
   });
 
-  it("refuses what stands there and is no beginning of it", async () => {
+  it("refuses an existing file that is not the beginning of the export", async () => {
     await cli.write("notes.txt", "mine\n");
     const foreign = await cli.run(["export", "data", "notes.txt"]);
     expect(foreign).toMatchObject({
@@ -164,13 +164,13 @@ describe("export", () => {
     await cli.run(["export", "data", "all.jsonl"]);
     expect(await cli.run(["export", "data", "all.jsonl"])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("is a whole export already"),
+      stderr: expect.stringContaining("is already a complete export"),
     });
     const text = await textOf("all.jsonl");
     await truncate(join(cli.folder, "all.jsonl"), text.length - 2);
     expect(await cli.run(["export", "data", "all.jsonl", "--table", "visits"])).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("it has documents, ledger, visits"),
+      stderr: expect.stringContaining("its tables are documents, ledger, visits"),
     });
     expect(await cli.run(["export", "data", "all.jsonl", "--at", "1"])).toMatchObject({ code: 2 });
     expect(await cli.run(["export", "data", "all.jsonl", "--force"])).toMatchObject({ code: 0 });
@@ -178,7 +178,7 @@ describe("export", () => {
     expect(await cli.run(["export", "data", "x.jsonl", "--table", "nowhere"])).toMatchObject({ code: 2 });
   });
 
-  it("says so where its moment was collected", async () => {
+  it("reports that its snapshot was collected", async () => {
     await cli.run(["export", "data", "all.jsonl"]);
     const path = join(cli.folder, "all.jsonl");
     await truncate(path, (await stat(path)).size - 2);
@@ -186,11 +186,11 @@ describe("export", () => {
     expect(await cli.run(["gc", "data", "--retention", "0"])).toMatchObject({ code: 0 });
     const { code, stderr } = await cli.run(["export", "data", "all.jsonl"]);
     expect(code).toBe(1);
-    expect(stderr).toContain("start anew with --force");
+    expect(stderr).toContain("Start again with --force");
     expect(await cli.run(["export", "data", "all.jsonl", "--force"])).toMatchObject({ code: 0 });
   });
 
-  it("stops at a signal, and can be continued", async () => {
+  it("stops on a signal, and can be continued", async () => {
     await fill();
     const stdout = new Printed();
     const command = cli.start(["export", "data", "all.jsonl"], { stdout });

@@ -41,30 +41,31 @@ export function addExport(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "export", {
     summary: "write a consistent copy of the tables to a file",
     description:
-      "Writes all cells of all tables, as of one moment, as lines of JSON with checksums; compressed where the file's name ends " +
-      "with .gz. Without a file, to the standard output. The database may be in use. Given again, the command continues a file " +
-      "that was cut, at the same moment, as long as that is within the retention. `import` reads the file into any store. " +
-      "What observers are due on, or have parked, is part of it, and due again after the import. " +
-      'Versions of the past and what observers have handled are not part of it. "The format of an export" in the documentation describes the file.',
+      "Writes all cells of all tables, as of one snapshot, as lines of JSON with checksums. Compresses the file if its " +
+      "name ends with .gz. Without a file, writes to the standard output. The database may be in use. If a file was " +
+      "cut, run the same command again: it continues the file from the same snapshot, as long as that is within the " +
+      "retention. `import` reads the file into any store. The export includes changes that observers are due on, and " +
+      "parked changes. After the import they are due again. It does not include old versions, or what observers have " +
+      'handled. "The format of an export" in the documentation describes the file.',
     examples: [
       "export ./data backup.jsonl.gz",
       "export ./data documents.jsonl --table documents --at 2025-01-31T12:00:00Z",
       "export ./data | percolator import bigtable://my-project/my-instance --coordinator auto",
     ],
     json: [
-      '{"file","timestamp","time","tables","cells","bytes","continued","durationMs"}, where there is a file; without one the',
-      "export is all that is printed.",
+      '{"file","timestamp","time","tables","cells","bytes","continued","durationMs"} if there is a file. Without a',
+      "file, the command prints only the export.",
     ],
     exit: [
-      "1 also where the moment of a file that was cut is older than the retention: start anew with --force.",
+      "1 also if a file was cut and its snapshot is older than the retention. Then start again with --force.",
     ],
   });
   addCoordinatorFlags(command)
-    .argument("[file]", "the file; a new one, or one that was cut (default: the standard output)")
+    .argument("[file]", "a new file, or one that was cut (default: the standard output)")
     .option("--table <name>", "only this table; may be given several times", listOption)
     .option("--at <time>", "as of a timestamp or an ISO date, within the retention", parsedBy(parseMoment))
-    .option("--gzip", "compress what goes to the standard output")
-    .option("--force", "replace a file that stands there")
+    .option("--gzip", "compress the standard output")
+    .option("--force", "replace an existing file")
     .action((location: string, file: string | undefined, options: ExportOptions) =>
       withDatabase(cli, { reads: true, location, coordinator: options }, (opened) =>
         run(cli, opened, file, options),
@@ -84,7 +85,9 @@ async function run(
     return;
   }
   if (options.gzip)
-    throw new UsageError("A file is compressed where its name ends with .gz: leave --gzip out.");
+    throw new UsageError(
+      "--gzip is for the standard output. A file is compressed if its name ends with .gz: leave --gzip out.",
+    );
   const file = await ExportFile.open(resolve(cli.io.cwd, path), options.force === true);
   try {
     if (file.cut !== undefined) await checkCut(opened, file.cut, path, tables, options);
@@ -120,7 +123,10 @@ async function chosenTables(
   return chosen.map((name) => describeTable(opened.table(name)![definition]));
 }
 
-/** Throws unless the file that was cut is the beginning of the same export. */
+/**
+ * Throws if the unfinished export in the file has another source, timestamp or tables than this
+ * one.
+ */
 async function checkCut(
   { db }: OpenedDatabase,
   { header }: CutExport,
@@ -129,17 +135,18 @@ async function checkCut(
   { at, table }: ExportOptions,
 ): Promise<void> {
   const refuse = (why: string) =>
-    new UsageError(`${path} is the beginning of another export: ${why}. See --force.`);
+    new UsageError(`${path} is the beginning of another export: ${why}. To replace it, give --force.`);
   const { store } = await db.status();
-  if (header.source !== store) throw refuse(`it is of ${header.source}`);
+  if (header.source !== store) throw refuse(`its source is ${header.source}`);
   const timestamp = at instanceof Date ? dateToTimestamp(at) : at;
   if (timestamp !== undefined && timestamp !== header.timestamp) {
     throw refuse(`it is as of ${header.timestamp} (${header.time})`);
   }
   const names = (list: readonly TableDescription[]) => list.map(({ name }) => name).join(", ");
-  // A table that was created after the cut file's snapshot had no cells then, so it may be missing.
+  // If the user named no table, the cut file may lack a table: one that was created after the
+  // file's snapshot, and so had no cells in that snapshot.
   if (table !== undefined && names(tables) !== names(header.tables))
-    throw refuse(`it has ${names(header.tables)}`);
+    throw refuse(`its tables are ${names(header.tables)}`);
 }
 
 async function exportTo(
@@ -152,9 +159,9 @@ async function exportTo(
   const { cut } = sink;
   const progress = new Progress(cli);
   const { db } = opened;
-  // The due changes have no snapshot, so they are read before and after it. A change due at the
-  // snapshot's timestamp is found by one of the two reads, unless it both appeared and was handled
-  // between them.
+  // A snapshot does not cover the due changes, so this code reads them before and after it takes
+  // the snapshot. The two reads find every change that was due at the snapshot's timestamp, except
+  // a change that appeared and was handled between them.
   const due = new DueChanges();
   const names = new Set(tables.map(({ name }) => name));
   if (cut === undefined) await due.add(db, opened, names, cli.signal);
@@ -197,8 +204,8 @@ async function takeSnapshot(
   } catch (error) {
     if (cut === undefined || !(error instanceof StaleSnapshotError)) throw error;
     throw new StaleSnapshotError(
-      `The export that was cut is as of ${cut.header.time}, and what it has not read yet may have been collected: start anew ` +
-        "with --force.",
+      `The export that was cut is as of ${cut.header.time}, which is older than the retention. Garbage collection may have ` +
+        "dropped what the export has not read yet. Start again with --force.",
       { cause: error },
     );
   }

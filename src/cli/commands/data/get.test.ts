@@ -37,7 +37,7 @@ describe("get", () => {
     expect(printed[0]).toMatchObject({ column: "anchors", qualifier: "https://x.example/", value: "first" });
   });
 
-  it("prints the cells of a family, a line each", async () => {
+  it("prints the cells of a family, one on each line", async () => {
     const { stdout } = await cli.run(["get", "data", "documents.anchors", "a"]);
     expect(stdout).toBe("https://x.example/\tfirst\ny\tsecond\n");
     const { documents: printed } = await cli.run(["get", "data", "documents.anchors", "a", "--json"]);
@@ -78,7 +78,7 @@ describe("get", () => {
     ["documents.title", "nobody"],
     ["documents.anchors", "b"],
     ["documents", "nobody"],
-  ])("answers 1 and prints nothing where nothing is: %s of %s", async (target, row) => {
+  ])("exits with 1 and prints nothing if there is no cell: %s of %s", async (target, row) => {
     expect(await cli.run(["get", "data", target, row])).toMatchObject({ code: 1, stdout: "", stderr: "" });
     const { code, documents: printed } = await cli.run(["get", "data", target, row, "--json"]);
     expect(code).toBe(1);
@@ -106,13 +106,13 @@ describe("get", () => {
     ["2999-01-01", "in the future"],
     ["yesterday", "neither a timestamp"],
     ["2025-99-99", "neither a timestamp"],
-  ])("refuses the moment %s", async (moment, message) => {
+  ])("refuses the time %s", async (moment, message) => {
     const { code, stderr } = await cli.run(["get", "data", "documents.title", "a", "--at", moment]);
     expect(code).toBe(2);
     expect(stderr).toContain(message);
   });
 
-  it("answers 1 for a moment that collection has passed", async () => {
+  it("exits with 1 for a time before the safepoint", async () => {
     await withLibrary(cli, (db) => db.collect({ retentionMs: 0 }));
     const result = await cli.run(["get", "data", "documents.title", "a", "--at", "1", "--json"]);
     expect(result.code).toBe(1);
@@ -128,7 +128,7 @@ describe("get", () => {
     ["visits.seconds", '["home"]', "INVALID_KEY", "array of 2 parts"],
     ["documents.title", "x".repeat(1_501), "INVALID_KEY", "1500"],
     [`documents.anchors:${"x".repeat(1_000)}`, "y".repeat(501), "INVALID_KEY", "together"],
-  ])("answers 2 for %s of %s", async (target, row, errorCode, message) => {
+  ])("exits with 2 for %s of %s", async (target, row, errorCode, message) => {
     const { code, stdout, stderr } = await cli.run(["get", "data", target, row, "--json"]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     const { error } = JSON.parse(stderr) as { error: { code: string; message: string } };

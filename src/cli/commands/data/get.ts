@@ -19,8 +19,8 @@ export function addGet(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "get", {
     summary: "print a cell, the cells of a family, or a row",
     description:
-      "Prints the value of a cell; of TABLE.FAMILY every cell of the row in it; of TABLE all cells of the row. A value " +
-      "is printed as it is: text as text, bytes as base64, JSON as JSON.",
+      "Prints the value of a cell. For TABLE.FAMILY, prints every cell that the row has in the family. For TABLE, " +
+      "prints all cells of the row. Text is printed as text, bytes as base64, JSON as JSON.",
     examples: [
       "get ./data documents.contents https://example.org/",
       "get ./data documents.anchors:https://example.com/ https://example.org/",
@@ -28,11 +28,11 @@ export function addGet(program: Command, cli: Cli): void {
       `get ./data visits.seconds '["https://example.org/",2024]'`,
     ],
     json: [
-      '{"table","row","column","qualifier","found","value"}; without "qualifier" for a column, without "value" where',
-      'nothing is. For a row: {"table","row","found","columns"}, each family an object by qualifier. For a family: a line',
+      '{"table","row","column","qualifier","found","value"}; without "qualifier" for a column, without "value" if there',
+      'is none. For a row: {"table","row","found","columns"}, each family an object by qualifier. For a family: a line',
       'for each cell, {"qualifier","value"}.',
     ],
-    exit: ["1 where there is nothing: no value, no cell, no row; then nothing is printed without --json."],
+    exit: ["1 if there is nothing: no value, no cell, no row. Without --json, nothing is printed then."],
   });
   addAppOption(command)
     .argument("<target>", "TABLE.COLUMN, TABLE.FAMILY:QUALIFIER, TABLE.FAMILY or TABLE")
@@ -46,7 +46,7 @@ export function addGet(program: Command, cli: Cli): void {
     );
 }
 
-/** Prints the contents of a target in a row. Returns whether it found anything. */
+/** Prints what a row contains for a target. Returns whether it found anything. */
 async function getTarget(
   cli: Cli,
   opened: OpenedDatabase,

@@ -24,7 +24,7 @@ describe("history", () => {
     ]);
   });
 
-  it("prints a line of JSON for each version, whose timestamps can be read at", async () => {
+  it("prints a line of JSON for each version, with a timestamp for further reads", async () => {
     const { documents: versions } = await cli.run(["history", "data", "documents.title", "a", "--json"]);
     expect(versions.map(({ kind, value }) => [kind, value])).toEqual([
       ["delete", undefined],
@@ -45,12 +45,12 @@ describe("history", () => {
     expect((await cli.run(args)).documents).toHaveLength(1);
   });
 
-  it("answers 0 for a cell without versions", async () => {
+  it("exits with 0 for a cell without versions", async () => {
     const result = await cli.run(["history", "data", "documents.title", "nobody"]);
     expect(result).toMatchObject({ code: 0, stdout: "", stderr: "note: the cell has no versions\n" });
   });
 
-  it("wants a cell", async () => {
+  it("requires a cell", async () => {
     expect(await cli.run(["history", "data", "documents.anchors", "a"])).toMatchObject({ code: 2 });
     expect(await cli.run(["history", "data", "documents", "a"])).toMatchObject({ code: 2 });
   });

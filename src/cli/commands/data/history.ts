@@ -7,7 +7,7 @@ import { withDatabase } from "../../database/open-database.js";
 import { noteCustomCodecs } from "../../database/value-text.js";
 import { parseCellRow } from "../../input/key-text.js";
 import { findColumn } from "../../input/target.js";
-import { cut, layOut, oneLine } from "../../print/layout.js";
+import { cutToWidth, layOut, oneLine } from "../../print/layout.js";
 import { parseCount } from "../../time.js";
 
 interface HistoryOptions extends DatabaseOptions {
@@ -18,21 +18,21 @@ export function addHistory(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "history", {
     summary: "print the committed versions of a cell",
     description:
-      "Prints the committed versions of a cell that garbage collection has left, newest first: about when each was " +
-      "committed, its commit and start timestamps, and its value. Each commit timestamp is one that --at takes.",
+      "Prints the committed versions of a cell that garbage collection has kept, newest first: the approximate time of " +
+      "the commit, the commit and start timestamps, and the value. --at takes any of these commit timestamps.",
     examples: [
       "history ./data documents.title https://example.org/",
       "history ./data documents.title https://example.org/ --limit 3 --json",
     ],
     json: [
-      'A line for each version: {"time","commitTimestamp","startTimestamp","kind","value"}; "kind" is "put" or "delete",',
-      '"value" is left out for a delete.',
+      'A line for each version: {"time","commitTimestamp","startTimestamp","kind","value"}; "kind" is "put" or',
+      '"delete". A delete has no "value".',
     ],
   });
   addAppOption(command)
     .argument("<column>", "TABLE.COLUMN or TABLE.FAMILY:QUALIFIER")
     .argument("<row>", "the row's key; a composite key as a JSON array")
-    .option("--limit <n>", "the most versions", parsedBy(parseCount(1)))
+    .option("--limit <n>", "at most this many versions", parsedBy(parseCount(1)))
     .action((location: string, target: string, rowText: string, { app, limit }: HistoryOptions) =>
       withDatabase(cli, { reads: true, location, app }, async (opened) => {
         const column = findColumn(opened, target);
@@ -43,7 +43,7 @@ export function addHistory(program: Command, cli: Cli): void {
         else if (entries.length === 0) await cli.note("the cell has no versions");
         else {
           const show = (value: unknown) => oneLine(formatValue(column.codec, value));
-          for (const line of historyLines(entries, show)) await cli.out.line(cut(line, cli.out.width));
+          for (const line of historyLines(entries, show)) await cli.out.line(cutToWidth(line, cli.out.width));
         }
       }),
     );

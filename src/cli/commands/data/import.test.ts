@@ -38,19 +38,22 @@ async function rowsOf(location: string): Promise<readonly string[]> {
 const path = (name: string) => join(cli.folder, name);
 
 describe("import", () => {
-  it.each(["all.jsonl", "all.jsonl.gz"])("makes a database that holds the same, from %s", async (name) => {
-    await cli.run(["export", "data", name]);
-    const { code, documents: reports } = await cli.run(["import", "copy", name, "--json"]);
-    expect(code).toBe(0);
-    expect(reports[0]).toMatchObject({ file: name, cells: 12, continuedAt: null, dryRun: false });
-    expect(await rowsOf("copy")).toEqual(await rowsOf("data"));
-    await using copy = await open(path("copy"), { tables: [documents, visits, ledger], create: false });
-    await using snapshot = await copy.snapshot();
-    expect(await snapshot.get(ledger.total, "all")).toBe(12345678901234567890n);
-    expect(await snapshot.get(documents.anchors.at("y"), "a")).toBe("second");
-    expect(await snapshot.get(visits.seconds, ["shop", 1])).toBe(Number.POSITIVE_INFINITY);
-    expect(await copy.check()).toEqual([]);
-  });
+  it.each(["all.jsonl", "all.jsonl.gz"])(
+    "creates a database with the same contents, from %s",
+    async (name) => {
+      await cli.run(["export", "data", name]);
+      const { code, documents: reports } = await cli.run(["import", "copy", name, "--json"]);
+      expect(code).toBe(0);
+      expect(reports[0]).toMatchObject({ file: name, cells: 12, continuedAt: null, dryRun: false });
+      expect(await rowsOf("copy")).toEqual(await rowsOf("data"));
+      await using copy = await open(path("copy"), { tables: [documents, visits, ledger], create: false });
+      await using snapshot = await copy.snapshot();
+      expect(await snapshot.get(ledger.total, "all")).toBe(12345678901234567890n);
+      expect(await snapshot.get(documents.anchors.at("y"), "a")).toBe("second");
+      expect(await snapshot.get(visits.seconds, ["shop", 1])).toBe(Number.POSITIVE_INFINITY);
+      expect(await copy.check()).toEqual([]);
+    },
+  );
 
   it("reads what export prints, compressed or not", async () => {
     const { stdout } = await cli.run(["export", "data"]);
@@ -62,13 +65,13 @@ describe("import", () => {
     expect(await rowsOf("other")).toEqual(await rowsOf("data"));
   });
 
-  it("goes on where it stopped", async () => {
+  it("continues where it stopped", async () => {
     await fill();
     await cli.run(["export", "data", "all.jsonl"]);
     const whole = await readFile(path("all.jsonl"), "utf8");
     // If the stream ends too early, the import keeps the blocks that arrived.
     const cut = await cli.run(["import", "copy"], { stdin: whole.slice(0, whole.length >> 1) });
-    expect(cut).toMatchObject({ code: 1, stderr: expect.stringContaining("is cut") });
+    expect(cut).toMatchObject({ code: 1, stderr: expect.stringContaining("was cut") });
     const { code, documents: reports } = await cli.run(["import", "copy", "all.jsonl", "--json"]);
     expect(code).toBe(0);
     const { continuedAt, cells } = reports[0] as { continuedAt: number; cells: number };
@@ -76,11 +79,12 @@ describe("import", () => {
     expect(cells).toBeLessThan(rows);
     expect(await rowsOf("copy")).toEqual(await rowsOf("data"));
     expect(await cli.run(["check", "copy"])).toMatchObject({ code: 0 });
-    // The finished import removed its progress note, so another import meets tables with data.
+    // The finished import removed its progress note. Another import therefore finds tables that
+    // already have data, and is refused.
     expect(await cli.run(["import", "copy", "all.jsonl"])).toMatchObject({ code: 1 });
   });
 
-  it("stops at a signal between two blocks, and goes on behind the last", async () => {
+  it("stops on a signal between two blocks, and continues after the last", async () => {
     await fill();
     await cli.run(["export", "data", "all.jsonl"]);
     const stderr = new Printed(100);
@@ -96,7 +100,7 @@ describe("import", () => {
     expect(await rowsOf("copy")).toEqual(await rowsOf("data"));
   });
 
-  it("changes nothing where the file is cut or damaged, and names the place", async () => {
+  it("changes nothing if the file is cut or damaged, and names the place", async () => {
     await fill();
     await cli.run(["export", "data", "all.jsonl.gz"]);
     await cli.run(["export", "data", "all.jsonl"]);
@@ -121,13 +125,13 @@ describe("import", () => {
     };
     for (const at of [300, text.length >> 2, text.length >> 1, text.length - 20]) {
       expect(await attempt("bad.jsonl", flipped(text, at))).toMatch(
-        /bad\.jsonl is damaged in block \d+, which begins in line \d+: /,
+        /bad\.jsonl is damaged in block \d+, which begins at line \d+: /,
       );
     }
-    expect(await attempt("bad.jsonl", flipped(text, 20))).toContain("no export");
+    expect(await attempt("bad.jsonl", flipped(text, 20))).toContain("is not an export");
     for (const at of [gz.length >> 1, gz.length - 30]) await attempt("bad.jsonl.gz", flipped(gz, at));
     for (const length of [text.length - 1, text.length >> 1]) {
-      expect(await attempt("cut.jsonl", text.subarray(0, length))).toContain("is cut");
+      expect(await attempt("cut.jsonl", text.subarray(0, length))).toContain("was cut");
     }
     await attempt("cut.jsonl.gz", gz.subarray(0, gz.length >> 1));
     await attempt("empty.jsonl", Buffer.alloc(0));
@@ -138,7 +142,7 @@ describe("import", () => {
     await attempt("more.jsonl", Buffer.from([...blocks.slice(0, 2), ...blocks.slice(1)].join("")));
   });
 
-  it("writes nothing beyond the damage of a stream", async () => {
+  it("writes nothing after the damage in a stream", async () => {
     await fill();
     const { stdout } = await cli.run(["export", "data"]);
     const blocks = stdout.split(/(?<="sha256":"[0-9a-f]{64}"\}\n)/);
@@ -150,7 +154,7 @@ describe("import", () => {
     expect(kept).toEqual(blocks[1]!.split("\n").filter((line) => line.startsWith('{"table":')));
   });
 
-  it("leaves tables alone that hold something, unless it is to merge", async () => {
+  it("refuses tables that already have data, unless it should merge", async () => {
     await cli.run(["export", "data", "all.jsonl"]);
     await withLibrary(cli, (db) =>
       db.transact((tx) => {
@@ -166,7 +170,7 @@ describe("import", () => {
     expect((await cli.run(["get", "data", "documents.title", "new"])).stdout).toBe("kept\n");
   });
 
-  it("takes only the tables that are named, and refuses what clashes", async () => {
+  it("imports only the named tables, and refuses conflicting ones", async () => {
     await cli.run(["export", "data", "all.jsonl"]);
     expect(await cli.run(["import", "copy", "all.jsonl", "--table", "visits"])).toMatchObject({ code: 0 });
     expect((await rowsOf("copy")).every((line) => line.includes('"visits"'))).toBe(true);
@@ -182,7 +186,7 @@ describe("import", () => {
     });
   });
 
-  it("makes registered observers due, and nobody else", async () => {
+  it("makes cells due for registered observers, and for no others", async () => {
     await cli.run(["export", "data", "all.jsonl"]);
     const lengths = observer("lengths", documents.title, (tx, { row, value }) =>
       tx.set(documents.size, row, value?.length ?? 0),
@@ -202,7 +206,7 @@ describe("import", () => {
     expect(await later.backfill(lengths)).toEqual({ marked: 3 });
   });
 
-  it("only checks the file where nothing else is asked for", async () => {
+  it("only checks the file if asked to", async () => {
     await cli.run(["export", "data", "all.jsonl"]);
     const { code, documents: reports } = await cli.run([
       "import",
@@ -235,6 +239,6 @@ describe("import", () => {
     await writeFile(path("odd.jsonl"), Buffer.concat(parts));
     const { code, stderr } = await cli.run(["import", "copy", "odd.jsonl"]);
     expect(code).toBe(1);
-    expect(stderr).toContain("odd.jsonl has a line that cannot be imported, 3 in block 1: ");
+    expect(stderr).toContain("odd.jsonl cannot be imported because of line 3 in block 1: ");
   });
 });

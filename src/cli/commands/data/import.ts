@@ -31,15 +31,17 @@ interface ImportCommandOptions extends CoordinatorFlags {
 
 export function addImport(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "import", {
-    summary: "read what export wrote into a database",
+    summary: "read an export into a database",
     description:
-      "Writes the cells of an export into a database, which is made where there is none, and may be on another store. A file is " +
-      "checked whole before anything is changed; of the standard input each block is, before it is written. Given again, the " +
-      "command goes on where it stopped. Cells that are imported are changes: observers that are registered become due on " +
-      "them. Import before observers are registered, and only that is due which was due or parked in the database that was exported. " +
-      "With --app each value is read by the module's codecs and schemas before it is written; nothing of the module is registered. " +
-      "Refused without --force, before anything is written: values of a column without a schema into one that is recorded with a " +
-      "schema, unless --app is given; and a column apart from its unique constraint or exact index, or both over what stands there.",
+      "Writes the cells of an export into a database, which may be on another store. Creates the database if it does " +
+      "not exist. A file is checked completely before anything changes. On the standard input, each block is checked " +
+      "before it is written. If an import was interrupted, run the same command again: it continues after the last " +
+      "block that it wrote. Imported cells are changes, so registered observers become due on them. If no observer is " +
+      "registered yet, only those changes become due that were due or parked in the exported database. With --app, the " +
+      "module's codecs and schemas read each value before it is written; nothing of the module is registered. Without " +
+      "--force, the command refuses two things before it writes. The first: values without a schema for a column that " +
+      "is recorded with one, unless --app is given. The second: a column without its unique constraint or exact index, " +
+      "or both into tables that hold data.",
     examples: [
       "import ./copy backup.jsonl.gz",
       "import bigtable://my-project/my-instance backup.jsonl.gz --coordinator auto",
@@ -48,27 +50,21 @@ export function addImport(program: Command, cli: Cli): void {
       "import ./data backup.jsonl.gz --app ./app.ts",
     ],
     json: [
-      '{"file","timestamp","time","tables","cells","continuedAt","dryRun","durationMs"}: cells that were',
-      "written now, and the block behind which it went on, or null.",
+      '{"file","timestamp","time","tables","cells","continuedAt","dryRun","durationMs"}: "cells" counts those written',
+      'by this run; "continuedAt" is the block after which it continued an earlier run, or null.',
     ],
-    exit: ["1 where the file is damaged or cut (EXPORT_DAMAGED), or a table holds something already."],
+    exit: ["1 if the file is damaged or cut (EXPORT_DAMAGED), or if a table already holds data."],
   });
   addCoordinatorFlags(command)
     .argument("[file]", "the file (default: the standard input)")
     .option("--table <name>", "only this table; may be given several times", listOption)
-    .option(
-      "--merge",
-      "also into tables that hold something: cells of the export replace those that stand there",
-    )
+    .option("--merge", "also import into tables that hold data; cells of the export replace existing cells")
     .option(
       "--app <module>",
-      "JavaScript or TypeScript module that default-exports { tables, observers }: its tables read each value",
+      "JavaScript or TypeScript module that default-exports { tables, observers }; its tables check each value",
     )
-    .option(
-      "--force",
-      "import what is refused: past schemas, and columns apart from their constraints and indexes",
-    )
-    .option("--dry-run", "only check the file, with --app each value too")
+    .option("--force", "import without the checks of schemas, unique constraints and exact indexes")
+    .option("--dry-run", "only check the file; with --app also check each value")
     .action(async (location: string, path: string | undefined, options: ImportCommandOptions) => {
       const input =
         path === undefined ? streamInput(cli.io.stdin) : await fileInput(resolve(cli.io.cwd, path), path);
@@ -105,7 +101,8 @@ class Import {
   async run(): Promise<void> {
     const { dryRun = false } = this.#options;
     try {
-      // A stream cannot be read twice, so each of its blocks is checked just before it is written.
+      // A stream cannot be read twice, so this code checks each of its blocks just before writing
+      // the block.
       const checked = this.#input.isFile || dryRun ? await this.#check() : undefined;
       if (checked !== undefined && dryRun) return await this.#report(checked, this.#wanted(checked));
       const { reader, blocks } = this.#read();
@@ -207,8 +204,8 @@ class Import {
       checkSchemas(plan);
       await checkKept(plan, isEmpty);
     }
-    // The first use of a table records it, and a read is enough. Without this read, a table without
-    // cells would not be recorded.
+    // A database records a table at its first use, and a read counts as a use. This read records
+    // the tables that have no cells.
     for (const table of cells.tables) for await (const _ of snapshot.scan(table, { limit: 1 })) break;
   }
   #show(text: () => string): void {
@@ -236,8 +233,8 @@ class Import {
     await this.#cli.print(document, () => [
       `${counted(this.#cells, "cell")} of ${counted(wanted.size, "table")} as of ${timestamp} (${time})`,
       dryRun
-        ? "the file is whole; nothing was imported"
-        : `imported in ${formatDuration(durationMs)}${this.#continuedAt === undefined ? "" : `, going on behind block ${this.#continuedAt}`}`,
+        ? "the file is complete; nothing was imported"
+        : `imported in ${formatDuration(durationMs)}${this.#continuedAt === undefined ? "" : `, continued after block ${this.#continuedAt}`}`,
     ]);
   }
 }
@@ -249,8 +246,7 @@ async function checkEmpty(
   for (const name of wanted) {
     if (await isEmpty(name)) continue;
     throw new StoreError(
-      `Table ${name} holds something already, and nothing was imported: give --merge, and cells of the export replace those ` +
-        "that stand there.",
+      `Table ${name} already holds data, so nothing was imported. With --merge, cells of the export replace those of the table.`,
     );
   }
 }
@@ -262,7 +258,10 @@ async function hasNoCells(snapshot: Snapshot, table: string): Promise<boolean> {
   return true;
 }
 
-/** Returns the name of the progress note: one for each export and choice of tables. */
+/**
+ * Returns the name of the progress note. Each combination of an export and the chosen tables has a
+ * name of its own.
+ */
 function noteName({ sha256 }: ReadBlock, wanted: ReadonlySet<string>): string {
   const tables = [...wanted].sort().join(",");
   return `import/${createHash("sha256").update(`${sha256} ${tables}`).digest("hex")}`;

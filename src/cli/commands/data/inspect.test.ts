@@ -49,7 +49,7 @@ describe("inspect", () => {
     ]);
   });
 
-  it("decodes what observers keep", async () => {
+  it("decodes the observers' records", async () => {
     const sizes = observer("sizes", documents.anchors, () => undefined, { version: 3 });
     await withLibrary(
       cli,
@@ -67,12 +67,12 @@ describe("inspect", () => {
     expect(lines.find((line) => line.startsWith("~ack"))).toContain('"version":3');
   });
 
-  it("answers 1 for a row without cells", async () => {
+  it("exits with 1 for a row without cells", async () => {
     expect(await cli.run(["inspect", "data", "documents", "nobody"])).toMatchObject({ code: 1, stdout: "" });
     expect(await inspect("nobody")).toEqual({ code: 1, columns: [] });
   });
 
-  it("wants a table", async () => {
+  it("requires a table", async () => {
     expect(await cli.run(["inspect", "data", "documents.title", "a"])).toMatchObject({ code: 2 });
   });
 });

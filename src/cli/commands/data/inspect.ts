@@ -7,15 +7,15 @@ import { parseRow, showRow } from "../../input/key-text.js";
 import { findTable } from "../../input/target.js";
 import { exitCodes } from "../../print/exit.js";
 import { inspectedLines, inspectedToJson } from "../../print/inspected.js";
-import { cut } from "../../print/layout.js";
+import { cutToWidth } from "../../print/layout.js";
 
 export function addInspect(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "inspect", {
-    summary: "print what the protocol keeps of a row",
+    summary: "print the protocol cells of a row",
     description:
-      "Prints the raw protocol cells of a row, decoded, a line for each: locks by start timestamp, write records by commit " +
-      "timestamp, values by start timestamp (short values stand in the write record) and statuses of transactions (txn); " +
-      "of observers their acknowledgments (~ack) and what they gave up on (~parked).",
+      "Prints the raw protocol cells of a row, decoded, one line each: locks by start timestamp, write records by " +
+      "commit timestamp, values by start timestamp, and statuses of transactions (txn). A short value is part of its " +
+      "write record. For observers, prints acknowledgments (~ack) and parked changes (~parked).",
     examples: [
       "inspect ./data documents https://example.org/",
       `inspect ./data visits '["https://example.org/",2024]'`,
@@ -24,7 +24,7 @@ export function addInspect(program: Command, cli: Cli): void {
       '{"table","row","columns"}; each column {"column","locks","writes","data","statuses"}. Values that cannot be',
       "decoded are base64.",
     ],
-    exit: ["1 where the row has no cells at all, nor ever had any that are left."],
+    exit: ["1 if the row has no protocol cells."],
   });
   addAppOption(command)
     .argument("<table>", "the table's name")
@@ -44,7 +44,7 @@ export function addInspect(program: Command, cli: Cli): void {
         await cli.print(document, () => {
           if (columns.length === 0) return [];
           const lines = inspectedLines(defined, columns, cli.environment.now());
-          return lines.map((line) => cut(line, cli.out.width));
+          return lines.map((line) => cutToWidth(line, cli.out.width));
         });
       }),
     );

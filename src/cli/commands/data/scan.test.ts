@@ -15,7 +15,7 @@ const rows = async (...args: string[]) => {
 };
 
 describe("scan", () => {
-  it("prints a column, a line for each row", async () => {
+  it("prints a column, one line for each row", async () => {
     const { code, lines } = await cli.run(["scan", "data", "documents.title"]);
     expect(code).toBe(0);
     expect(lines).toEqual(["a\tAlpha", "ab\tLine one\\nLine two", "b\tBeta"]);
@@ -49,7 +49,7 @@ describe("scan", () => {
     expect(await rows("documents.title", "--limit", "0")).toEqual([]);
   });
 
-  it("takes composite keys, and their leading parts as a prefix", async () => {
+  it("takes composite keys, and their first parts as a prefix", async () => {
     expect(await rows("visits.seconds")).toEqual(['["home",1]', '["home",2]', '["shop",1]']);
     expect(await rows("visits.seconds", "--prefix", '["home"]')).toEqual(['["home",1]', '["home",2]']);
     expect(await rows("visits.seconds", "--start", '["home",2]', "--end", '["shop",1]')).toEqual([
@@ -67,7 +67,7 @@ describe("scan", () => {
     expect(await rows("documents.title", "--at", String(before))).toEqual(["a", "ab", "b"]);
   });
 
-  it("cuts lines on a terminal, and nowhere else", async () => {
+  it("cuts lines only on a terminal", async () => {
     await withLibrary(cli, (db) => db.transact((tx) => tx.set(documents.title, "long", "x".repeat(100))));
     const stdout = new Printed(20);
     await cli.run(["scan", "data", "documents.title", "--prefix", "long"], { stdout });
@@ -76,7 +76,7 @@ describe("scan", () => {
     expect(lines).toEqual([`long\t${"x".repeat(100)}`]);
   });
 
-  it("lets no value command the terminal", async () => {
+  it("escapes control characters in values on a terminal", async () => {
     await withLibrary(cli, (db) => db.transact((tx) => tx.set(documents.title, "e", "\u001b[2Jgone\u009b")));
     const { lines } = await cli.run(["scan", "data", "documents.title", "--prefix", "e"]);
     expect(lines).toEqual(["e\t\\u001b[2Jgone\\u009b"]);
@@ -89,7 +89,7 @@ describe("scan", () => {
     [["visits.seconds", "--prefix", '["home",1,2]'], "array of 2 parts"],
     [["documents.rescore"], "signal"],
     [["nowhere"], "nowhere"],
-  ])("answers 2 for %j", async (args, message) => {
+  ])("exits with 2 for %j", async (args, message) => {
     const { code, stdout, stderr } = await cli.run(["scan", "data", ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(message);

@@ -13,7 +13,7 @@ import {
 } from "../../database/value-text.js";
 import { parsePrefix, parseRow, showRow } from "../../input/key-text.js";
 import { findTarget, noValues, type Target } from "../../input/target.js";
-import { cut, oneLine } from "../../print/layout.js";
+import { cutToWidth, oneLine } from "../../print/layout.js";
 import { parseCount, parseMoment } from "../../time.js";
 
 interface ScanCommandOptions extends DatabaseOptions {
@@ -29,9 +29,10 @@ export function addScan(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "scan", {
     summary: "print the rows of a table, or of one of its columns",
     description:
-      "Prints the rows in the order of their keys, all as of one moment. Of TABLE.COLUMN: the rows that have a value there, " +
-      "each on a line with its value, after a tab. Of TABLE or TABLE.FAMILY: each row's key, and under it its cells. " +
-      "Line ends and control characters within keys and values are shown as in JSON, and lines cut to the terminal's width.",
+      "Prints rows in the order of their keys, as of one snapshot. For TABLE.COLUMN, prints the rows that have a value " +
+      "there: on each line the key, a tab and the value. For TABLE or TABLE.FAMILY, prints each row's key, and the " +
+      "row's cells below it. Line ends and control characters in keys and values are shown as in JSON. On a terminal, " +
+      "lines are cut to its width.",
     examples: [
       "scan ./data documents.title --prefix https://example.org/ --limit 10",
       "scan ./data documents --start a --end b --reverse",
@@ -39,7 +40,7 @@ export function addScan(program: Command, cli: Cli): void {
       `scan ./data visits.seconds --prefix '["https://example.org/"]'`,
     ],
     json: [
-      'A line for each row: of a column {"row","value"}, of a family {"row","cells"} by qualifier, of a table',
+      'A line for each row: for a column {"row","value"}, for a family {"row","cells"} by qualifier, for a table',
       '{"row","columns"}, each family an object by qualifier.',
     ],
   });
@@ -47,12 +48,12 @@ export function addScan(program: Command, cli: Cli): void {
     .argument("<target>", "TABLE, TABLE.COLUMN, TABLE.FAMILY or TABLE.FAMILY:QUALIFIER")
     .option(
       "--prefix <key>",
-      "rows whose keys begin so; of a composite key its leading parts, as a JSON array",
+      "rows whose keys begin with this; for a composite key, its leading parts as a JSON array",
     )
-    .option("--start <key>", "first row")
-    .option("--end <key>", "row after the last")
+    .option("--start <key>", "the first row")
+    .option("--end <key>", "the row after the last")
     .option("--reverse", "from the last row to the first")
-    .option("--limit <n>", "the most rows", parsedBy(parseCount(0)))
+    .option("--limit <n>", "at most this many rows", parsedBy(parseCount(0)))
     .option("--at <time>", "as of a timestamp or an ISO date, within the retention", parsedBy(parseMoment))
     .action((location: string, text: string, options: ScanCommandOptions) =>
       withDatabase(cli, { reads: true, location, app: options.app }, async (opened) => {
@@ -91,7 +92,7 @@ async function scanTarget(
   options: ScanOptions<unknown>,
 ): Promise<void> {
   const { defined } = target;
-  const line = (text: string) => cut(text, cli.out.width);
+  const line = (text: string) => cutToWidth(text, cli.out.width);
   const indented = ({ name, text }: { readonly name: string; readonly text: string }) =>
     line(`  ${oneLine(name)}  ${oneLine(text)}`);
   if (target.kind === "column") {

@@ -36,7 +36,7 @@ describe("set", () => {
     expect(await get(target, row)).toBe(`${value}\n`);
   });
 
-  it("takes negative numbers, and after -- whatever begins with a hyphen", async () => {
+  it("takes negative numbers, and after -- any value that begins with a hyphen", async () => {
     expect(await cli.run(["set", "data", "documents.size", "a", "-5"])).toMatchObject({ code: 0 });
     expect(await get("documents.size", "a")).toBe("-5\n");
     expect(await cli.run(["set", "data", "documents.title", "a", "-x"])).toMatchObject({ code: 2 });
@@ -44,7 +44,7 @@ describe("set", () => {
     expect(await get("documents.title", "a")).toBe("-x\n");
   });
 
-  it("answers the commit timestamp as JSON", async () => {
+  it("prints the commit timestamp as JSON", async () => {
     const { documents: printed } = await cli.run(["set", "data", "documents.size", "a", "6", "--json"]);
     const { commitTimestamp, time } = printed[0] as { commitTimestamp: number; time: string };
     expect(Math.floor(commitTimestamp / 1_000)).toBe(new Date(time).getTime());
@@ -54,7 +54,7 @@ describe("set", () => {
     expect((await at(commitTimestamp - 1)).stdout).toBe("5\n");
   });
 
-  it("reads the standard input: text and bytes as they are, the others trimmed", async () => {
+  it("reads the standard input: text and bytes unchanged, other values trimmed", async () => {
     const set = (target: string, stdin: string | Uint8Array) =>
       cli.run(["set", "data", target, "in", "-"], { stdin });
     expect(await set("documents.title", "a\nb\n")).toMatchObject({ code: 0 });
@@ -78,7 +78,7 @@ describe("set", () => {
     ["documents.anchors", "a", "v", "SCHEMA", "documents.anchors:QUALIFIER"],
     ["documents.rescore", "a", "v", "SCHEMA", "signal"],
     ["documents", "a", "v", "SCHEMA", "documents.COLUMN"],
-    ["ledger.total", "all", "5", "SCHEMA", "have a codec of their own"],
+    ["ledger.total", "all", "5", "SCHEMA", "have a custom codec"],
   ])("refuses %s of %s = %s, and changes nothing", async (target, row, value, errorCode, message) => {
     const { code, stdout, stderr } = await cli.run(["set", "data", target, row, value, "--json"]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -97,14 +97,14 @@ describe("set", () => {
     expect(await get("documents.title", "a")).toBe("Alpha\n");
   });
 
-  it("reads nothing where a signal came while the database was opened", async () => {
+  it("reads no input if a signal came while the database was opened", async () => {
     const command = cli.start(["set", "data", "documents.title", "a", "-"], { stdin: new PassThrough() });
     command.signal("SIGINT");
     expect(await command.outcome).toMatchObject({ code: 130, stdout: "" });
     expect(await get("documents.title", "a")).toBe("Alpha\n");
   });
 
-  it("makes a database only where a module says which tables", async () => {
+  it("creates a database only if a module declares the tables", async () => {
     const fresh = await CommandLine.create();
     const refused = await fresh.run(["set", "data", "ledger.total", "all", "5"]);
     expect(refused).toMatchObject({ code: 1, stdout: "" });

@@ -18,11 +18,12 @@ export function addSet(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "set", {
     summary: "set a cell",
     description:
-      "Sets a cell in a transaction of its own. VALUE is what `get` prints: text as it is, bytes as base64, numbers, true " +
-      "or false, JSON. With - it is read from the standard input, bytes as they are. Observers of the column become due. " +
-      "With --app the module's tables and observers are registered first, and the database is made where there is none. " +
-      "Without it a column with a schema, with choices, with a codec of its own, or with a unique constraint or an exact index is " +
-      "refused; with --force its value is written unchecked, as it is stored, and nothing else with it.",
+      "Sets a cell in one transaction. VALUE has the form that `get` prints: text unchanged, bytes as base64, numbers, " +
+      "true or false, JSON. With -, the command reads the value from the standard input, bytes unchanged. Observers of " +
+      "the column become due. With --app, the command first registers the module's tables and observers, and creates " +
+      "the database if it does not exist. Without --app, it refuses a column with a schema, with choices, with a custom " +
+      "codec, with a unique constraint or with an exact index. With --force it writes the value unchecked, in its " +
+      "stored form, and updates no constraint or index.",
     examples: [
       "set ./data documents.title https://example.org/ 'Example Domain'",
       "set ./data documents.contents https://example.org/ - < index.html",
@@ -66,7 +67,7 @@ async function readInput(stdin: Readable, signal: AbortSignal): Promise<Uint8Arr
       length += bytes.length;
       if (length > limits.valueBytes) {
         throw new UsageError(
-          `A value has at most ${limits.valueBytes} bytes; the input has more.`,
+          `The value on the standard input has more than ${limits.valueBytes} bytes, the limit of a value.`,
           "INVALID_VALUE",
         );
       }

@@ -26,7 +26,7 @@ const pending = async () =>
   (await cli.run(["pending", "data", "--json"])).documents.map(({ row }) => row).sort();
 
 describe("backfill", () => {
-  it("makes what stands due, and registers the observer for that", async () => {
+  it("makes existing cells due, and registers the observer if necessary", async () => {
     const { code, documents: reports } = await cli.run(["backfill", "data", "app.mjs", "sizes", "--json"]);
     expect(code).toBe(0);
     expect(reports).toEqual([
@@ -48,7 +48,7 @@ describe("backfill", () => {
     expect(await pending()).toEqual(['["home",2]', "a", "ab", "b"]);
   });
 
-  it("goes on with what was interrupted", async () => {
+  it("continues an interrupted backfill", async () => {
     const rows = 3_000;
     await withLibrary(cli, (db) =>
       db.transact((tx) => {

@@ -19,18 +19,20 @@ interface BackfillCommandOptions extends CoordinatorFlags {
 
 export function addBackfill(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "backfill", {
-    summary: "make an observer due on the cells that stand already",
+    summary: "make an observer due on existing cells",
     description:
-      "Registers the module's tables and observers, and makes one observer due on all cells of its column, or those of a range: " +
-      "for a new observer, or one of a new version. Of these, workers run what this version has not handled. Its " +
-      "progress is kept in the database: the next call first finishes a backfill that was interrupted, and then does its own range.",
+      "Registers the module's tables and observers. Then makes one observer due on all cells of its column, or on those " +
+      "of a range. Use it for a new observer, or for a new version of one. Workers run only what this version has not " +
+      "handled. The database records the progress. If a backfill was interrupted, the next call first finishes it, and " +
+      "then does its own range.",
     examples: [
       "backfill ./data ./app.ts cluster",
       "backfill ./data ./app.ts cluster --prefix https://example.org/",
       "backfill ./data ./app.ts cluster && percolator wait ./data",
     ],
     json: [
-      '{"observer","marked","continued","durationMs"}: cells marked by this call, and whether it went on with another.',
+      '{"observer","marked","continued","durationMs"}: "marked" counts the cells that this call marked; "continued"',
+      "says whether it first finished an earlier backfill.",
     ],
   });
   addCoordinatorFlags(command)
@@ -38,10 +40,10 @@ export function addBackfill(program: Command, cli: Cli): void {
     .argument("<observer>", "name of the observer")
     .option(
       "--prefix <key>",
-      "rows whose keys begin so; of a composite key its leading parts, as a JSON array",
+      "rows whose keys begin with this; for a composite key, its leading parts as a JSON array",
     )
-    .option("--start <key>", "first row")
-    .option("--end <key>", "row after the last")
+    .option("--start <key>", "the first row")
+    .option("--end <key>", "the row after the last")
     .action((location: string, app: string, observer: string, options: BackfillCommandOptions) => {
       const request = {
         location,
@@ -57,7 +59,7 @@ export function addBackfill(program: Command, cli: Cli): void {
 function declared(app: App | undefined, name: string) {
   const names = (app?.observers ?? []).map((each) => each.name);
   if (names.includes(name)) return declaredBy(app);
-  const known = names.length === 0 ? "it has none" : `it has ${names.join(", ")}`;
+  const known = names.length === 0 ? "it has no observers" : `it has ${names.join(", ")}`;
   throw new UsageError(`The module has no observer ${JSON.stringify(name)}; ${known}.`, "OBSERVER");
 }
 
@@ -71,7 +73,7 @@ async function run(
   const range = rangeOf(opened, record.table, options);
   const continued = record.backfills.length > 0;
   for (const { marked } of record.backfills)
-    await cli.note(`going on with a backfill that has marked ${counted(marked, "cell")}`);
+    await cli.note(`continuing a backfill that has marked ${counted(marked, "cell")}`);
   const progress = new Progress(cli);
   let before: number | undefined;
   const report = await opened.db

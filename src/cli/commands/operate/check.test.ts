@@ -31,13 +31,13 @@ describe("check", () => {
     expect(printed).toEqual([{ sound: true, problems: [] }]);
   });
 
-  it("answers 1 and lists the problems of another", async () => {
+  it("exits with 1 and lists the problems of a damaged database", async () => {
     await damage();
     const { code, lines } = await cli.run(["check", "data"]);
     expect(code).toBe(1);
     expect(lines).toEqual([
       "start-before-commit: documents/bad/title: a transaction that started at 9 committed at 5",
-      "data-exists: documents/bad/title: the write at 5 names a value written at 9 that is not there",
+      "data-exists: documents/bad/title: the write at 5 names a value written at 9 that is missing",
       "2 problems",
     ]);
     const { code: jsonCode, documents: printed } = await cli.run(["check", "data", "--json"]);

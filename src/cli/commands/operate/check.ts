@@ -8,13 +8,14 @@ import { Progress } from "../../print/progress.js";
 
 export function addCheck(program: Command, cli: Cli): void {
   databaseCommand(program, "check", {
-    summary: "check every invariant of the protocol over the database",
+    summary: "check every invariant of the protocol in the database",
     description:
-      "Reads every page of a folder's file and the checksum of every record first, and stops there if any is wrong. Then reads every cell and checks what must always hold: locks, write records, statuses and values that agree, and a hint " +
-      "for every change that an observer has not handled. The database may be in use. Changes nothing.",
+      "First reads every page of a folder's file and the checksum of every record, and stops if one is wrong. Then " +
+      "reads every cell and checks the invariants: locks, write records, statuses and values agree, and every change " +
+      "that an observer has not handled has a hint. The database may be in use. Changes nothing.",
     examples: ["check ./data", "check ./data --json"],
     json: ['{"sound","problems"}; each problem {"invariant","where","message"}. At most 1,000 are listed.'],
-    exit: ["1 where there are problems."],
+    exit: ["1 if there are problems."],
   }).action((location: string) =>
     withDatabase(cli, { reads: true, location }, async ({ db }) => {
       const progress = new Progress(cli);

@@ -37,7 +37,7 @@ async function examine(...args: string[]) {
 const shared = globalThis as { app?: unknown };
 
 describe("doctor", () => {
-  it("finds nothing where nothing is wrong, and says what it looked at", async () => {
+  it("finds no problem if there is none, and lists what it checked", async () => {
     const { code, healthy, bad, findings } = await examine("--write");
     expect({
       code,
@@ -69,7 +69,7 @@ describe("doctor", () => {
     expect(await cli.run(["check", "data"])).toMatchObject({ code: 0 });
   });
 
-  it("finds observers that nobody runs, and what is parked", async () => {
+  it("finds observers that no worker runs, and parked changes", async () => {
     const failing = observer("failing", documents.title, () => Promise.reject(new Error("no")), {
       attempts: 1,
     });
@@ -85,7 +85,7 @@ describe("doctor", () => {
     const { code, bad } = await examine();
     expect(code).toBe(1);
     expect(bad.filter(({ state }) => state === "problem")).toMatchObject([
-      { check: "observer failing", what: "nobody runs it, 1 waiting" },
+      { check: "observer failing", what: "no worker runs it, 1 pending" },
       { check: "observer failing", what: "1 parked", advice: expect.stringContaining("--retry") },
     ]);
   });
@@ -104,11 +104,11 @@ describe("doctor", () => {
     const { findings } = await examine();
     expect(findings.find(({ check }) => check === "locks")).toMatchObject({
       state: "warning",
-      what: expect.stringContaining("1 lock, 1 of them without an owner"),
+      what: expect.stringContaining("1 lock, 1 expired, the oldest not refreshed for "),
     });
   });
 
-  it("finds records of processes that count for nothing, and says what removes them", async () => {
+  it("finds invalid records of processes, and says what removes them", async () => {
     const store = await openLmdbStore(join(cli.folder, "data"));
     const records = {
       years: JSON.stringify({ observers: {}, expires: 8e15, process: "p" }),
@@ -124,13 +124,13 @@ describe("doctor", () => {
       expect.objectContaining({ state: "warning", what: expect.stringContaining("session broken: ") }),
       expect.objectContaining({
         state: "warning",
-        what: expect.stringContaining("session years: it says that it counts until "),
+        what: expect.stringContaining("session years: it expires only at "),
         advice: expect.stringContaining("`percolator gc`"),
       }),
     ]);
   });
 
-  it("compares a module with what is recorded", async () => {
+  it("compares a module with the recorded tables", async () => {
     const sizes = (version: number) => observer("sizes", documents.title, () => {}, { version });
     const other = observer("other", documents.title, () => {});
     await withLibrary(cli, async () => {}, { observers: [sizes(2), other] });
@@ -144,7 +144,7 @@ describe("doctor", () => {
         "warning catalog: table more of the module is not recorded",
         "problem catalog: column documents.size is recorded as column of int, but declared as column of text",
         "problem observer sizes: registered in version 2, the module has 1",
-        "warning observer other: it is registered, and the module does not have it",
+        "warning observer other: it is registered, but the module does not declare it",
       ]),
     );
     expect((await cli.run(["status", "data", "--json"])).documents[0]).toMatchObject({
@@ -152,7 +152,7 @@ describe("doctor", () => {
     });
   });
 
-  it("says what is wrong with a place that is no database, and leaves it alone", async () => {
+  it("reports a location that is not a database, and does not change it", async () => {
     const missing = await cli.run(["doctor", "nowhere", "--json"]);
     expect(missing.code).toBe(1);
     const { findings } = missing.documents[0] as { findings: readonly Found[] };

@@ -27,11 +27,12 @@ const overdueMs = 60_000;
 
 export function addDoctor(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "doctor", {
-    summary: "look for what is wrong, and say what to do",
+    summary: "look for problems, and say what to do",
     description:
-      "Looks at versions, permissions, disk and limits, the store, clocks, the coordinator, tables and observers, locks, the " +
-      "safepoint and what is parked; of each it says what is wrong and what to do. With the module of an application also how " +
-      "that agrees with what is recorded. A folder that can only be read is a warning, and with --write a problem. Changes nothing, but for --write. `check` looks at the data itself.",
+      "Examines versions, permissions, disk and limits, the store, clocks, the coordinator, tables and observers, " +
+      "locks, the safepoint and parked changes. For each problem it says what to do. With the module of an application, " +
+      "it also compares the module with what the database has recorded. A folder that this process can only read is a " +
+      "warning, and with --write a problem. Changes nothing, except with --write. `check` examines the data itself.",
     examples: [
       "doctor ./data",
       "doctor ./data ./app.ts",
@@ -40,13 +41,13 @@ export function addDoctor(program: Command, cli: Cli): void {
     json: [
       '{"healthy","findings"}; each finding {"check","state":"ok"|"warning"|"problem","what","advice"}.',
     ],
-    exit: ["1 where there is a problem; warnings alone answer 0."],
+    exit: ["1 if there is a problem; 0 if there are only warnings."],
   });
   addCoordinatorFlags(command)
     .argument("[app]", "JavaScript or TypeScript module that default-exports { tables, observers }")
     .option(
       "--write",
-      "also commit a transaction, which leaves nothing behind: whether this account may write",
+      "also commit two transactions, to test whether this account may write; they leave no data",
     )
     .action(async (location: string, app: string | undefined, options: DoctorOptions) => {
       const findings = await examine(cli, location, app, options);
@@ -77,12 +78,18 @@ async function examine(
       for await (const finding of examineDatabase(cli, opened, isFolder, options)) findings.push(finding);
     });
   } catch (error) {
-    // A module that does not load, or a signal, says nothing about the database, so neither is a
-    // finding.
+    // A module that does not load, or a signal that ends the command, says nothing about the
+    // database. Neither is a finding.
     if (error instanceof UsageError || cli.signal.aborted || !(error instanceof PercolatorError)) throw error;
     const isCoordinator = error instanceof OracleUnavailableError || error instanceof CoordinatorError;
     const check = isCoordinator ? "coordinator" : "store";
-    findings.push(problem(check, `${error.message} (${error.code})`, "Nothing else could be looked at."));
+    findings.push(
+      problem(
+        check,
+        `${error.message} (${error.code})`,
+        "The remaining checks need this. Repair it, and run doctor again.",
+      ),
+    );
   }
   return findings;
 }
@@ -120,17 +127,17 @@ async function* examineDatabase(
  * read, and records whose expiry lies too far in the future.
  */
 function* examineRecords(stray: readonly StrayRecord[]): Generator<Finding> {
-  if (stray.length === 0) yield ok("records", "those of processes can be read, and end soon");
+  if (stray.length === 0) yield ok("records", "all records of processes are readable and expire soon");
   for (const { where, message } of stray) {
     const advice =
-      "Set the clocks by NTP. The next worker removes it, or `percolator gc`; until then nothing waits for it.";
+      "Synchronize the clocks by NTP. The next worker, or `percolator gc`, removes the record. Until then every process ignores it.";
     yield warning("records", `${where}: ${message}`, advice);
   }
 }
 
 /**
- * Judges the overdue changes of one schedule. Workers look once a second, so a change that stays
- * overdue has no worker, or fails.
+ * Judges the overdue changes of one schedule. Workers look for due changes once a second. If a
+ * change stays overdue, no worker runs the schedule, or the change fails.
  */
 function scheduleFinding({ schedule, oldest, ...backlog }: Overdue, nowMs: number): Finding {
   const check = `schedule ${schedule}`;
@@ -157,7 +164,7 @@ async function examineWriting(db: Database, signal: AbortSignal): Promise<Findin
     return problem(
       "writing",
       message,
-      "Does this account have the right to write (docs/operations.md, Permissions)?",
+      "Check whether this account may write (docs/operations.md, Permissions).",
     );
   }
 }

@@ -15,14 +15,14 @@ const versions = async () =>
   (await cli.run(["history", "data", "documents.size", "a", "--json"])).documents.length;
 
 describe("gc", () => {
-  it("keeps what is within the retention, an hour unless told otherwise", async () => {
+  it("keeps versions within the retention, which is an hour by default", async () => {
     expect(await versions()).toBe(4);
     expect(await cli.run(["gc", "data"])).toMatchObject({ code: 0 });
     expect(await cli.run(["gc", "data", "--retention", "5m"])).toMatchObject({ code: 0 });
     expect(await versions()).toBe(4);
   });
 
-  it("drops what is older, and reports it", async () => {
+  it("removes older versions, and reports how many", async () => {
     const { code, documents: printed } = await cli.run(["gc", "data", "--retention", "0", "--json"]);
     expect(code).toBe(0);
     expect(printed).toHaveLength(1);
@@ -34,7 +34,7 @@ describe("gc", () => {
     expect(lines[1]).toMatch(/^safepoint: \d+ \(.*Z\)$/);
   });
 
-  it("shows progress on a terminal only", async () => {
+  it("shows progress only on a terminal", async () => {
     const stderr = new Printed(80);
     await cli.run(["gc", "data"], { stderr });
     expect(stderr.text).toContain("seen");

@@ -14,9 +14,10 @@ export function addGc(program: Command, cli: Cli): void {
   databaseCommand(program, "gc", {
     summary: "collect garbage now",
     description:
-      "Drops versions that no snapshot within the retention can see, and resolves the locks of transactions that began " +
-      "before it. With the recorded retention nobody has to stop: transactions and snapshots that are open hold it back. On Bigtable " +
-      "give less than that only while no other process uses the database: a late request could bring deleted data back.",
+      "Drops versions that no snapshot within the retention can see, and resolves locks of transactions that began " +
+      "before that time. With the recorded retention, other processes can keep running: their open transactions and " +
+      "snapshots hold the collection back. On Bigtable, give a shorter retention only while no other process uses the " +
+      "database: a late request could bring deleted data back.",
     examples: ["gc ./data", "gc ./data --retention 0", "gc ./data --retention 24h --json"],
     json: ['{"safepoint","time","cellsSeen","locksResolved","versionsDropped","durationMs"}'],
   })

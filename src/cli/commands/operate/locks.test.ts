@@ -28,7 +28,7 @@ async function leaveLocks(lockTtlMs = 60_000): Promise<void> {
 }
 
 describe("locks", () => {
-  it("lists the locks that stand", async () => {
+  it("lists the current locks", async () => {
     await leaveLocks();
     const { code, documents: locks } = await cli.run(["locks", "data", "--json"]);
     expect(code).toBe(0);
@@ -45,7 +45,7 @@ describe("locks", () => {
     expect((await cli.run(["locks", "data", "--limit", "1", "--json"])).documents).toHaveLength(1);
   });
 
-  it("resolves those whose owners are gone", async () => {
+  it("resolves locks whose owners are dead", async () => {
     await leaveLocks(1);
     const { code, documents: locks } = await cli.run(["locks", "data", "--resolve", "--json"]);
     expect(code).toBe(0);
@@ -58,7 +58,7 @@ describe("locks", () => {
     expect(await cli.run(["check", "data"])).toMatchObject({ code: 0 });
   });
 
-  it("leaves those alone whose owners live", async () => {
+  it("does not resolve locks whose owners live", async () => {
     const hooks = new StepHooks();
     const pause = hooks.pauseBefore("commit-timestamp");
     await withLibrary(
@@ -70,7 +70,7 @@ describe("locks", () => {
         });
         await pause.reached;
         const { lines, stderr } = await cli.run(["locks", "data", "--resolve"]);
-        expect(lines[4]).toBe("  left alone: its owner lives");
+        expect(lines[4]).toBe("  left alone: its owner is alive");
         expect(stderr).toBe("note: 2 locks, 0 resolved\n");
         pause.resume();
         await committed;
@@ -80,7 +80,7 @@ describe("locks", () => {
     expect((await cli.run(["get", "data", "documents.title", "b"])).stdout).toBe("Beta 2\n");
   });
 
-  it("lists nothing where none stands", async () => {
+  it("lists nothing if there are no locks", async () => {
     expect(await cli.run(["locks", "data"])).toMatchObject({
       code: 0,
       stdout: "",

@@ -15,19 +15,20 @@ interface LocksOptions {
 
 export function addLocks(program: Command, cli: Cli): void {
   databaseCommand(program, "locks", {
-    summary: "list the locks that stand; resolve them",
+    summary: "list the locks of transactions; resolve them",
     description:
-      "Lists the locks of two-phase transactions: which cell, since when, whose, and where the primary is. A lock stands " +
-      "while its transaction commits; one whose owner ended is resolved by whoever meets it, and by `gc`. With --resolve those listed are " +
-      "rolled forward or back now, by what stands at their primaries; those of transactions whose owners live are left alone.",
+      "Lists the locks of two-phase transactions: the cell, the time, the owner, and the cell of the primary lock. A " +
+      "lock exists while its transaction commits. If the owner has ended, the next transaction that meets the lock " +
+      "resolves it, and so does `gc`. With --resolve, the command rolls the listed locks forward or back now, as the " +
+      "primary decides. It leaves locks alone whose owners are alive.",
     examples: ["locks ./data", "locks ./data --resolve", "locks ./data --limit 20 --json"],
     json: [
       'A line for each lock: {"cell","startTimestamp","kind","primary","isPrimary","session","minCommitTimestamp",',
-      '"refreshedAt","ttlMs","valueBytes"}. With --resolve also "resolved": false where its owner lives.',
+      '"refreshedAt","ttlMs","valueBytes"}. With --resolve also "resolved": false if its owner is alive.',
     ],
   })
-    .option("--limit <n>", "the most locks", parsedBy(parseCount(1)))
-    .option("--resolve", "resolve them, unless their owners live")
+    .option("--limit <n>", "at most this many locks", parsedBy(parseCount(1)))
+    .option("--resolve", "resolve them, unless their owners are alive")
     .action((location: string, { limit = Number.POSITIVE_INFINITY, resolve = false }: LocksOptions) =>
       withDatabase(cli, { reads: !resolve, location }, async ({ db }) => {
         let count = 0;
@@ -54,8 +55,8 @@ function lockLines(lock: LockInfo, nowMs: number, resolved: boolean | undefined)
   return [
     oneLine(showCell(lock.cell)),
     `  ${kind} of the transaction at ${startTimestamp}, session ${session}`,
-    `  ${state}, refreshed ${formatDuration(ageMs)} ago, lives ${formatDuration(ttlMs)}`,
+    `  ${state}, refreshed ${formatDuration(ageMs)} ago, time to live ${formatDuration(ttlMs)}`,
     `  primary: ${isPrimary ? "this cell" : oneLine(showCell(lock.primary))}`,
-    ...(resolved === undefined ? [] : [resolved ? "  resolved" : "  left alone: its owner lives"]),
+    ...(resolved === undefined ? [] : [resolved ? "  resolved" : "  left alone: its owner is alive"]),
   ];
 }

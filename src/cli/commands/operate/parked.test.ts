@@ -39,7 +39,7 @@ const pending = async () =>
   (await cli.run(["pending", "data", "--json"])).documents.map(({ observer: name, row }) => `${name} ${row}`);
 
 describe("parked", () => {
-  it("lists what was given up on, with the error", async () => {
+  it("lists parked changes, with the error", async () => {
     const { documents: changes } = await cli.run(["parked", "data", "--json"]);
     expect(changes[0]).toMatchObject({
       observer: "one",
@@ -58,13 +58,13 @@ describe("parked", () => {
     expect(stderr).toBe("note: 1 change\n");
   });
 
-  it("can be narrowed", async () => {
+  it("can be filtered", async () => {
     expect(await parked("--observer", "two")).toEqual(["two a", "two b"]);
     expect(await parked("--row", "b")).toEqual(["one b", "two b"]);
     expect(await parked("--table", "visits")).toEqual([]);
   });
 
-  it("makes what is meant due again", async () => {
+  it("makes the selected changes due again", async () => {
     const { code, documents: changes } = await cli.run(["parked", "data", "--row", "a", "--retry", "--json"]);
     expect(code).toBe(0);
     expect(changes.map(({ observer: name, done }) => [name, done])).toEqual([
@@ -75,7 +75,7 @@ describe("parked", () => {
     expect(await parked()).toEqual(["one b", "two b"]);
   });
 
-  it("discards what is meant", async () => {
+  it("discards the selected changes", async () => {
     const { stderr } = await cli.run(["parked", "data", "--observer", "one", "--discard"]);
     expect(stderr).toBe("note: 2 changes discarded\n");
     expect(await pending()).toEqual([]);

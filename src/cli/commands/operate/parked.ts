@@ -5,7 +5,7 @@ import { databaseCommand, parsedBy } from "../../command.js";
 import { checkObserver, parkedLines, parkedToJson, rowText } from "../../database/observed-text.js";
 import { type OpenedDatabase, withDatabase } from "../../database/open-database.js";
 import { findTable } from "../../input/target.js";
-import { counted, cut } from "../../print/layout.js";
+import { counted, cutToWidth } from "../../print/layout.js";
 import { parseCount } from "../../time.js";
 import { UsageError } from "../../usage-error.js";
 
@@ -20,10 +20,11 @@ interface ParkedCommandOptions {
 
 export function addParked(program: Command, cli: Cli): void {
   databaseCommand(program, "parked", {
-    summary: "list the changes that were given up on; retry or discard them",
+    summary: "list parked changes (dead letters); retry or discard them",
     description:
-      "Lists the changes whose observers failed as often as they may, with the last error. With --retry those listed become " +
-      "due again, with --discard they count as handled; without --observer, --table or --row that means all of them.",
+      "Lists parked changes, with the last error. A change is parked after its observer has failed as often as its " +
+      "attempts allow. With --retry the listed changes become due again. With --discard they count as handled. Without " +
+      "--observer, --table or --row, this means all parked changes.",
     examples: [
       "parked ./data",
       "parked ./data --observer cluster --retry",
@@ -32,18 +33,19 @@ export function addParked(program: Command, cli: Cli): void {
     ],
     json: [
       'A line for each change: {"observer","table","column","qualifier","row","attempts","parkedAt","error"}, the error as',
-      '{"name","code","message","stack"}. With --retry or --discard also "done": false where it was parked no more.',
+      '{"name","code","message","stack"}. With --retry or --discard also "done": false if it was no longer parked.',
     ],
   })
-    .option("--observer <name>", "only of this observer")
-    .option("--table <name>", "only of this table")
-    .option("--row <key>", "only of this row; a composite key as a JSON array")
-    .option("--limit <n>", "the most changes", parsedBy(parseCount(1)))
+    .option("--observer <name>", "only changes of this observer")
+    .option("--table <name>", "only changes of this table")
+    .option("--row <key>", "only changes of this row; a composite key as a JSON array")
+    .option("--limit <n>", "at most this many changes", parsedBy(parseCount(1)))
     .option("--retry", "make them due again")
     .option("--discard", "count them as handled")
     .action((location: string, options: ParkedCommandOptions) =>
       withDatabase(cli, { reads: !options.retry && !options.discard, location }, async (opened) => {
-        if (options.retry && options.discard) throw new UsageError("Give either --retry or --discard.");
+        if (options.retry && options.discard)
+          throw new UsageError("Give either --retry or --discard, not both.");
         if (options.table !== undefined) findTable(opened, options.table);
         await checkObserver(opened, options.observer);
         await handleParked(cli, opened, options);
@@ -60,7 +62,7 @@ async function handleParked(cli: Cli, opened: OpenedDatabase, options: ParkedCom
     const done = await change?.(parked);
     const document = { ...parkedToJson(opened, parked), ...(done === undefined ? {} : { done }) };
     await cli.print(document, () =>
-      parkedLines(opened, parked, cli.environment.now()).map((line) => cut(line, cli.out.width)),
+      parkedLines(opened, parked, cli.environment.now()).map((line) => cutToWidth(line, cli.out.width)),
     );
     if (++count >= limit) break;
   }

@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 
 describe("pending", () => {
-  it("lists what waits", async () => {
+  it("lists due changes", async () => {
     const { code, documents: changes } = await cli.run(["pending", "data", "--json"]);
     expect(code).toBe(0);
     expect(changes).toEqual([
@@ -48,7 +48,7 @@ describe("pending", () => {
     expect(stderr).toBe("note: 3 changes\n");
   });
 
-  it("lists only so many, or of one observer", async () => {
+  it("lists up to a limit, or for one observer", async () => {
     expect((await cli.run(["pending", "data", "--limit", "2", "--json"])).documents).toHaveLength(2);
     const { documents: changes } = await cli.run(["pending", "data", "--observer", "titles", "--json"]);
     expect(changes.map((change) => change.observer)).toEqual(["titles"]);
@@ -60,12 +60,12 @@ describe("pending", () => {
     expect(stderr).toMatch(/"nobody".*anchors, titles, visits.*\(OBSERVER\)/);
   });
 
-  it("lists nothing where nothing waits", async () => {
+  it("lists nothing if nothing is due", async () => {
     const quiet = await libraryCommandLine();
     expect(await quiet.run(["pending", "data"])).toMatchObject({
       code: 0,
       stdout: "",
-      stderr: "note: nothing waits\n",
+      stderr: "note: nothing is pending\n",
     });
   });
 });

@@ -9,7 +9,7 @@ import { text } from "../../../schema/index.js";
 const titles = observer("titles", documents.title, () => undefined, { version: 2 });
 
 describe("status", () => {
-  it("tells of tables, observers, sessions and the safepoint", async () => {
+  it("shows tables, observers, sessions and the safepoint", async () => {
     const cli = await libraryCommandLine();
     await withLibrary(
       cli,
@@ -51,7 +51,7 @@ describe("status", () => {
     expect(lines.some((line) => /^safepoint +\d+ \(.*Z, .* ago\)$/.test(line))).toBe(true);
     expect(lines.some((line) => /^documents +anchors +text, family$/.test(line))).toBe(true);
     expect(lines.some((line) => /^visits +\(row key\) +tuple\(text,int\)$/.test(line))).toBe(true);
-    expect(lines.some((line) => /^titles +documents\.title +2 +1 +\S+ ago +0 +nobody$/.test(line))).toBe(
+    expect(lines.some((line) => /^titles +documents\.title +2 +1 +\S+ ago +0 +no process$/.test(line))).toBe(
       true,
     );
     expect(lines).toContain("no sessions");
@@ -67,7 +67,7 @@ describe("status", () => {
     expect(short.join("\n")).not.toMatch(/safepoint|timestamp|statistics/);
   });
 
-  it("has each member of a schedule, also if nothing is overdue", async () => {
+  it("has each member of a schedule, even if nothing is overdue", async () => {
     const cli = await libraryCommandLine();
     const reminders = schedule("reminders", { value: text(), fire: () => {} });
     await withLibrary(cli, (db) => db.transact((tx) => reminders.at(tx, "later", 8e15, "x")), {
@@ -79,7 +79,7 @@ describe("status", () => {
     ]);
   });
 
-  it("tells who runs an observer", async () => {
+  it("shows which sessions run an observer", async () => {
     const cli = await libraryCommandLine();
     await withLibrary(
       cli,
@@ -98,7 +98,7 @@ describe("status", () => {
     );
   });
 
-  it("tells of the coordinator, by the store alone or by its own word", async () => {
+  it("shows the coordinator, as the store records it or as it answers", async () => {
     const cli = await libraryCommandLine();
     await withLibrary(
       cli,
@@ -123,10 +123,10 @@ describe("status", () => {
       { observers: [titles], coordinator: { start: true, leaseMs: 400 } },
     );
     const { lines } = await cli.run(["status", "data"]);
-    expect(lines).toContain("coordinator  nobody leads; the last epoch was 1");
+    expect(lines).toContain("coordinator  no leader; the last epoch was 1");
   });
 
-  it("says so where there is nothing", async () => {
+  it("reports that there is no database", async () => {
     const cli = await CommandLine.create();
     await (await open(`${cli.folder}/data`)).close();
     const { lines } = await cli.run(["status", "data", "--all"]);

@@ -21,25 +21,28 @@ import { formatDuration, showTimestamp } from "../../time.js";
 
 export function addStatus(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "status", {
-    summary: "print what the database holds, and who works on it",
+    summary: "print observers, backlog, sessions and tables",
     description:
-      "Prints the registered observers, with what is due, what they gave up on and who runs them, the schedules with what is overdue, " +
-      "the processes with workers, the recorded tables, the store, and the cluster's coordinator if there is one. With --all also how " +
-      "the store stands: the latest timestamp, the safepoint, below which garbage may have been collected, and its statistics. " +
-      "--json always has all of it. If the coordinator does not answer, what the store alone knows, by this machine's clock, is printed, and the " +
+      "Prints the registered observers, with their pending and parked changes and the processes that run them. Prints " +
+      "the schedules with their overdue changes, the sessions of workers, the recorded tables, the store, and the " +
+      "cluster's coordinator if there is one. With --all it also prints the latest timestamp, the safepoint and the " +
+      "store's statistics. Garbage below the safepoint may have been collected. --json always has all of it. If the " +
+      "coordinator does not answer, the command prints what the store alone knows, by this machine's clock, and the " +
       "exit code is 1.",
     examples: ["status ./data", "status ./data --all", "status ./data --json"],
     json: [
-      '{"store","latestTimestamp","latestTime","safepoint","safepointTime","safepointAgeMs","statistics","tables",',
-      '"observers","schedules","sessions","coordinator","away"}. A table is {"name","key","columns"}, an observer {"name","table","column",',
-      '"kind","version","since","pending","oldestPending","parked","sessions","backfills"}, where a count is',
-      '{"count","more"}: at most 100,000 are counted. A schedule is {"schedule","overdue","oldestOverdue"}. A session is {"session","observers","expires","process"}. The',
-      'coordinator is null where there never was one, or {"leader","epoch","answers","sessions","busy"}: the last three are',
-      'null where it was not asked. If the coordinator does not answer, "away" says why; latestTimestamp and latestTime are null then.',
+      '{"store","latestTimestamp","latestTime","safepoint","safepointTime","safepointAgeMs","statistics","tables","observers","schedules","sessions","coordinator","away"}.',
+      'A table is {"name","key","columns"}. An observer is',
+      '{"name","table","column","kind","version","since","pending","oldestPending","parked","sessions","backfills"}. A',
+      'count is {"count","more"}: at most 100,000 are counted. A schedule is {"schedule","overdue","oldestOverdue"}. A',
+      'session is {"session","observers","expires","process"}. The coordinator is',
+      '{"leader","epoch","answers","sessions","busy"}, or null if there never was one; its last three fields are null',
+      'if it was not asked. If the coordinator does not answer, "away" says why, and latestTimestamp and latestTime are',
+      "null.",
     ],
   });
   addCoordinatorFlags(command)
-    .option("--all", "print how the store stands too: timestamps, safepoint, statistics")
+    .option("--all", "also print timestamps, the safepoint and statistics of the store")
     .action(async (location: string, options: StatusOptions) => {
       const away = await absence(checkReach(cli, location, options));
       const open = () => (away === undefined ? {} : withoutCoordinator(cli.environment));
@@ -77,8 +80,8 @@ async function absence(reached: Promise<void>): Promise<PercolatorError | undefi
 }
 
 /**
- * Returns options that open the database at this machine's clock, because no coordinator assigns
- * timestamps. A database opened this way only reads.
+ * Returns options that open the database with this machine's clock as the oracle, because no
+ * coordinator assigns timestamps. A database opened this way must only read.
  */
 function withoutCoordinator(environment: Environment): OpenOptions {
   const present = async () => Math.floor(environment.now() * 1_000);
@@ -93,7 +96,7 @@ interface ObserverStatus {
   readonly sessions: number;
 }
 
-interface Gathered {
+interface GatheredReports {
   readonly status: DatabaseStatus;
   readonly tables: readonly TableDescription[];
   readonly observers: readonly ObserverStatus[];
@@ -107,7 +110,7 @@ async function gather(
   nowMs: number,
   signal: AbortSignal,
   away: PercolatorError | undefined,
-): Promise<Gathered> {
+): Promise<GatheredReports> {
   const status = await db.status();
   const tables = [...(await db.tables()).values()].map((table) => describeTable(table[definition]));
   const observers: ObserverStatus[] = [];
@@ -123,7 +126,7 @@ async function gather(
   return { status, tables, observers, schedules: await countOverdue(db, nowMs, signal), away };
 }
 
-function statusToJson({ status, tables, observers, schedules, away }: Gathered): object {
+function statusToJson({ status, tables, observers, schedules, away }: GatheredReports): object {
   const { store, latestTimestamp, safepoint, safepointAgeMs, statistics } = status;
   return {
     store,
@@ -151,7 +154,10 @@ function statusToJson({ status, tables, observers, schedules, away }: Gathered):
   };
 }
 
-/** Marks the coordinator as silent if the check before `open` found no answer. */
+/**
+ * Returns the coordinator's status. If the coordinator did not answer the check before `open`, the
+ * status says so.
+ */
 function asked(coordinator: CoordinatorStatus, away: PercolatorError | undefined): CoordinatorStatus {
   return away === undefined ? coordinator : { ...coordinator, answers: false };
 }
@@ -168,7 +174,7 @@ function coordinatorToJson({ leader, epoch, answers, sessions, busy }: Coordinat
 
 function coordinatorText(coordinator: CoordinatorStatus): string {
   const { leader, epoch, answers, sessions, busy } = coordinator;
-  if (leader === undefined) return `nobody leads; the last epoch was ${epoch}`;
+  if (leader === undefined) return `no leader; the last epoch was ${epoch}`;
   const asked =
     answers === undefined
       ? ""
@@ -196,7 +202,7 @@ function observerToJson({ record, pending, parked, sessions }: ObserverStatus): 
 }
 
 function statusLines(
-  { status, tables, observers, schedules, away }: Gathered,
+  { status, tables, observers, schedules, away }: GatheredReports,
   nowMs: number,
 ): readonly string[] {
   const { store, sessions } = status;
@@ -237,11 +243,11 @@ function statusLines(
 }
 
 /** The store's internals, which people need only to diagnose a problem. */
-function internalLines({ status, away }: Gathered) {
+function internalLines({ status, away }: GatheredReports) {
   const { latestTimestamp, safepoint, safepointAgeMs, statistics } = status;
   const safepointText =
     safepointAgeMs === undefined
-      ? "none: nothing was collected yet"
+      ? "none: no garbage was collected yet"
       : `${safepoint} (${showTimestamp(safepoint)}, ${formatDuration(safepointAgeMs)} ago)`;
   const figures = Object.entries(statistics).map(([name, value]) => [`  ${name}`, String(value)] as const);
   return [
@@ -293,7 +299,7 @@ function observerRow(
   nowMs: number,
 ): readonly string[] {
   const { oldest } = pending;
-  const running = sessions === 0 ? "nobody" : `${sessions} process${sessions === 1 ? "" : "es"}`;
+  const running = sessions === 0 ? "no process" : `${sessions} process${sessions === 1 ? "" : "es"}`;
   return [
     record.name,
     `${record.table}.${record.column}`,
@@ -301,6 +307,6 @@ function observerRow(
     showCount(pending),
     oldest === undefined ? "" : `${formatDuration(Math.max(0, nowMs - oldest.getTime()))} ago`,
     showCount(parked),
-    record.backfills.length === 0 ? running : `${running}, backfill under way`,
+    record.backfills.length === 0 ? running : `${running}, backfill in progress`,
   ];
 }

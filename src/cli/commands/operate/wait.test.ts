@@ -17,13 +17,13 @@ beforeEach(async () => {
 });
 
 describe("wait", () => {
-  it("ends at once where nothing waits", async () => {
+  it("ends at once if nothing is due", async () => {
     const { code, documents: printed } = await cli.run(["wait", "data", "--json"]);
     expect(code).toBe(0);
     expect(printed).toEqual([{ idle: true, waitedMs: expect.any(Number) }]);
   });
 
-  it("ends when a worker has done what there is", async () => {
+  it("ends when a worker has handled everything", async () => {
     await withLibrary(
       cli,
       async (db) => {
@@ -42,24 +42,24 @@ describe("wait", () => {
     expect((await cli.run(["pending", "data", "--json"])).documents).toEqual([]);
   });
 
-  it("answers 1 when the time is over, and says for whom changes wait", async () => {
+  it("exits with 1 at its time limit, and names the observers with due changes", async () => {
     await withLibrary(cli, (db) => db.transact((tx) => tx.set(documents.title, "a", "x")), {
       observers: [titles],
     });
     const { code, stdout, stderr } = await cli.run(["wait", "data", "--timeout", "1"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain("note: nobody runs titles (1); start a worker");
+    expect(stderr).toContain("note: no worker runs titles (1); start one");
     expect(stderr).toMatch(
-      /error: Changes still wait after 1ms: titles \(1\), run by 0 sessions\..*\(TIMEOUT\)/,
+      /error: Changes are still waiting after 1ms: titles \(1\), run by 0 sessions\..*\(TIMEOUT\)/,
     );
   });
 
-  it("ends by a signal", async () => {
+  it("ends on a signal", async () => {
     await withLibrary(cli, (db) => db.transact((tx) => tx.set(documents.title, "a", "x")), {
       observers: [titles],
     });
     const waiting = cli.start(["wait", "data"]);
-    await eventually(() => expect((waiting.stderr as Printed).text).toContain("start a worker"));
+    await eventually(() => expect((waiting.stderr as Printed).text).toContain("start one"));
     waiting.signal("SIGTERM");
     expect(await waiting.outcome).toMatchObject({ code: 143 });
   });

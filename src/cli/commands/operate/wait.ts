@@ -32,14 +32,15 @@ export function addWait(program: Command, cli: Cli): void {
   databaseCommand(program, "wait", {
     summary: "wait until observers have nothing left to do",
     description:
-      "Waits until no change is left that an observer is due on: everything committed before, and all that it causes; and until nothing that is scheduled is overdue. The " +
-      "work is done by workers elsewhere; this command only looks. It waits for what is to be tried again, not for what " +
-      "is parked, and says so where changes wait for observers that nobody runs.",
+      "Waits until no observer is due on a change, and no schedule is overdue. This includes everything committed " +
+      "before, and all changes that follow from it. Workers in other processes do the work; this command only watches. " +
+      "It waits for changes that will be tried again, but not for parked ones. If changes wait for an observer that no " +
+      "worker runs, it says so.",
     examples: ["wait ./data", "wait ./data --timeout 5m && echo settled"],
     json: ['{"idle":true,"waitedMs"}'],
-    exit: ["1 where something is left when the time is over (TIMEOUT)."],
+    exit: ["1 if changes are left when the timeout has passed (TIMEOUT)."],
   })
-    .option("--timeout <duration>", "how long to wait (default: for ever)", parsedBy(parseDuration))
+    .option("--timeout <duration>", "how long to wait (default: no limit)", parsedBy(parseDuration))
     .action((location: string, { timeout }: WaitOptions) =>
       withDatabase(cli, { location }, async ({ db }) => {
         const progress = new Progress(cli);
@@ -72,7 +73,7 @@ async function waitUntilIdle(
       const orphans = waiting.filter((each) => each.sessions === 0);
       if (orphans.length > 0 && !noted) {
         noted = true;
-        await cli.note(`nobody runs ${orphans.map(describe).join(", ")}; start a worker`);
+        await cli.note(`no worker runs ${orphans.map(describe).join(", ")}; start one`);
       }
     }
     if (elapsedMs >= timeoutMs) throw await timeoutError(db, timeoutMs, cli.environment.now(), cli.signal);
@@ -81,9 +82,10 @@ async function waitUntilIdle(
 }
 
 /**
- * Returns whether all work is done. A hint exists until its run has committed, and by then the
- * changes of that run have their own hints. The three checks are not one snapshot, so `db.idle`
- * covers the runs between them.
+ * Returns whether all work is done: no change is pending, and no scheduled change is overdue. A
+ * hint exists until its run has committed. By then, the changes that the run made have hints of
+ * their own. The checks do not share a snapshot, so they could miss a run that is active between
+ * them. `db.idle` notices such a run.
  */
 async function isIdle(
   db: Database,
@@ -97,7 +99,8 @@ async function isIdle(
     await underSignals([signal, limit], (either) => db.idle({ signal: either }));
   } catch (error) {
     if (limit.aborted && !signal.aborted) return false;
-    // This command waits for observers that have no worker; its caller names them to the user.
+    // This command also waits for observers that have no worker. The caller names such observers to
+    // the user.
     if (error instanceof ObserverError) return false;
     throw error;
   }
@@ -148,7 +151,7 @@ async function timeoutError(
     ...overdue.map(({ schedule, ...backlog }) => `schedule ${schedule} (${showCount(backlog)} overdue)`),
   ].join("; ");
   return new TimeoutError(
-    `Changes still wait after ${formatDuration(timeoutMs)}: ${list || "the last ones went just now"}. See \`pending\`.`,
+    `Changes are still waiting after ${formatDuration(timeoutMs)}: ${list || "the last ones were handled just now"}. See \`percolator pending\`.`,
   );
 }
 

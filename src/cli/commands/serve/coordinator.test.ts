@@ -38,7 +38,7 @@ const withClient = async <T>(
 };
 
 describe("coordinator", () => {
-  it("serves sessions and claims of a folder until a signal, and then a standby does at once", async () => {
+  it("serves sessions and claims of a folder until a signal; then a standby takes over at once", async () => {
     const first = await start("--lease", "1h");
     await eventually(() =>
       expect(eventsOf(first.command).at(-1)).toMatchObject({ event: "leading", epoch: 1 }),
@@ -53,13 +53,13 @@ describe("coordinator", () => {
       await eventually(async () => expect(await cluster.alive("session")).toBe(true));
       await expect(oracle.next()).rejects.toMatchObject({
         code: "COORDINATOR",
-        message: expect.stringContaining("counts by itself"),
+        message: expect.stringContaining("assigns them itself"),
       });
     });
     first.command.signal("SIGTERM");
     expect(await first.command.outcome).toMatchObject({ code: 0, stderr: "" });
     const time = expect.any(String);
-    // Whether the coordinator already led when it printed its address depends on timing.
+    // Whether the coordinator was already the leader when it printed its address depends on timing.
     expect(eventsOf(first.command).filter(({ event }) => event !== "standby")).toEqual([
       { event: "listening", time, address: expect.stringMatching(/^127\.0\.0\.1:\d+$/) },
       { event: "leading", time, epoch: 1 },
@@ -83,7 +83,7 @@ describe("coordinator", () => {
     await command.outcome;
   });
 
-  it("takes tokens and certificates that change while it runs, keeps them while a file is broken, and warns", async () => {
+  it("uses changed tokens and certificates while it runs, ignores a broken file, and warns", async () => {
     const names = ["localhost", "coordinator.test"];
     const [soon, later] = [new MadeCertificate(names, 5), new MadeCertificate(names, 90)];
     try {
@@ -112,7 +112,7 @@ describe("coordinator", () => {
     }
   });
 
-  it("serves its metrics where it is told to", async () => {
+  it("serves its metrics at the given address", async () => {
     const { command } = await start("--metrics", "0");
     const { metrics } = eventsOf(command)[0] as { readonly metrics: string };
     await eventually(async () =>
@@ -153,7 +153,7 @@ describe("coordinator", () => {
     expect(stderr).toContain(message);
   });
 
-  it("makes no database", async () => {
+  it("creates no database", async () => {
     expect(await cli.run(["coordinator", "nowhere"])).toMatchObject({ code: 1, stdout: "" });
   });
 });

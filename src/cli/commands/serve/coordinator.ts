@@ -23,29 +23,32 @@ export function addCoordinator(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "coordinator", {
     summary: "serve timestamps, sessions and claims to a cluster's workers",
     description:
-      "The one small service that the processes of a cluster share. Run two or more for one database: one leads, as a lease in the " +
-      "database says, and the others take over when it goes. After SIGTERM or SIGINT it gives its lease back, so that a standby " +
-      "leads at once, sends its clients there, and ends. On a folder, whose store counts by itself, it serves sessions and claims.",
+      "Runs the one small service that the processes of a cluster share. Run two or more for one database. The one that " +
+      "holds the lease in the database leads, and another takes over if it fails. After SIGTERM or SIGINT a coordinator " +
+      "gives its lease back, so that a standby leads at once. It sends its clients there, and ends. On a folder, the " +
+      "store itself assigns timestamps, and the coordinator serves only sessions and claims.",
     examples: [
       "coordinator ./data",
       "coordinator bigtable://project/instance --listen 0.0.0.0:4100 --advertise 10.0.0.7:4100 --tls-cert cert.pem --tls-key key.pem --token-file token",
     ],
     json: [
-      'A line for each event, with "event" and "time": listening {"address","metrics"} (of --metrics), leading {"epoch"}, standby {"leader"}, replaced (changed token and certificate files), expiring {"expires","days"} (the certificate, from 14 days before),',
-      'failed {"doing","error","untold"} (one that goes on every 10 s, with the number of those between), stopping {"signal"}, stopped.',
+      'A line for each event, with "event" and "time": listening {"address","metrics"} ("metrics" with --metrics),',
+      'leading {"epoch"}, standby {"leader"}, replaced (the token or certificate files changed), expiring',
+      '{"expires","days"} (from 14 days before the certificate expires), failed {"doing","error","suppressed"} (a failure',
+      'that continues is printed every 10 s; "suppressed" counts the failures left out since), stopping {"signal"}, stopped.',
     ],
     exit: ["0 after a signal and a clean end; 130 or 143 after a second signal."],
   })
-    .option("--listen <host:port>", "where to listen; port 0 takes a free one", "127.0.0.1:0")
-    .option("--advertise <host:port>", "by which clients reach it, where that is another address")
+    .option("--listen <host:port>", "address to listen on; port 0 takes a free port", "127.0.0.1:0")
+    .option("--advertise <host:port>", "address by which clients reach it, if it is not that of --listen")
     .option("--tls-cert <file>", "its certificate with the chain, PEM")
     .option("--tls-key <file>", "the certificate's private key, PEM")
-    .option("--tls-ca <file>", "authority of clients' certificates, PEM: others may not connect")
-    .option("--token-file <file>", "tokens that clients must show one of, a line each")
-    .option("--insecure", "listen beyond this machine, with --metrics too, without TLS or a token")
+    .option("--tls-ca <file>", "authority of clients' certificates, PEM; other clients are refused")
+    .option("--token-file <file>", "file with tokens, one on each line; clients must show one of them")
+    .option("--insecure", "listen beyond this machine without TLS or a token, also for --metrics")
     .option(
       "--lease <duration>",
-      "about as long nobody leads after a leader died (default: 10s)",
+      "lease of the leader; after a leader dies, none leads for about this long (default: 10s)",
       parsedBy(parseDuration),
     );
   addMetricsFlags(command).action((location: string, options: CoordinatorCommandOptions) =>
@@ -56,8 +59,8 @@ export function addCoordinator(program: Command, cli: Cli): void {
 async function coordinate(cli: Cli, location: string, options: CoordinatorCommandOptions): Promise<void> {
   const { environment } = cli;
   const secrets = await readSecrets(cli, options);
-  // Only this command loads gRPC, and only after the options are parsed. Other commands, and
-  // `--help`, work without it.
+  // gRPC is loaded only now, after the options are parsed, so that `--help` and the commands that
+  // need no coordinator work without gRPC.
   const { SecretsWatch: Watch, startCoordinator } = await import("../../../coordinator/index.js");
   const store = await openStore(placeOf(location, cli.io.cwd), { create: false }, environment);
   try {
@@ -134,7 +137,7 @@ class CoordinatorLog {
     this.changed(coordinator.status);
   }
 
-  /** Prints a change of the role. It waits until the address has been printed. */
+  /** Prints a change of the role. Prints nothing before `listening` has printed the address. */
   changed({ role, epoch, leader }: LeaderStatus): void {
     if (!this.#isListening) return;
     const now = role === "leading" ? `leading, epoch ${epoch}` : standbyText(leader);
@@ -145,20 +148,20 @@ class CoordinatorLog {
 
   failed(doing: string, error: unknown): void {
     const text = error instanceof Error ? error.message : String(error);
-    const untold = this.#failures.admit(doing, text);
-    if (untold === undefined) return;
-    const more = untold === 0 ? "" : ` (and ${counted(untold, "time")} before)`;
-    this.#tell("failed", { doing, error: text, untold }, `${doing}: ${text}${more}`);
+    const suppressed = this.#failures.admit(doing, text);
+    if (suppressed === undefined) return;
+    const more = suppressed === 0 ? "" : ` (and ${counted(suppressed, "time")} before)`;
+    this.#tell("failed", { doing, error: text, suppressed }, `${doing}: ${text}${more}`);
   }
 
   replaced(): void {
-    this.#tell("replaced", {}, "took the changed token and certificate files");
+    this.#tell("replaced", {}, "loaded the changed token and certificate files");
   }
 
   expiring(expires: number): void {
     const days = Math.max(0, Math.floor((expires - this.#cli.environment.now()) / 86_400_000));
     const at = new Date(expires).toISOString();
-    const text = `the certificate expires in ${counted(days, "day")}, at ${at}: put a new one in its place; no restart is needed`;
+    const text = `the certificate expires in ${counted(days, "day")}, at ${at}: replace its file; no restart is needed`;
     this.#tell("expiring", { expires: at, days }, text);
   }
 

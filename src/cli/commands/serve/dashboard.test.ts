@@ -50,7 +50,7 @@ async function end(command: RunningCommand): Promise<void> {
 }
 
 describe("dashboard", () => {
-  it("serves until a signal what the store holds", async () => {
+  it("serves the contents of the store until a signal", async () => {
     const { command, url, get } = await start(["dashboard", "data", "--listen", "0"]);
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
     expect(await get<About>("api/about")).toMatchObject({
@@ -67,7 +67,7 @@ describe("dashboard", () => {
     ]);
   });
 
-  it("tells people its address, and of its token", async () => {
+  it("prints its address, and a note about its token", async () => {
     const args = ["dashboard", "data", "--listen", "0", "--dashboard-token-file", "token", "--writable"];
     const command = cli.start(args);
     const printed = () => (command.stdout as Printed).text;
@@ -79,10 +79,10 @@ describe("dashboard", () => {
     expect(about.writable).toBe(true);
     command.signal("SIGTERM");
     const { code, stderr } = await command.outcome;
-    expect([code, stderr]).toEqual([0, "note: open it once with ?token=TOKEN, as the file has it\n"]);
+    expect([code, stderr]).toEqual([0, "note: open it once with ?token=TOKEN, with the token in the file\n"]);
   });
 
-  it("shows the transactions of the workers that it is told of", async () => {
+  it("shows the transactions of the named workers", async () => {
     const worker = await start(["worker", "data", "app.mjs", "--dashboard", "0"], "dashboard");
     const { command, get } = await start(["dashboard", "data", "--listen", "0", "--from", worker.url]);
     await cli.run(["set", "data", "documents.title", "new", "12345"]);

@@ -23,10 +23,11 @@ export function addDashboard(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "dashboard", {
     summary: "serve the dashboard of a database",
     description:
-      "Serves the dashboard until SIGTERM or SIGINT, and prints its address: freshness, pipeline, data as of any moment, " +
-      "transactions, failures, workers and key space. It runs no observers. What transactions do is known to the processes that run them: " +
-      "name their dashboards by --from, or have it served by the worker itself (worker --dashboard); without either, what the store " +
-      "holds is shown. Read-only unless --writable; beyond this machine only with a token.",
+      "Serves the dashboard until SIGTERM or SIGINT, and prints its address. The dashboard shows freshness, pipeline, " +
+      "data as of any moment, transactions, failures, workers and key space. The command runs no observers. Only the " +
+      "processes that run transactions know about them: give the addresses of their dashboards with --from, or let the " +
+      "worker itself serve a dashboard (worker --dashboard). Without either, the dashboard shows what the store holds. " +
+      "It is read-only without --writable. To listen beyond this machine it needs a token.",
     examples: [
       "dashboard ./data",
       "dashboard ./data --app ./app.ts --writable",
@@ -41,10 +42,10 @@ export function addDashboard(program: Command, cli: Cli): void {
   addAppOption(command)
     .option(
       "--listen <[host:]port>",
-      `where to listen; port 0 takes a free one (default: ${listenText(usual)})`,
+      `address to listen on; port 0 takes a free port (default: ${listenText(usual)})`,
       parsedBy(parseListen("--listen")),
     )
-    .option("--dashboard-token-file <file>", `${dashboardTokenHelp}; those of --from are shown it too`)
+    .option("--dashboard-token-file <file>", `${dashboardTokenHelp}; also shown to the dashboards of --from`)
     .option("--writable", dashboardWritableHelp)
     .option(
       "--from <url>",
@@ -71,7 +72,7 @@ async function serve(
   await using dashboard = await serveDashboard(db, { ...given, from, sources: [] });
   const { url } = dashboard;
   await tell(cli, "listening", { url }, `dashboard at ${url}`);
-  if (given.token !== undefined) await cli.note("open it once with ?token=TOKEN, as the file has it");
+  if (given.token !== undefined) await cli.note("open it once with ?token=TOKEN, with the token in the file");
   await aborted(cli.signal);
   const { endSignal: signal } = cli;
   await tell(cli, "stopping", { signal }, `${signal ?? "its output is closed"}: stopping`);

@@ -82,7 +82,7 @@ describe("worker", () => {
     ]);
   });
 
-  it("ends with exit code 3 when none of its observers is its to run any more, and says why", async () => {
+  it("exits with 3 and a reason when it may run none of its observers any more", async () => {
     const command = await start("--json", "--observer", "sizes");
     await using db = await open(`${cli.folder}/data`);
     await db.unregister("sizes");
@@ -94,9 +94,9 @@ describe("worker", () => {
     });
   });
 
-  it("ends once nobody reads its log any more", async () => {
+  it("ends when the reader of its log has gone", async () => {
     let printed = 0;
-    // The reader takes one line, which says that the worker has started.
+    // The reader takes one line, which reports that the worker has started.
     const stdout = new Writable({
       write: (_chunk, _encoding, done) => {
         if (printed++ === 0) done();
@@ -112,7 +112,7 @@ describe("worker", () => {
     });
   });
 
-  it("is ready while it runs one of its observers, and says why it is not", async () => {
+  it("is ready while it runs one of its observers, and otherwise says why not", async () => {
     const command = await start("--json", "--metrics", "0", "--observer", "slow");
     const { metrics } = eventsOf(command)[0] as { readonly metrics: string };
     const readiness = async () => {
@@ -136,12 +136,12 @@ describe("worker", () => {
     expect(await command.outcome).toMatchObject({ code: 3 });
   });
 
-  it("serves its metrics where it is told to", async () => {
+  it("serves its metrics at the given address", async () => {
     const command = await start("--json", "--metrics", "0");
     const { metrics } = eventsOf(command)[0] as { readonly metrics: string };
     await set("documents.title", "new", "12345");
     expect(await cli.run(["wait", "data", "--timeout", "1m"])).toMatchObject({ code: 0 });
-    // The change leaves the list a moment before its run is counted.
+    // The change leaves the list of pending changes a moment before its run is counted.
     await eventually(async () =>
       expect(await (await fetch(metrics)).text()).toContain(
         'percolator_runs_total{process="1",observer="sizes",outcome="committed"} 1\n',
@@ -152,7 +152,7 @@ describe("worker", () => {
     await expect(fetch(metrics)).rejects.toThrow();
   });
 
-  it("after a signal begins nothing new and finishes what runs", async () => {
+  it("after a signal starts no new run and finishes the running ones", async () => {
     const command = await start("--json");
     await set("documents.links", "new", "[]");
     await eventually(() => expect(running).toEqual(["new"]));
@@ -166,7 +166,7 @@ describe("worker", () => {
     expect(pending.map((change) => change.observer)).toEqual(["sizes"]);
   });
 
-  it("gives up runs that take longer than the deadline", async () => {
+  it("aborts runs that take longer than the deadline", async () => {
     const command = await start("--json", "--drain-deadline", "20ms");
     await set("documents.links", "new", "[]");
     await eventually(() => expect(running).toEqual(["new"]));
@@ -189,7 +189,7 @@ describe("worker", () => {
     await withLibrary(cli, async () => undefined);
   });
 
-  it("tells what fails and what is parked", async () => {
+  it("logs failures and parked changes", async () => {
     const command = await start("--json");
     await set("documents.thumbnail", "new", "AA==");
     expect(await cli.run(["wait", "data", "--timeout", "1m"])).toMatchObject({ code: 0 });
@@ -210,7 +210,8 @@ describe("worker", () => {
   it("prints lines with their time for people", async () => {
     const command = await start();
     await set("documents.thumbnail", "new", "AA==");
-    // The change leaves the list a moment before the log prints it.
+    // The change leaves the list of pending changes a moment before the log prints that it was
+    // parked.
     await eventually(() => expect((command.stdout as Printed).text).toContain("parked after"));
     command.signal("SIGINT");
     const { lines } = await command.outcome;
@@ -227,7 +228,7 @@ describe("worker", () => {
     ]);
   });
 
-  it("runs only the observers that are named", async () => {
+  it("runs only the named observers", async () => {
     const command = await start(
       "--json",
       "--observer",
@@ -242,7 +243,7 @@ describe("worker", () => {
     await command.outcome;
   });
 
-  it("makes a database where there is none", async () => {
+  it("creates a database if there is none", async () => {
     cli = await CommandLine.create();
     await cli.write("app.mjs", "export default globalThis.app;\n");
     const command = await start();
@@ -253,7 +254,7 @@ describe("worker", () => {
     expect((await cli.run(["get", "data", "documents.size", "first"])).stdout).toBe("3\n");
   });
 
-  it("finds what was set with the module before the first worker", async () => {
+  it("handles changes that were set with the module before the first worker", async () => {
     cli = await CommandLine.create();
     await cli.write("app.mjs", "export default globalThis.app;\n");
     const set = await cli.run(["set", "data", "documents.title", "first", "abc", "--app", "app.mjs"]);
@@ -287,7 +288,7 @@ describe("worker", () => {
     expect(stderr).toContain(message);
   });
 
-  it("answers 1 where the module contradicts what the database has recorded", async () => {
+  it("exits with 1 if the module contradicts the recorded tables", async () => {
     const other = observer("sizes", documents.size, () => undefined);
     await withLibrary(cli, async () => undefined, { observers: [other] });
     const { code, stderr } = await cli.run(["worker", "data", "app.mjs"]);
@@ -295,7 +296,7 @@ describe("worker", () => {
     expect(stderr).toContain("(OBSERVER)");
   });
 
-  it("runs the schedules of a module; overdue ones count in status, wait and doctor", async () => {
+  it("runs the schedules of a module; status, wait and doctor count overdue ones", async () => {
     const fired: string[] = [];
     const rechecks = schedule("rechecks", {
       value: text(),

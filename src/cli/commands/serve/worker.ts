@@ -4,9 +4,8 @@ import {
   LocalSource,
   loadServing,
   type MetricsServer,
-  Recorder,
   type ReportRequest,
-  Tables,
+  sharedTables,
 } from "../../../dashboard/index.js";
 import type { Database, OpenOptions } from "../../../database/index.js";
 import { onAbort, sleep } from "../../../environment/index.js";
@@ -49,8 +48,8 @@ interface WorkerOptions extends CoordinatorFlags, DashboardFlags, MetricsFlags {
 }
 
 /**
- * Milliseconds that abandoned runs have to notice their abort. After that the process ends without
- * them.
+ * Milliseconds after the drain deadline in which aborted runs may still end. After that, the
+ * process exits without waiting for them.
  */
 const lastMs = 5_000;
 const maxProcesses = 1_024;
@@ -59,11 +58,12 @@ export function addWorker(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "worker", {
     summary: "run the observers of a module",
     description:
-      "Runs the observers of a module, and fires what its schedules have due, until SIGTERM or SIGINT. The module default-exports " +
-      "{ tables, observers, schedules }; the tables and observers are registered first. Any number of workers share the work, and what one leaves when it is killed the others do. " +
-      "After a signal it begins nothing new, finishes what runs, and ends; after a second one it ends at once. With --processes it " +
-      "starts so many processes, starts those anew that die, and ends with them. TypeScript modules are loaded as they are. The " +
-      "database is made where there is none.",
+      "Runs the observers of a module, and the changes that its schedules have due, until SIGTERM or SIGINT. The module " +
+      "default-exports { tables, observers, schedules }. The command registers its tables and observers first, and " +
+      "creates the database if it does not exist. TypeScript modules need no build. Any number of workers share the " +
+      "work. If a worker is killed, the others take over its work. After a signal it starts nothing new, finishes the " +
+      "runs in progress, and ends. After a second signal it ends at once. With --processes it starts that many " +
+      "processes, restarts those that die, and ends with them.",
     examples: [
       "worker ./data ./app.ts",
       "worker ./data ./app.ts --processes 4",
@@ -73,39 +73,46 @@ export function addWorker(program: Command, cli: Cli): void {
       "worker ./data ./app.ts --json >> worker.log",
     ],
     json: [
-      'A line for each event, with "event" and "time": started {"observers","schedules","metrics","dashboard"} (addresses, with --metrics and --dashboard), failed and timeout and parked',
-      '{"observer","table","column","row","attempts","error","stack"}, scheduleFailure {"schedule","key","error"}, backgroundFailure {"doing","error"}, obsolete {"reasons"}, stopping {"signal","running"}, abandoned',
-      '{"running"}, stopped {"runs","givenUp"}, the runs counted by outcome. Runs that commit are not told one by one.',
-      'With --processes each line of a process has its number as "process", and what it prints besides is output {"text"};',
-      'there are supervising {"processes","dashboard"}, exited {"process","code","signal","restartInMs"}, and last a stopped of them all',
+      'A line for each event, with "event" and "time": started {"observers","schedules","metrics","dashboard"}',
+      "(addresses, with --metrics and --dashboard), failed and timeout and parked",
+      '{"observer","table","column","row","attempts","error","stack"}, scheduleFailure {"schedule","key","error"},',
+      'backgroundFailure {"doing","error"}, obsolete {"reasons"}, stopping {"signal","running"}, abandoned {"running"},',
+      'stopped {"runs","givenUp"}, with "runs" counted by outcome. Runs that commit have no lines of their own. With',
+      '--processes each line of a process has its number as "process", and other text that a process prints is output',
+      '{"text"}. Further events are supervising {"processes","dashboard"}, exited',
+      '{"process","code","signal","restartInMs"}, and last one stopped for all processes',
       '{"processes","runs","restarts"}.',
     ],
     exit: [
-      "0 after a signal, when all runs have ended; 1 where runs were given up at the deadline, or a process keeps dying;",
-      "3 if each of its observers was unregistered, or is registered in a newer version: it has nothing to run any more;",
+      "0 after a signal, when all runs have ended; 1 if runs were abandoned at the deadline, or a process keeps dying;",
+      "3 if each of its observers was unregistered, or is registered in a newer version: it has nothing left to run;",
       "130 or 143 after a second signal.",
     ],
   })
     .argument("<module>", "JavaScript or TypeScript module")
-    .option("--processes <n>", "processes to share the work (default: this one)", parsedBy(parseCount(1)))
+    .option(
+      "--processes <n>",
+      "number of processes that share the work (default: only this one)",
+      parsedBy(parseCount(1)),
+    )
     .option(
       "--concurrency <n>",
-      "runs at the same time, of each process (default: 64; of an observer fewer, down to 8, while many of its runs conflict; embedded, up to 512 while few do)",
+      "runs at the same time in each process (default: 64; fewer for an observer, down to 8, while many of its runs conflict; on a folder, up to 512 while few do)",
       parsedBy(parseCount(1)),
     )
     .option("--observer <name>", "only this observer; can be repeated", collect)
     .option(
       "--retention <duration>",
-      "how much history to keep; recorded for all (default: what is recorded, 1h at first)",
+      "how much history to keep; recorded for all processes (default: the recorded one, 1h at first)",
       parsedBy(parseDuration),
     )
     .option(
       "--drain-deadline <duration>",
-      "how long runs may take to end after a signal, before they are given up",
+      "how long runs may take to end after a signal, before they are abandoned",
       parsedBy(parseDuration),
       30_000,
     );
-  addMetricsFlags(command, "; with --processes each takes the next port");
+  addMetricsFlags(command, "; with --processes, each process takes the next port");
   command.option("--insecure", "serve metrics beyond this machine without a token");
   addDashboardFlags(command);
   addCoordinatorFlags(command).action((location: string, app: string, options: WorkerOptions) =>
@@ -157,7 +164,7 @@ async function workHere(cli: Cli, location: string, app: string, options: Worker
 function checkApp(app: string, loaded: App | undefined, options: WorkerOptions): OpenOptions {
   if (loaded === undefined || loaded.observers.length + loaded.schedules.length === 0) {
     throw new UsageError(
-      `The module ${app} declares no observers and no schedules; there is nothing to run.`,
+      `The module ${app} declares no observers and no schedules, so there is nothing to run.`,
     );
   }
   checkNames(options.observer ?? [], loaded.observers);
@@ -228,10 +235,7 @@ async function workSchedule(
     });
 }
 
-/**
- * Resolves when the worker has no observer left to run. Never resolves if the worker still has one
- * when the signal comes.
- */
+/** Resolves when the worker has no observer left to run, or after the signal. */
 async function untilObsolete(cli: Cli, worker: Worker, log: WorkerLog, watch: ReadinessWatch): Promise<void> {
   const reasons = await watch.untilObsolete(worker);
   if (reasons === undefined) return;
@@ -254,13 +258,12 @@ async function startDashboard(
 async function answerForDashboard(cli: Cli, { db, app }: OpenedDatabase): Promise<() => void> {
   const { io, environment } = cli;
   if (io.answer === undefined || io.env?.[recordVariable] === undefined) return () => undefined;
-  const recorder = new Recorder(db, environment);
-  const tables = new Tables(db, app?.tables ?? [], environment);
-  const source = new LocalSource({ recorder, tables, environment, activity: () => db.activity });
+  const tables = sharedTables(db, app?.tables ?? [], environment);
+  const source = new LocalSource(db, tables, environment);
   const unanswer = io.answer((question) => source.report(question as ReportRequest));
   return () => {
     unanswer();
-    recorder.close();
+    source.close();
   };
 }
 
@@ -304,7 +307,9 @@ async function supervise(
   }
   const { self, env = {} } = cli.io;
   if (self === undefined) {
-    throw new UsageError("--processes starts this program again, and here it is part of another one.");
+    throw new UsageError(
+      "--processes starts this program again, which is not possible here: another program embeds it. Run `percolator worker`.",
+    );
   }
   const args = [...self, ...workerArguments(location, app, options)];
   const isRecorded = options.dashboard !== undefined;
@@ -323,8 +328,8 @@ async function supervise(
 }
 
 /**
- * Supervises the processes with a dashboard. For the dashboard this process opens the database too,
- * but runs no observers.
+ * Supervises the processes and serves a dashboard. For the dashboard, this process opens the
+ * database too, but it runs no observers.
  */
 async function superviseSeen(
   cli: Cli,

@@ -46,7 +46,7 @@ describe("bench", () => {
     expect(lines.find((line) => line.startsWith("WHAT"))).toContain("P99 MS");
   });
 
-  it("stops at a signal, and removes its rows", async () => {
+  it("stops on a signal, and removes its rows", async () => {
     const command = cli.start(["bench", "data", "--duration", "1h", "--rows", "100"]);
     command.signal("SIGINT");
     expect(await command.outcome).toMatchObject({ code: 130 });
@@ -55,7 +55,7 @@ describe("bench", () => {
 });
 
 describe("samples", () => {
-  it("tell quantiles, and keep a choice of very many", () => {
+  it("give quantiles, and keep a selection of very many values", () => {
     let seed = 1;
     const samples = new Samples(() => {
       seed = (seed * 48_271) % 2_147_483_647;

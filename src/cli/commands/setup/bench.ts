@@ -24,12 +24,12 @@ const rowsAtOnce = 500;
 
 export function addBench(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "bench", {
-    summary: "measure transactions and reads a second on this store",
+    summary: "measure transactions and reads per second on this store",
     description:
-      "Loads rows into a table of its own, percolator_bench, and measures reads of one cell, transactions that write one, " +
-      "and transactions that read a cell and write two, each for a while; then removes the rows. No other table is touched; the " +
-      "table's name stays recorded. The figures are this machine's, this store's and this moment's: compare what was " +
-      "measured side by side.",
+      "Loads rows into a table of its own, percolator_bench. Measures reads of one cell, transactions that write one, " +
+      "and transactions that read a cell and write two, each for a while. Then removes the rows. It touches no other " +
+      "table; the table's name stays recorded. The figures hold for this machine, this store and this moment: compare " +
+      "only figures that were measured side by side.",
     examples: [
       "bench ./data",
       "bench ./data --duration 10s --concurrency 1",
@@ -41,7 +41,7 @@ export function addBench(program: Command, cli: Cli): void {
     ],
   });
   addCoordinatorFlags(command)
-    .option("--duration <duration>", "how long each load goes on", parsedBy(parseDuration), 3_000)
+    .option("--duration <duration>", "how long each load runs", parsedBy(parseDuration), 3_000)
     .option("--concurrency <n>", "operations at a time", parsedBy(parseCount(1)), 32)
     .option("--rows <n>", "rows of the table", parsedBy(parseCount(1)), 10_000)
     .option("--value-bytes <n>", "bytes of a value", parsedBy(parseCount(0)), 100)
@@ -162,7 +162,7 @@ function resultLines(results: readonly Measured[]): readonly string[] {
   const figure = (name: string) => ({ name, align: "right" }) as const;
   const columns = [
     { name: "what" },
-    figure("a second"),
+    figure("per second"),
     figure("p50 ms"),
     figure("p95 ms"),
     figure("p99 ms"),

@@ -51,7 +51,7 @@ describe("completion", () => {
     expect(script.split("\n").every((line) => !line.includes("undefined"))).toBe(true);
   });
 
-  it("tells the tables and columns of a folder", async () => {
+  it("completes the tables and columns of a folder", async () => {
     const { code, lines } = await cli.run(["completion", "--targets", "data"]);
     expect(code).toBe(0);
     expect(lines).toEqual(expect.arrayContaining(["documents", "documents.title", "visits.seconds"]));
@@ -62,7 +62,7 @@ describe("completion", () => {
     expect(await cli.run(["completion", "--targets", "nowhere"])).toMatchObject({ code: 1, stdout: "" });
   });
 
-  it("refuses a shell that it does not know", async () => {
+  it("refuses an unknown shell", async () => {
     expect(await cli.run(["completion", "tcsh"])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("bash, zsh, fish"),

@@ -13,10 +13,11 @@ interface CompletionOptions {
 
 export function addCompletion(program: Command, cli: Cli): void {
   plainCommand(program, "completion", {
-    summary: "print a script with which a shell completes command lines",
+    summary: "print a completion script for a shell",
     description:
-      "Prints a script for bash, zsh or fish: commands, options, files, and the tables and columns of a folder. " +
-      "With --targets it prints those, as the scripts have it done; of other stores none, which would take too long.",
+      "Prints a script for bash, zsh or fish. The script completes commands, options, files, and the tables and columns " +
+      "of a folder. With --targets the command prints those tables and columns; the scripts call it. For other stores " +
+      "it prints none, because a request would take too long.",
     examples: [
       "completion bash >> ~/.bashrc",
       "completion zsh > ~/.zfunc/_percolator",
@@ -25,7 +26,7 @@ export function addCompletion(program: Command, cli: Cli): void {
     json: ['{"shell","script"}, or {"targets"} with --targets.'],
   })
     .argument("[shell]", shells.join(", "))
-    .option("--targets <location>", "print the tables and columns of a database instead, a line each")
+    .option("--targets <location>", "print the tables and columns of a database instead, one on each line")
     .action(async (shell: string | undefined, { targets: location }: CompletionOptions) => {
       if (location !== undefined) {
         const targets = await targetsOf(cli, location);

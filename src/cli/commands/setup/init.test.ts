@@ -12,17 +12,20 @@ beforeEach(async () => {
 });
 
 describe("init of a folder", () => {
-  it("makes it, says so, and may be repeated", async () => {
+  it("creates it, says so, and may be repeated", async () => {
     const folder = join(cli.folder, "data");
     expect(await cli.run(["init", "data", "--dry-run"])).toMatchObject({
       code: 0,
-      stdout: `would be made: folder (${folder})\n`,
+      stdout: `would be created: folder (${folder})\n`,
     });
     expect(existsSync(folder)).toBe(false);
-    expect(await cli.run(["init", "data"])).toMatchObject({ code: 0, stdout: `made: folder (${folder})\n` });
     expect(await cli.run(["init", "data"])).toMatchObject({
       code: 0,
-      stdout: `folder is there (${folder})\n`,
+      stdout: `created: folder (${folder})\n`,
+    });
+    expect(await cli.run(["init", "data"])).toMatchObject({
+      code: 0,
+      stdout: `folder exists (${folder})\n`,
     });
     expect((await cli.run(["status", "data"])).code).toBe(0);
   });
@@ -47,7 +50,7 @@ describe("init on Bigtable", () => {
     return needs.map(({ name, state }) => `${name} ${state}`);
   };
 
-  it("makes what is missing of the tables, those of a module too", async () => {
+  it("creates missing tables, including those of a module", async () => {
     const missing = own.map((name) => `table ${name} missing`);
     expect(await states("--dry-run")).toEqual(missing);
     expect(await states("--dry-run")).toEqual(missing);
@@ -61,11 +64,11 @@ describe("init on Bigtable", () => {
     );
     expect(await states("--app", "app.mjs")).toEqual([...there, "table things missing"]);
     expect((await cli.run(["init", location, "--app", "app.mjs"])).lines.at(-1)).toBe(
-      "table things is there (projects/project/instances/instance/tables/shop..things)",
+      "table things exists (projects/project/instances/instance/tables/shop..things)",
     );
   });
 
-  it("makes what a store may use that makes nothing by itself", async () => {
+  it("creates everything for a store that may not create tables itself", async () => {
     const place = "bigtable://project/instance?prefix=later";
     const open = () => openBigtableStore(place, { create: false });
     {

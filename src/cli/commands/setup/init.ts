@@ -24,20 +24,21 @@ interface Need {
 
 export function addInit(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "init", {
-    summary: "make the tables or the folder of a database",
+    summary: "create the tables or the folder of a database",
     description:
-      "Makes what is missing: on Bigtable the tables, each with the families that the protocol needs and no collection rule; else " +
-      "the folder. What is there is looked at, and stays as it is. Needs an account that may make tables; afterwards one " +
-      "that may read and write them is enough. Harmless to repeat.",
+      "Creates what is missing. On Bigtable: the tables, each with the families that the protocol needs and no garbage " +
+      "collection rule. Otherwise: the folder. It adds missing families to existing tables, and changes nothing else. " +
+      "It needs an account that may create tables; afterwards one that may read and write them is enough. You can " +
+      "repeat it safely.",
     examples: [
       "init ./data",
       "init bigtable://my-project/my-instance --app ./app.ts",
       "init 'bigtable://my-project/my-instance?prefix=test' --dry-run --json",
     ],
     json: [
-      '{"location","dryRun","needs":[{"name","path","state":"there"|"missing"|"incomplete"}]}, the states from before',
+      '{"location","dryRun","needs":[{"name","path","state":"there"|"missing"|"incomplete"}]}, with the states before the command',
     ],
-  }).option("--dry-run", "only say what would be made");
+  }).option("--dry-run", "only print what would be created");
   addAppOption(command).action((location: string, options: InitOptions) => init(cli, location, options));
 }
 
@@ -86,7 +87,7 @@ function isEmpty(path: string): boolean {
 }
 
 function show({ name, path, state }: Need, dryRun: boolean): string {
-  if (state === "there") return `${name} is there (${path})`;
-  const did = state === "missing" ? "made" : "completed";
+  if (state === "there") return `${name} exists (${path})`;
+  const did = state === "missing" ? "created" : "completed";
   return `${dryRun ? `would be ${did}` : did}: ${name} (${path})`;
 }

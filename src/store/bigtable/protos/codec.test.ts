@@ -11,7 +11,7 @@ const plainInt64 = fc.record({ low: fc.nat(0xffff_ffff), high: fc.nat(0xffff_fff
 
 const type = (name: string) => protos.lookupType(`google.bigtable.v2.${name}`);
 
-/** Without what is not set. */
+/** Removes unset fields. */
 function compact(value: unknown): unknown {
   if (ArrayBuffer.isView(value)) return Buffer.from(value as Uint8Array).toString("hex");
   if (Array.isArray(value)) return value.map(compact);
@@ -21,7 +21,7 @@ function compact(value: unknown): unknown {
 }
 
 describe("the codec", () => {
-  it("writes what another reads", () => {
+  it("encodes messages that another codec decodes", () => {
     const filter: fc.Arbitrary<codec.RowFilter> = fc.letrec<{ filter: codec.RowFilter }>((tie) => ({
       filter: fc.oneof(
         { depthSize: "small" },
@@ -66,7 +66,7 @@ describe("the codec", () => {
     );
   });
 
-  it("reads what another writes", () => {
+  it("decodes messages that another codec encodes", () => {
     const chunk = fc.record({
       rowKey: bytes(),
       familyName: fc.option(fc.record({ value: fc.constantFrom("", "lock") }), { nil: undefined }),
@@ -96,7 +96,7 @@ describe("the codec", () => {
     );
   });
 
-  it("keeps 64 bits, and refuses a number without an end", () => {
+  it("keeps 64 bits, and refuses an endless varint", () => {
     fc.assert(
       fc.property(plainInt64, (index) => {
         const other = type("MutateRowsResponse");
@@ -118,8 +118,8 @@ describe("the codec", () => {
 });
 
 describe("the codec over protobufjs 7", () => {
-  it("writes the same bytes as over 8, and reads them", async () => {
-    // The one that gRPC brings with it.
+  it("encodes the same bytes as over 8, and decodes them", async () => {
+    // The version that gRPC depends on.
     const fromGrpc = createRequire(createRequire(import.meta.url).resolve("@grpc/proto-loader"));
     expect((fromGrpc("protobufjs/package.json") as { version: string }).version).toMatch(/^7\./);
     vi.resetModules();
@@ -168,7 +168,7 @@ describe("timestamps", () => {
     expect(decodeTimestamp({ low, high })).toBe(Number.MAX_SAFE_INTEGER);
   });
 
-  it("make ranges, of which the empty and the full one are not sent", () => {
+  it("form ranges; empty and unlimited ranges are not sent", () => {
     const forever = Number.POSITIVE_INFINITY;
     expect(timestampRange(0, forever)).toBeUndefined();
     expect([timestampRange(5, 5), timestampRange(7, 3), timestampRange(0, 0)]).toEqual([
@@ -189,7 +189,10 @@ describe("timestamps", () => {
   });
 });
 
-/** For the other codec: bytes as base64, 64 bits as text. */
+/**
+ * A replacer for `JSON.stringify` that writes bytes as base64 and 64-bit integers as text, as the
+ * other codec reads them.
+ */
 function forOther(_: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if ("type" in value && value.type === "Buffer") return Buffer.from(value as never).toString("base64");

@@ -19,8 +19,8 @@ export function fromInt64({ low, high }: Int64): number {
 }
 
 /**
- * The type that the writer takes. It names a class of another package, of which the writer uses
- * these two fields.
+ * Gives an {@link Int64} the type that protobufjs's writer takes: `Long`, a class of another
+ * package. The writer uses only the two fields that both types have.
  */
 export function bits(value: Int64): protobuf.Long {
   return value as unknown as protobuf.Long;

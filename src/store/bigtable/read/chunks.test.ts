@@ -33,12 +33,14 @@ const someRows = fc
     ),
   ) as fc.Arbitrary<PlainRow[]>;
 
-/** One of the ways in which a service may divide rows into chunks and messages; `draw` says which. */
+/**
+ * Divides rows into chunks and messages in one of the ways that a service may use. `draw` decides.
+ */
 function divide(rows: readonly PlainRow[], draw: () => number): ReadRowsResponse[] {
   const chunks: ReadRowsResponseCellChunk[] = [];
   for (const [key, cells] of rows) {
     if (draw() % 4 === 0) {
-      // Begun, and taken back.
+      // Begins a row, and resets it.
       chunks.push(
         ...rowChunks(key, cells.slice(0, 1), draw).map((each) => ({ ...each, commitRow: undefined })),
       );
@@ -124,7 +126,7 @@ describe("rows from chunks", () => {
     );
   });
 
-  it("come backwards where they were asked for so", () => {
+  it("come in reverse if requested", () => {
     const row = (key: string) => ({ chunks: [{ ...begin, rowKey: latin1(key), commitRow: true }] });
     expect(assemble([row("b"), row("a")], true).map(([key]) => key)).toEqual(["b", "a"]);
     expect(() => assemble([row("a"), row("b")], true)).toThrow("out of order");
@@ -132,7 +134,7 @@ describe("rows from chunks", () => {
     expect(() => assemble([row("a"), row("a")])).toThrow("out of order");
   });
 
-  it("tell how far the service has come, also where nothing was to be shown", () => {
+  it("show how far the service has read, even if it found nothing to return", () => {
     const assembler = new RowAssembler(() => undefined);
     assembler.push({ lastScannedRowKey: latin1("m") });
     expect(plain(assembler.lastKey!)).toBe("m");
@@ -142,17 +144,17 @@ describe("rows from chunks", () => {
   });
 
   it.each<[string, readonly ReadRowsResponse[]]>([
-    ["ends within a row", [{ chunks: [begin] }]],
-    ["begins a row without its key", [{ chunks: [{ ...begin, rowKey: undefined }] }]],
+    ["ended within a row", [{ chunks: [begin] }]],
+    ["began a row without its key", [{ chunks: [{ ...begin, rowKey: undefined }] }]],
     ["without its key, family", [{ chunks: [{ ...begin, familyName: undefined }] }]],
     ["family or column", [{ chunks: [{ ...begin, qualifier: undefined }] }]],
-    ["before the last one is complete", [{ chunks: [begin, { ...begin, rowKey: latin1("l") }] }]],
+    ["before the last one was complete", [{ chunks: [begin, { ...begin, rowKey: latin1("l") }] }]],
     ["a family without a column", [{ chunks: [begin, { familyName: "lock", value: latin1("") }] }]],
-    ["takes a row back that it has not begun", [{ chunks: [{ resetRow: true }] }]],
-    ["takes a row back and says more", [{ chunks: [begin, { resetRow: true, value: latin1("x") }] }]],
-    ["ends a row within a value", [{ chunks: [{ ...begin, valueSize: 9, commitRow: true }] }]],
-    ["begins a cell within a value", [{ chunks: [{ ...begin, valueSize: 9 }, begin] }]],
-    ["within a row how far it has come", [{ chunks: [begin], lastScannedRowKey: latin1("z") }]],
+    ["reset a row that it had not begun", [{ chunks: [{ resetRow: true }] }]],
+    ["reset a row and sent more", [{ chunks: [begin, { resetRow: true, value: latin1("x") }] }]],
+    ["ended a row within a value", [{ chunks: [{ ...begin, valueSize: 9, commitRow: true }] }]],
+    ["began a cell within a value", [{ chunks: [{ ...begin, valueSize: 9 }, begin] }]],
+    ["reported its position within a row", [{ chunks: [begin], lastScannedRowKey: latin1("z") }]],
   ])("are refused from a service that %s", (why, messages) => {
     expect(() => assemble(messages)).toThrow(StoreError);
     expect(() => assemble(messages)).toThrow(why);

@@ -13,8 +13,8 @@ export interface ReadCell {
 }
 
 /**
- * One row as Bigtable returns it: family by family, the columns of each in ascending order, the
- * versions of each newest first.
+ * One row as Bigtable returns it: family by family, the columns of a family in ascending order, and
+ * the versions of a column from the newest to the oldest.
  */
 export interface ReadRow {
   readonly key: Uint8Array;
@@ -24,12 +24,15 @@ export interface ReadRow {
 const noBytes = new Uint8Array(0);
 
 /**
- * Assembles rows from the chunks of a `ReadRows` stream. A value may span several chunks, a row
- * several messages, and the service may take a row back and send it again. An impossible answer
- * becomes a `StoreError`.
+ * Assembles rows from the chunks of a `ReadRows` stream. A value may span several chunks, and a row
+ * may span several messages. The service may also discard a row and send it again. Throws a
+ * `StoreError` for an answer that breaks these rules.
  */
 export class RowAssembler {
-  /** The last complete key: of the last row, or the key up to which the service found none. */
+  /**
+   * The key up to which the answer is complete: the key of the last row, or a key up to which the
+   * service found no more rows.
+   */
   lastKey: Uint8Array | undefined;
   /** Bytes of the row in progress. */
   openBytes = 0;
@@ -57,14 +60,14 @@ export class RowAssembler {
     for (const chunk of response.chunks ?? []) this.#take(chunk);
     const scanned = response.lastScannedRowKey;
     if (scanned === undefined || scanned.length === 0) return;
-    if (this.#key !== undefined) throw impossible("says within a row how far it has come");
+    if (this.#key !== undefined) throw impossible("reported its position within a row");
     this.#follow(scanned);
     this.lastKey = scanned;
   }
 
   /** Must be called when the stream has ended without an error. */
   end(): void {
-    if (this.#key !== undefined) throw impossible("ends within a row");
+    if (this.#key !== undefined) throw impossible("ended within a row");
   }
 
   #take(chunk: ReadRowsResponseCellChunk): void {
@@ -77,7 +80,7 @@ export class RowAssembler {
     const value = chunk.value ?? noBytes;
     this.openBytes += value.length;
     if ((chunk.valueSize ?? 0) > 0) {
-      if (chunk.commitRow) throw impossible("ends a row within a value");
+      if (chunk.commitRow) throw impossible("ended a row within a value");
       this.#pieces ??= [];
       this.#pieces.push(value);
       return;
@@ -96,15 +99,15 @@ export class RowAssembler {
     const named = rowKey !== undefined && rowKey.length > 0;
     if (this.#key === undefined) {
       if (!named || familyName === undefined || qualifier === undefined) {
-        throw impossible("begins a row without its key, family or column");
+        throw impossible("began a row without its key, family or column");
       }
       this.#follow(rowKey);
       this.#key = rowKey;
     } else if (named && !equalBytes(rowKey, this.#key)) {
-      throw impossible("begins a row before the last one is complete");
+      throw impossible("began a row before the last one was complete");
     }
     if (familyName !== undefined) {
-      if (qualifier === undefined) throw impossible("begins a family without a column");
+      if (qualifier === undefined) throw impossible("began a family without a column");
       this.#part = familyName as Part;
     }
     if (qualifier !== undefined) this.#column = qualifier;
@@ -112,12 +115,12 @@ export class RowAssembler {
     this.openBytes += this.#column.length;
   }
 
-  /** Within a divided value, a chunk may have nothing else. */
+  /** Checks a chunk that continues a divided value. It may contain nothing else. */
   #goOn({ rowKey, familyName, qualifier, timestampMicros }: ReadRowsResponseCellChunk): void {
     const named = rowKey !== undefined && rowKey.length > 0;
     const timed = timestampMicros !== undefined && (timestampMicros.low !== 0 || timestampMicros.high !== 0);
     if (named || familyName !== undefined || qualifier !== undefined || timed) {
-      throw impossible("begins a cell within a value");
+      throw impossible("began a cell within a value");
     }
   }
 
@@ -129,10 +132,10 @@ export class RowAssembler {
   }
 
   #reset(chunk: ReadRowsResponseCellChunk): void {
-    if (this.#key === undefined) throw impossible("takes a row back that it has not begun");
+    if (this.#key === undefined) throw impossible("reset a row that it had not begun");
     const { rowKey, familyName, qualifier, value } = chunk;
     const more = (rowKey?.length ?? 0) > 0 || familyName !== undefined || qualifier !== undefined;
-    if (more || (value?.length ?? 0) > 0) throw impossible("takes a row back and says more of it");
+    if (more || (value?.length ?? 0) > 0) throw impossible("reset a row and sent more of it");
     this.#clear();
   }
 
@@ -156,10 +159,10 @@ export class RowAssembler {
   #follow(key: Uint8Array): void {
     if (this.lastKey === undefined) return;
     const order = compareBytes(key, this.lastKey);
-    if (this.#reversed ? order >= 0 : order <= 0) throw impossible("gives rows out of order");
+    if (this.#reversed ? order >= 0 : order <= 0) throw impossible("sent rows out of order");
   }
 }
 
 function impossible(what: string): StoreError {
-  return new StoreError(`Bigtable answered a read in a way that cannot be: it ${what}.`);
+  return new StoreError(`Bigtable's answer to a read is not valid: it ${what}. Read again.`);
 }

@@ -23,12 +23,15 @@ function lower(a: Uint8Array | undefined, b: Uint8Array | undefined): Uint8Array
   return compareBytes(a, b) < 0 ? a : b;
 }
 
-/** A part of a row, or whole rows, of a range. */
+/** A piece of a range: a part of one row, or a range of whole rows. */
 export type Piece =
   | { readonly row: Uint8Array; readonly start: Uint8Array | undefined; readonly end: Uint8Array | undefined }
   | { readonly low: Uint8Array | undefined; readonly high: Uint8Array | undefined };
 
-/** Divides a range at the rows in which it begins and ends. Ascending. */
+/**
+ * Divides a range into pieces at the rows in which it begins and ends. The pieces are in ascending
+ * order.
+ */
 export function divideRange(start: Position | undefined, end: Position | undefined): readonly Piece[] {
   const within = (place: Position | undefined) => (place?.column?.length ?? 0) > 0;
   const pieces: Piece[] = [];

@@ -3,13 +3,16 @@ import type { ColumnRange, Columns, Part } from "../../cell.js";
 import { encodeReadRowsRequest, type RowFilter, type TimestampRange } from "../protos/codec.js";
 import { timestampRange } from "./timestamps.js";
 
-/** The maximum bytes of a filter that Bigtable accepts. */
+/** The maximum size of a filter that Bigtable accepts, in bytes. */
 const maxFilterBytes = 20_480;
 
 /** Shows nothing. */
 export const blockAll: RowFilter = Object.freeze({ blockAllFilter: true });
 
-/** Lets through what passes all of `filters`, one after the other. Bigtable wants at least two. */
+/**
+ * Lets through what passes all of `filters`, one after the other. A chain of Bigtable must have at
+ * least two filters.
+ */
 export function chain(filters: readonly RowFilter[]): RowFilter {
   return filters.length === 1 ? filters[0]! : { chain: { filters } };
 }
@@ -62,7 +65,7 @@ export type BranchLimit = number | undefined;
 /**
  * The cells that a view of `columns` at `at` needs, in one atomic read of a row: the newest lock
  * and write record at or below `at`, whether there is a newer write record, and the newest data
- * cell, which is nearly always the one that the write record names.
+ * cell. That data cell is nearly always the one that the write record names.
  */
 export function viewFilter(columns: Columns, at: number, limit: BranchLimit): RowFilter {
   const upTo = (part: Part) => branch(part, columns, 0, at + 1, limit);
@@ -86,8 +89,8 @@ function branch(part: Part, columns: Columns, from: number, to: number, limit: B
 }
 
 /**
- * Every version in [from, to) of `columns` in `parts`, the newest `versions` for each column and
- * part.
+ * The versions in [from, to) of `columns` in `parts`. For each column and part, only the newest
+ * `versions` of them.
  */
 export function versionsFilter(
   columns: Columns,
@@ -106,8 +109,8 @@ export function versionsFilter(
 }
 
 /**
- * Refuses a filter that Bigtable would refuse. `atMost` is an upper bound of its bytes, which is
- * cheaper than the exact size.
+ * Throws if Bigtable would refuse the filter. `atMost` is an upper bound of the filter's bytes, and
+ * cheaper to compute than their exact number.
  */
 export function checkFilter(filter: RowFilter, atMost: number, what: string): RowFilter {
   if (atMost <= maxFilterBytes || filterBytes(filter) <= maxFilterBytes) return filter;
@@ -122,7 +125,8 @@ function filterBytes(filter: RowFilter): number {
 }
 
 /**
- * An upper bound of the bytes that naming a column takes in a filter, without the column itself.
+ * An upper bound of the bytes that a filter needs to name a column, without the bytes of the column
+ * itself.
  */
 export const bytesBesideColumn = 80;
 
@@ -131,7 +135,8 @@ function rangeBytes(range: ColumnRange): number {
 }
 
 /**
- * As many of the first `columns` as fit into a filter that names each `times` times. At least one.
+ * How many of the first `columns` fit into a filter that names each column `times` times. At least
+ * 1.
  */
 export function fittingColumns(columns: Columns, times: number): number {
   let left = maxFilterBytes - 500;
@@ -143,8 +148,8 @@ export function fittingColumns(columns: Columns, times: number): number {
 }
 
 /**
- * The columns. If they do not fit into a filter that names each `times` times, one range from the
- * first to the last.
+ * `columns`, if they fit into a filter that names each column `times` times. Otherwise one range
+ * from the first column to the last.
  */
 export function coveringColumns(columns: Columns, times: number): Columns {
   if (fittingColumns(columns, times) === columns.length) return columns;

@@ -11,8 +11,8 @@ import type { Rows } from "./rows.js";
 import { viewCells } from "./views.js";
 
 /**
- * The maximum number of rows in a request, and the bytes of answers after which the rest is
- * requested again.
+ * The maximum number of rows in a request, and of bytes in its answer. After that many bytes,
+ * another request asks for the remaining rows.
  */
 const maxRows = 100;
 const maxBytes = 8 << 20;
@@ -42,8 +42,8 @@ interface Group {
 
 /**
  * Sends the reads of one turn of the event loop for the same columns at the same timestamp as one
- * request for a set of rows. Each row is still read atomically. Between rows nothing is promised,
- * as without gathering.
+ * request for a set of rows. Each row is still read atomically. As with separate requests,
+ * different rows may be read at different moments.
  */
 export class GatheredReads {
   readonly #rows: Rows;
@@ -105,7 +105,7 @@ export class GatheredReads {
     });
   }
 
-  /** A caller that gives up does not end the request of the others. */
+  /** If a caller gives up, the request continues for the other callers. */
   #joinUntil(read: GatheredRead, signal: AbortSignal): Promise<readonly ReadCell[]> {
     if (signal.aborted) return Promise.reject(abortError(signal, "A read"));
     return new Promise((resolve, reject) => {
@@ -132,8 +132,8 @@ export class GatheredReads {
   }
 
   /**
-   * Reads until nothing is `left`. If a stream breaks, or brings more than fits, another one
-   * follows.
+   * Reads until `left` is empty. If a stream breaks or brings more than `maxBytes`, another request
+   * asks for the remaining rows.
    */
   async #readAll({ read, waiting }: Group, left: Set<string>): Promise<void> {
     const filter = this.#filter(read);

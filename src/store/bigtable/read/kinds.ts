@@ -7,7 +7,7 @@ import { timestampRange } from "./timestamps.js";
 import { showVersions } from "./versions.js";
 import { showViews } from "./views.js";
 
-/** Few columns, each by its exact name. */
+/** Whether the read names few columns, each by its exact name. */
 export function isGatherable({ columns }: RowRead): boolean {
   return (
     columns.length <= 16 &&

@@ -15,11 +15,11 @@ import type { Shown } from "./views.js";
 export const pageLimits = Object.freeze({
   cells: 1_000,
   bytes: 1 << 20,
-  /** Bytes of a row in progress. Beyond this, fewer columns are requested. */
+  /** If a row has more bytes than this, the read stops and asks again for fewer of its cells. */
   rowBytes: 4 << 20,
 });
 
-/** One kind of read: the filter that it needs, and the view that it makes of the cells. */
+/** One kind of read: the filter that it needs, and what it makes of the received cells. */
 export interface Kind<Cell> {
   /** How often the filter names each column. */
   readonly branches: number;
@@ -50,7 +50,10 @@ export interface RangeRequest {
   readonly limit: number | undefined;
 }
 
-/** Up to that many named columns are read whole. */
+/**
+ * If a read names at most this many columns, each by its exact name, a page needs no limit on their
+ * cells.
+ */
 const fewColumns = 16;
 
 function isFew(columns: Columns): boolean {
@@ -93,7 +96,7 @@ export async function readColumns<Cell>(
   }
 }
 
-/** Whether continuing from `column` would start over. */
+/** Whether a read that continues at `column` would request all of `asked` again. */
 function stands(asked: Columns, column: Uint8Array): boolean {
   const first = asked[0]!;
   return compareBytes(column, "exact" in first ? first.exact : first.start) <= 0;
@@ -151,8 +154,8 @@ async function readOneRow<Cell>(
 }
 
 /**
- * Reads rows from `low` to before `high`. A row that is too wide for the page ends it, and is
- * divided.
+ * Reads rows from `low` to before `high`. A row that is too wide for the page is divided, and ends
+ * the page.
  */
 async function readWholeRows<Cell>(
   source: Source,
@@ -189,7 +192,7 @@ async function readWholeRows<Cell>(
   return { rows: collected.rows, next: goOn(end, collected.count >= most, high) };
 }
 
-/** The page if its first row alone is too wide. */
+/** Reads the page if its first row alone is too wide for it. */
 async function onlyRow<Cell>(
   source: Source,
   kind: Kind<Cell>,
@@ -207,8 +210,8 @@ function goOn(end: RowsEnd, full: boolean, high: Uint8Array | undefined): Positi
   return following(decodeRow(end.lastKey!), high);
 }
 
-/** The row after `row`. Undefined if the range ends before it. */
-function following(row: Uint8Array, high: Uint8Array | undefined): Position | undefined {
+/** The position after `row`. Undefined if the range ends there. */
+export function following(row: Uint8Array, high: Uint8Array | undefined): Position | undefined {
   const next = after(row);
   return high !== undefined && compareBytes(next, high) >= 0 ? undefined : { row: next };
 }
@@ -225,7 +228,7 @@ class Collector<Cell> {
   readonly rows: ShownRow<Cell>[] = [];
   /** Rows received, whether the page shows them or not. */
   count = 0;
-  /** The place within a row at which the page ends. */
+  /** The row and the column at which the page ends, if it ends within a row. */
   divided: { readonly row: Uint8Array; readonly column: Uint8Array } | undefined;
   readonly #kind: Kind<Cell>;
   readonly #columns: Columns;

@@ -14,7 +14,7 @@ import {
 afterEach(endAll);
 
 describe("a read", () => {
-  it.each([false, true])("that is not answered in time is asked again (gathered: %s)", async (gather) => {
+  it.each([false, true])("that is not answered in time is retried (batched: %s)", async (gather) => {
     const handler: Handler = async function* (_, { index }) {
       if (index === 0) await never();
       yield { chunks: [rowChunk("r", "v")] };
@@ -30,20 +30,20 @@ describe("a read", () => {
     expect(store.statistics()).toMatchObject({ readsRepeated: service.count("ReadRows") - 2 });
   });
 
-  it("gets more time each time that it was not answered in time, and fails in the end", async () => {
+  it("gets more time for each retry after a timeout, and fails in the end", async () => {
     const handler: Handler = async function* () {
       await never();
       yield {};
     };
     const { service, store } = await openOn({ ReadRows: handler }, { deadlineMs: 100, retryForMs: 600 });
     const range = { table: "t", columns: [{ exact: column }], at: 9 };
-    await expect(store.readRange(range)).rejects.toThrow("No answer came in time");
-    // As long each time there would be six.
+    await expect(store.readRange(range)).rejects.toThrow("The service did not answer in time");
+    // If all attempts had the same time limit, there would be six.
     expect(service.count("ReadRows")).toBeGreaterThan(1);
     expect(service.count("ReadRows")).toBeLessThan(5);
   });
 
-  it("is begun anew after what passes, within a bound", async () => {
+  it("is retried after a passing failure, up to a limit", async () => {
     const passing = [status.UNAVAILABLE, status.ABORTED, status.INTERNAL, status.CANCELLED];
     const handler: Handler = (_, { index }) => {
       const code = passing[index];
@@ -80,17 +80,17 @@ describe("a read", () => {
     },
   );
 
-  it("fails in the end where nothing passes, and says what to do", async () => {
+  it("fails in the end, with advice, if the failure persists", async () => {
     const fail = () => {
       throw new Failure(status.UNAVAILABLE);
     };
     const { service, store } = await openOn({ ReadRows: fail }, { retryForMs: 1_500 });
-    const message = expect.stringContaining("look at the network");
+    const message = expect.stringContaining("check the network");
     await expect(store.readRow(read)).rejects.toMatchObject({ code: "STORE", retryable: true, message });
     expect(service.count("ReadRows")).toBeGreaterThan(1);
   });
 
-  it("is not repeated when the store is closed", async () => {
+  it("is not retried when the store is closed", async () => {
     const closed = new AbortController();
     const fail = () => {
       closed.abort();
@@ -100,11 +100,11 @@ describe("a read", () => {
     const closing = new Promise((resolve) => closed.signal.addEventListener("abort", resolve)).then(() =>
       store.close(),
     );
-    await expect(store.readRow(read)).rejects.toThrow("look at the network");
+    await expect(store.readRow(read)).rejects.toThrow("check the network");
     await closing;
   });
 
-  it.each([false, true])("whose signal is aborted before it is sent ends (gathered: %s)", async (gather) => {
+  it.each([false, true])("ends if its signal is aborted before it is sent (batched: %s)", async (gather) => {
     const controller = new AbortController();
     const look: Handler = () => {
       controller.abort();
@@ -120,17 +120,17 @@ describe("a read", () => {
     await expect(store.readRow(read, { signal })).rejects.toMatchObject({ code: "ABORTED" });
   });
 
-  it("that is not answered in time fails, also when the stream falls silent midway", async () => {
+  it("that is not answered in time fails, even if the stream falls silent midway", async () => {
     const handler: Handler = async function* (_, { index }) {
       if (index > 0) yield { chunks: [rowChunk("r", "v", { commitRow: undefined, valueSize: 9 })] };
       await never();
     };
     const { store } = await openOn({ ReadRows: handler }, { deadlineMs: 60 });
-    await expect(store.readRow(read)).rejects.toThrow("No answer came in time");
-    await expect(store.readRow(read)).rejects.toThrow("No answer came in time");
+    await expect(store.readRow(read)).rejects.toThrow("The service did not answer in time");
+    await expect(store.readRow(read)).rejects.toThrow("The service did not answer in time");
   });
 
-  it("of a range that breaks off is a shorter page", async () => {
+  it("of a range that is cut off gives a shorter page", async () => {
     const handler: Handler = async function* (request, { index }) {
       if (index === 0) {
         yield {
@@ -151,7 +151,7 @@ describe("a read", () => {
     expect(second.next).toBeUndefined();
   });
 
-  it("of a range that says only how far it has come is a page to go on from", async () => {
+  it("of a range that only shows its progress gives a page from which to continue", async () => {
     const handler: Handler = async function* (_, { index }) {
       yield { lastScannedRowKey: Buffer.from("m") };
       if (index === 0) throw new Failure(status.DEADLINE_EXCEEDED);
@@ -163,7 +163,7 @@ describe("a read", () => {
     expect((await store.readRange({ table: "t", columns, at: 9, start: page.next })).next).toBeUndefined();
   });
 
-  it("of many in one turn goes as one request, goes on after a break, and answers each by itself", async () => {
+  it("of many rows in one turn is sent as one request, continues after a break, and each is answered by itself", async () => {
     const handler: Handler = async function* (request, { index }) {
       const keys = (request.rows as { rowKeys: Uint8Array[] }).rowKeys.map((key) => text(key)!);
       if (index === 0) {
@@ -182,7 +182,7 @@ describe("a read", () => {
     expect(service.count("ReadRows")).toBe(2);
   });
 
-  it("of one who gives up leaves the request to the others", async () => {
+  it("that one caller aborts leaves the request to the others", async () => {
     const controller = new AbortController();
     const handler: Handler = async () => {
       controller.abort();
@@ -203,7 +203,7 @@ describe("a read", () => {
     expect(text((await other).cells[0]?.write?.value)).toBe("2");
   });
 
-  it("shows nothing where a table never was, and fails where one is gone", async () => {
+  it("returns nothing for a table that never existed, and fails for one that was deleted", async () => {
     let there = false;
     const missing = () => {
       throw new Failure(status.NOT_FOUND);
@@ -215,10 +215,10 @@ describe("a read", () => {
     expect((await store.readRow(read)).cells).toEqual([]);
     expect(service.count("ReadRows")).toBe(0);
     there = true;
-    await expect(store.readRow(read)).rejects.toThrow("is not there");
+    await expect(store.readRow(read)).rejects.toThrow("does not exist");
   });
 
-  it("goes backwards by chunks where the service cannot, and its pages go on from each other", async () => {
+  it("goes backwards in chunks if the service cannot, and its pages continue each other", async () => {
     const rows = Array.from({ length: 350 }, (_, i) => `key${String(i).padStart(4, "0")}`);
     const handler: Handler = async function* (request) {
       const [range] = (request.rows as { rowRanges: Record<string, Uint8Array | undefined>[] }).rowRanges;

@@ -2,9 +2,10 @@ import { compareBytes } from "../../bytes.js";
 import type { Columns, Position } from "../../cell.js";
 import { decodeRow } from "../table/names.js";
 import { encodeFilter } from "../wire/rpc.js";
-import { clipColumns, divideRange, type Piece } from "./clip.js";
+import { after, clipColumns, divideRange, type Piece } from "./clip.js";
 import { coveringColumns } from "./filter.js";
 import {
+  following,
   type Kind,
   type Page,
   pageLimits,
@@ -18,9 +19,9 @@ import {
 const chunkRows = 100;
 
 /**
- * Reads a page of a range in descending order, in whole rows. `native` says that the service can
- * scan in reverse. If it cannot, rows are read forwards in bounded chunks, and the last chunk is
- * found by halving the range.
+ * Reads a page of a range in descending order, in whole rows. `native`: whether the service can
+ * scan in reverse. If the service cannot, this function reads forwards in bounded chunks, and finds
+ * the last chunk by halving the range.
  */
 export async function readPagesReversed<Cell>(
   source: Source,
@@ -41,15 +42,13 @@ export async function readPagesReversed<Cell>(
   return { rows: [], next: undefined };
 }
 
-/** The exclusive end of the rest. */
+/** The exclusive end of a piece. */
 function endOf(piece: Piece): Position {
   if ("low" in piece) return { row: piece.high! };
-  return piece.end === undefined
-    ? { row: Buffer.concat([piece.row, Buffer.alloc(1)]) }
-    : { row: piece.row, column: piece.end };
+  return piece.end === undefined ? { row: after(piece.row) } : { row: piece.row, column: piece.end };
 }
 
-/** The columns of the row in which the range begins or ends. */
+/** Reads the columns of a row in which the range begins or ends. */
 async function readPart<Cell>(
   source: Source,
   kind: Kind<Cell>,
@@ -58,14 +57,8 @@ async function readPart<Cell>(
 ): Promise<Page<Cell>> {
   const clipped = clipColumns(columns, piece.start, piece.end);
   if (clipped.length === 0) return { rows: [], next: undefined };
-  const { rows } = await forwards(
-    source,
-    kind,
-    clipped,
-    piece.row,
-    Buffer.concat([piece.row, Buffer.alloc(1)]),
-    1,
-  );
+  const range = { low: piece.row, high: after(piece.row), limit: 1 };
+  const { rows } = await readStretch(source, kind, clipped, range);
   return { rows, next: undefined };
 }
 
@@ -76,37 +69,17 @@ async function readBackwards<Cell>(
   low: Uint8Array | undefined,
   high: Uint8Array | undefined,
 ): Promise<Page<Cell>> {
-  const most = Math.min(request.limit ?? pageLimits.cells, pageLimits.cells);
-  const columns = coveringColumns(request.columns, kind.branches);
-  const rows: ShownRow<Cell>[] = [];
-  let count = 0;
-  let size = 0;
-  const end = await source.rows.read(
-    {
-      table: source.table,
-      rows: { rowRanges: [rowRange(low, high)] },
-      filter: encodeFilter(kind.filter(columns, undefined)),
-      limit: most,
-      reversed: true,
-      signal: source.signal,
-    },
-    (read) => {
-      const { cells, bytes } = kind.show(read.cells, request.columns, undefined);
-      count++;
-      size += bytes / pageLimits.bytes + cells.length / pageLimits.cells;
-      if (cells.length > 0) rows.push({ row: decodeRow(read.key), cells });
-      return size < 1;
-    },
-  );
-  if (end.how === "complete" && count < most) return { rows, next: undefined };
-  const last = decodeRow(end.lastKey!);
-  const done = low !== undefined && compareBytes(last, low) <= 0;
-  return { rows, next: done ? undefined : { row: last } };
+  const limit = Math.min(request.limit ?? pageLimits.cells, pageLimits.cells);
+  const range = { low, high, limit, reversed: true };
+  const { rows, last } = await readStretch(source, kind, request.columns, range);
+  const isOver = last === undefined || (low !== undefined && compareBytes(last, low) <= 0);
+  return { rows, next: isOver ? undefined : { row: last } };
 }
 
 /**
- * Finds the last rows by halving. A chunk that reaches the end has them. If a chunk does not, the
- * search continues after it. An empty half is cut off the end.
+ * Finds the last rows by halving the range. If a chunk reaches the end of the range, it contains
+ * the last rows. If a chunk stops before the end, the search continues after the chunk. If the
+ * upper half of the range is empty, the search drops that half.
  */
 async function readLastChunk<Cell>(
   source: Source,
@@ -123,11 +96,16 @@ async function readLastChunk<Cell>(
   let before: readonly ShownRow<Cell>[] = [];
   let beforeFrom = first;
   for (;;) {
-    const chunk = await forwards(source, kind, request.columns, at, to, chunkRows);
-    if (chunk.next !== undefined) {
-      [before, beforeFrom, from] = [chunk.rows, at, chunk.next];
-    } else if (chunk.rows.length > 0) {
-      return lastOf(chunk.rows, request.limit, at, first);
+    const { rows, last } = await readStretch(source, kind, request.columns, {
+      low: at,
+      high: to,
+      limit: chunkRows,
+    });
+    const next = last && following(last, to);
+    if (next !== undefined) {
+      [before, beforeFrom, from] = [rows, at, next.row];
+    } else if (rows.length > 0) {
+      return lastOf(rows, request.limit, at, first);
     } else if (compareBytes(at, from) <= 0) {
       return lastOf(before, request.limit, beforeFrom, first);
     } else {
@@ -137,7 +115,10 @@ async function readLastChunk<Cell>(
   }
 }
 
-/** The last rows from `at` on, as a page. */
+/**
+ * Makes a page of the last of `rows`. The rows begin at `at`, and the whole range begins at
+ * `first`.
+ */
 function lastOf<Cell>(
   rows: readonly ShownRow<Cell>[],
   limit: number | undefined,
@@ -149,15 +130,26 @@ function lastOf<Cell>(
   return { rows: [...last].reverse(), next: compareBytes(rest, first) > 0 ? { row: rest } : undefined };
 }
 
-/** At most that many whole rows. `next` is set if there may be more. */
-async function forwards<Cell>(
+/** A range of rows to read from one of its ends, and the most rows to read. */
+interface StretchRange {
+  readonly low: Uint8Array | undefined;
+  readonly high: Uint8Array | undefined;
+  readonly limit: number;
+  readonly reversed?: boolean;
+}
+
+/** Whole rows that were read, and the row read last if there may be more after it. */
+interface Stretch<Cell> {
+  readonly rows: readonly ShownRow<Cell>[];
+  readonly last: Uint8Array | undefined;
+}
+
+async function readStretch<Cell>(
   source: Source,
   kind: Kind<Cell>,
   wanted: Columns,
-  low: Uint8Array,
-  high: Uint8Array | undefined,
-  most: number,
-): Promise<{ readonly rows: readonly ShownRow<Cell>[]; readonly next: Uint8Array | undefined }> {
+  { low, high, limit, reversed }: StretchRange,
+): Promise<Stretch<Cell>> {
   const columns = coveringColumns(wanted, kind.branches);
   const rows: ShownRow<Cell>[] = [];
   let count = 0;
@@ -167,7 +159,8 @@ async function forwards<Cell>(
       table: source.table,
       rows: { rowRanges: [rowRange(low, high)] },
       filter: encodeFilter(kind.filter(columns, undefined)),
-      limit: most,
+      limit,
+      reversed,
       signal: source.signal,
     },
     (read) => {
@@ -178,14 +171,13 @@ async function forwards<Cell>(
       return size < 1;
     },
   );
-  if (end.how === "complete" && count < most) return { rows, next: undefined };
-  const next = Buffer.concat([decodeRow(end.lastKey!), Buffer.alloc(1)]);
-  return { rows, next: high !== undefined && compareBytes(next, high) >= 0 ? undefined : next };
+  const isOver = end.how === "complete" && count < limit;
+  return { rows, last: isOver ? undefined : decodeRow(end.lastKey!) };
 }
 
 /**
  * A key about halfway from `low` to `high`, at most a byte longer than `low`. It is `low` itself if
- * they are close together.
+ * the two keys are close together.
  */
 export function between(low: Uint8Array, high: Uint8Array | undefined): Uint8Array {
   const digits = low.length + 1;

@@ -30,7 +30,7 @@ export interface RowsRequest {
  */
 export interface RowsEnd {
   readonly how: "complete" | "enough" | "cut" | "wide";
-  /** The last key that is complete. */
+  /** The key up to which all rows were received. */
   readonly lastKey: Uint8Array | undefined;
   /** The row that was too wide. */
   readonly openKey: Uint8Array | undefined;
@@ -47,8 +47,8 @@ export interface RowsOptions extends RepeatOptions {
 const noCells: readonly ReadCell[] = [];
 
 /**
- * Reads rows, each read with a stream of its own. A stream that breaks before its first row is
- * restarted, within a bound.
+ * Reads rows from Bigtable. Each read uses a separate stream. If a stream breaks before its first
+ * row, the read is repeated, up to the limits of `RepeatOptions`.
  */
 export class Rows {
   readonly #options: RowsOptions;
@@ -58,8 +58,8 @@ export class Rows {
   }
 
   /**
-   * Reads one row. `done` gets its cells, or the error. This is the short path of the most frequent
-   * request. If the first attempt fails, the general path continues.
+   * Reads one row. `done` gets the row's cells, or the error. This is the short path for the most
+   * frequent request. If the first attempt fails, the general path retries.
    */
   readOne(
     table: KnownTable,

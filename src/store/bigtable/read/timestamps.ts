@@ -17,8 +17,8 @@ export function decodeTimestamp({ low, high }: Int64): number {
 }
 
 /**
- * A range of timestamps from `from` to before `to`. Undefined if it has all timestamps, `"none"` if
- * it has none.
+ * A range of timestamps from `from` to before `to`. Undefined if the range contains all timestamps,
+ * `"none"` if it is empty.
  */
 export function timestampRange(from: number, to: number): TimestampRange | undefined | "none" {
   const start = Math.ceil(from);

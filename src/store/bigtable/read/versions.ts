@@ -5,7 +5,10 @@ import type { ReadCell } from "./chunks.js";
 import type { BranchLimit } from "./filter.js";
 import type { Shown } from "./views.js";
 
-/** The parts of the result that the caller does not need, see `RawRead.skip`. */
+/**
+ * Whether the caller does not need a column whose only version is this write record: see
+ * `RawRead.skip`.
+ */
 export type Skip = ((write: Version) => boolean) | undefined;
 
 interface Building {
@@ -13,7 +16,10 @@ interface Building {
   readonly versions: Record<Part, PartVersion[]>;
 }
 
-/** The page's view of a row whose versions were all requested, at most `limit` of each part. */
+/**
+ * What a page shows of a row that was read with a filter for versions, and with at most `limit`
+ * cells for each part.
+ */
 export function showVersions(
   cells: readonly ReadCell[],
   columns: Columns,
@@ -48,7 +54,10 @@ function sortedColumns(cells: readonly ReadCell[]): Building[] {
   return [...columns.values()].sort((a, b) => compareBytes(a.column, b.column));
 }
 
-/** If a part has as many versions as the limit, some of its last column may be missing. */
+/**
+ * The first column that may be incomplete. If a part has as many versions as the limit, some
+ * versions of its last column may be missing.
+ */
 function firstIncomplete(cells: readonly ReadCell[], limit: number): Uint8Array | undefined {
   const counts: Record<Part, number> = { lock: 0, write: 0, data: 0, txn: 0 };
   let first: Uint8Array | undefined;

@@ -1,10 +1,11 @@
 import { byteString, compareBytes, equalBytes, successor } from "../../bytes.js";
 import type { CellView, Columns, Version } from "../../cell.js";
 import { wantedRange } from "../../columns.js";
+import { viewBytes } from "../../range-page.js";
 import type { ReadCell } from "./chunks.js";
 import type { BranchLimit } from "./filter.js";
 
-/** The page's view of a row, and the place to continue at. */
+/** What a page shows of a row, and the column at which to continue. */
 export interface Shown<Cell> {
   readonly cells: readonly Cell[];
   readonly bytes: number;
@@ -33,7 +34,7 @@ function begin(column: Uint8Array): Building {
   return { column, lock: undefined, write: undefined, latest: true, data: noVersions };
 }
 
-/** The views of the columns that `cells` hold, ascending. */
+/** The views of the columns that have cells in `cells`, in ascending order. */
 export function viewCells(cells: readonly ReadCell[], at: number): readonly CellView[] {
   const first = cells[0];
   if (first === undefined) return [];
@@ -64,8 +65,8 @@ function isShown({ lock, write }: Building): boolean {
 }
 
 /**
- * The page's view of a row that was read by a view's filter with at most `limit` cells for each
- * branch.
+ * What a page shows of a row that was read with a view's filter and at most `limit` cells for each
+ * branch of the filter.
  */
 export function showViews(
   cells: readonly ReadCell[],
@@ -84,7 +85,10 @@ export function showViews(
   return { cells: shown, bytes, from };
 }
 
-/** If a branch has as many columns as the limit, later columns may be missing. */
+/**
+ * The first column that may be missing. If a branch of the filter has as many columns as the limit,
+ * columns after its last one may be missing.
+ */
 function firstMissing(cells: readonly ReadCell[], at: number, limit: number): Uint8Array | undefined {
   const counts = [0, 0, 0, 0];
   let last: Uint8Array | undefined;
@@ -95,10 +99,4 @@ function firstMissing(cells: readonly ReadCell[], at: number, limit: number): Ui
     if (last === undefined || compareBytes(column, last) < 0) last = column;
   }
   return last && successor(last);
-}
-
-function viewBytes(view: CellView): number {
-  let bytes = view.column.length + (view.lock?.value.length ?? 0) + (view.write?.value.length ?? 0);
-  for (const version of view.data) bytes += version.value.length;
-  return bytes;
 }

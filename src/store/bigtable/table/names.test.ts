@@ -6,7 +6,7 @@ import { between } from "../read/reverse.js";
 import { decodeRow, encodeRow, tableId } from "./names.js";
 
 describe("ids of tables", () => {
-  it("are what Bigtable takes, and differ where names or prefixes do", () => {
+  it("are valid in Bigtable, and differ if names or prefixes do", () => {
     const name = fc.string({ minLength: 1, maxLength: 64, unit: "binary" });
     const prefix = fc.option(fc.stringMatching(/^[a-z0-9][a-z0-9_-]{0,4}$/), { nil: undefined });
     fc.assert(
@@ -27,7 +27,7 @@ describe("ids of tables", () => {
 });
 
 describe("rows", () => {
-  it("are never empty in Bigtable, keep their order, and come back", () => {
+  it("are never empty in Bigtable, keep their order, and are decoded again", () => {
     const row = fc
       .array(fc.constantFrom(0, 0, 1, 97, 255), { maxLength: 5 })
       .map((each) => Buffer.from(each));
@@ -41,7 +41,7 @@ describe("rows", () => {
     );
   });
 
-  it("have others between them, where there are any", () => {
+  it("have others between them if there are any", () => {
     const key = fc.uint8Array({ maxLength: 4 });
     fc.assert(
       fc.property(key, fc.option(key, { nil: undefined }), (low, high) => {
@@ -56,7 +56,7 @@ describe("rows", () => {
 });
 
 describe("locations", () => {
-  it("name a project, an instance, and perhaps a prefix and an app profile", () => {
+  it("name a project, an instance, and optionally a prefix and an app profile", () => {
     expect(parseLocation("bigtable://p-1/i-1")).toEqual({
       project: "p-1",
       instance: "i-1",
@@ -95,7 +95,7 @@ describe("locations", () => {
     "bigtable://p/i?connections=0",
     "bigtable://p/i?deadlineMs=5s",
     "bigtable://p/i?maxInFlight=",
-  ])("%s is none", (place) => {
+  ])("%s is not a location", (place) => {
     expect(() => parseLocation(place)).toThrow("bigtable://PROJECT/INSTANCE");
   });
 });

@@ -5,9 +5,10 @@ const maxTableIdBytes = 50;
 const hashLength = 24;
 
 /**
- * The id of a table. Letters, digits and `-` stand for themselves, every other byte becomes `.` and
- * two hexadecimal digits, and a first one comes after `_`. A longer id ends in its hash. No two
- * names have the same id, whatever their prefixes.
+ * The id of a table. Letters and digits are unchanged, and so are `-` and `_`, except at the
+ * beginning. Every other byte becomes `.` and two hexadecimal digits, with `_` in front if it is
+ * the first byte. An id that is too long is cut, and ends in the hash of the whole id. No two names
+ * have the same id, whatever their prefixes.
  */
 export function tableId(prefix: string | undefined, name: string): string {
   let text = "";
@@ -26,8 +27,8 @@ export function tableId(prefix: string | undefined, name: string): string {
 const nul = Buffer.alloc(1);
 
 /**
- * The row key in Bigtable, which has no empty one. A key that is empty or begins with NUL gets a
- * NUL in front. Rows keep their order.
+ * A row's key in Bigtable, which allows no empty key. A key that is empty or begins with NUL gets a
+ * NUL in front. The order of the rows stays the same.
  */
 export function encodeRow(row: Uint8Array): Uint8Array {
   return row.length > 0 && row[0] !== 0 ? row : Buffer.concat([nul, row]);

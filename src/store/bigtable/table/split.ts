@@ -6,7 +6,7 @@ import type { CallOptions, Transport } from "../wire/transport.js";
 import { decodeRow } from "./names.js";
 import type { KnownTable } from "./tables.js";
 
-/** Rows at which Bigtable would split the table, at most that many. */
+/** Rows at which Bigtable would split the table, at most `most` of them. */
 export async function readSplitPoints(
   transport: Transport,
   table: KnownTable,
@@ -17,7 +17,7 @@ export async function readSplitPoints(
   const ask = async (call: Omit<CallOptions, "signal">) => {
     const points: Uint8Array[] = [];
     await transport.stream(sampleRowKeys, request, call, ({ rowKey }) => {
-      // The last one is empty, and stands for the end of the table.
+      // The last key is empty, and stands for the end of the table.
       if (rowKey === undefined || rowKey.length === 0) return true;
       const row = decodeRow(rowKey);
       const last = points.at(-1);

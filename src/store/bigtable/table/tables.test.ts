@@ -47,7 +47,7 @@ const withRule = (gcRule: Plain) => () => ({
 });
 
 describe("a table", () => {
-  it("is looked at once, and may be used", async () => {
+  it("is checked once, then used", async () => {
     const { service, tables } = await tablesOf({});
     const [first, second] = await Promise.all([tables.need("t"), tables.need("t")]);
     expect(first).toBe(second);
@@ -61,7 +61,7 @@ describe("a table", () => {
     ["age", { maxAge: { seconds: 3_600 } }],
     ["several rules", { union: { rules: [{ maxNumVersions: 3 }] } }],
     ["all of several rules", { intersection: { rules: [{ maxNumVersions: 3 }] } }],
-  ])("that collects garbage by %s is refused", async (_, rule) => {
+  ])("with garbage collection by %s is refused", async (_, rule) => {
     const { tables } = await tablesOf({ GetTable: withRule(rule) });
     await expect(tables.need("t")).rejects.toThrow("cbt setgcpolicy t data never");
     await expect(tables.find("t")).rejects.toMatchObject({ code: "STORE" });
@@ -69,17 +69,17 @@ describe("a table", () => {
     expect(tables.known("t")).toBeUndefined();
   });
 
-  it("with an empty rule, which means none, is used", async () => {
+  it("with an empty garbage collection rule, which means none, is used", async () => {
     const { tables } = await tablesOf({ GetTable: withRule({}) });
     await tables.need("t");
   });
 
-  it("that counts time otherwise is refused", async () => {
+  it("with another time unit is refused", async () => {
     const { tables } = await tablesOf({ GetTable: () => ({ ...usableTable, granularity: 7 }) });
     await expect(tables.need("t")).rejects.toThrow("milliseconds");
   });
 
-  it("that is missing is made with four families and no rules, if it may be", async () => {
+  it("that is missing is created with four families and no rules, if allowed", async () => {
     const missing = fail(status.NOT_FOUND);
     const made = await tablesOf({ GetTable: missing, CreateTable: () => usableTable });
     await made.tables.need("~hints");
@@ -94,11 +94,11 @@ describe("a table", () => {
     expect(kept.service.count("CreateTable")).toBe(0);
     const refused = await tablesOf({ GetTable: missing, CreateTable: fail(status.PERMISSION_DENIED) });
     await expect(refused.tables.need("t")).rejects.toThrow(
-      /may not make .* roles\/bigtable.admin run `percolator init`/,
+      /may not create .* Run `percolator init` with an account that has roles\/bigtable.admin/,
     );
   });
 
-  it("that somebody else makes meanwhile is looked at", async () => {
+  it("that another process creates meanwhile is checked", async () => {
     let there = false;
     const handlers: Record<string, Handler> = {
       GetTable: () => (there ? usableTable : fail(status.NOT_FOUND)()),
@@ -111,7 +111,7 @@ describe("a table", () => {
     expect((await tables.need("t")).name).toBe("t");
   });
 
-  it("of somebody else's lacks families: they are added, or it is refused", async () => {
+  it("of another origin lacks families: they are added, or it is refused", async () => {
     const handlers: Record<string, Handler> = {
       GetTable: () => ({ columnFamilies: { cf: {}, lock: {} }, granularity: 1 }),
       ModifyColumnFamilies: () => usableTable,
@@ -125,15 +125,15 @@ describe("a table", () => {
     expect(await refused.tables.plan("t")).toMatchObject({ exists: true, missing: ["write", "data", "txn"] });
   });
 
-  it("that the account may not look at is refused, with the role that it lacks", async () => {
+  it("that the account may not read is refused, with the missing role", async () => {
     const { tables } = await tablesOf({ GetTable: fail(status.PERMISSION_DENIED) });
     await expect(tables.need("t")).rejects.toThrow("roles/bigtable.user");
   });
 });
 
-describe("while the service is away", () => {
+describe("while the service is unavailable", () => {
   const codes = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.INTERNAL, status.CANCELLED];
-  /** Fails once with each code, then does what it is to do. */
+  /** Fails once with each code, then succeeds. */
   const afterOutage =
     (answer: Handler): Handler =>
     (request, call) => {
@@ -142,13 +142,13 @@ describe("while the service is away", () => {
       return answer(request, call);
     };
 
-  it("a table is looked at until there is an answer", async () => {
+  it("checking a table is retried until there is an answer", async () => {
     const { service, tables } = await tablesOf({ GetTable: afterOutage(() => usableTable) });
     expect((await tables.need("t")).name).toBe("t");
     expect(service.count("GetTable")).toBe(codes.length + 1);
   });
 
-  it("a table is made once, though the first answer was lost", async () => {
+  it("a table is created once, even if the first answer was lost", async () => {
     let made = 0;
     const { service, tables } = await tablesOf({
       GetTable: () => (made > 0 ? usableTable : fail(status.NOT_FOUND)()),
@@ -169,7 +169,7 @@ describe("while the service is away", () => {
     expect(service.count("ModifyColumnFamilies")).toBe(codes.length + 1);
   });
 
-  it("an app profile is read until there is an answer", async () => {
+  it("reading an app profile is retried until there is an answer", async () => {
     const routing = { clusterId: "c", allowTransactionalWrites: true };
     const { tables } = await tablesOf({
       GetAppProfile: afterOutage(() => ({ singleClusterRouting: routing })),
@@ -177,7 +177,7 @@ describe("while the service is away", () => {
     await tables.checkProfile();
   });
 
-  it("that ends in an error that says that it may be tried again; a refusal is told at once and is none", async () => {
+  it("the final error is retryable; a refusal is thrown at once and is not retryable", async () => {
     const times = { deadlineMs: 200, retryForMs: 400 };
     const away = await tablesOf({ GetTable: fail(status.UNAVAILABLE) }, true, times);
     await expect(away.tables.need("t")).rejects.toMatchObject({ code: "STORE", retryable: true });
@@ -187,7 +187,7 @@ describe("while the service is away", () => {
     expect(refused.service.count("GetTable")).toBe(1);
   });
 
-  it("and somebody waits for the end, nothing is asked again", async () => {
+  it("nothing is retried once a caller waits for the close", async () => {
     const { service, tables } = await tablesOf({
       GetTable: () => {
         tables.stopRepeating();
@@ -211,14 +211,14 @@ describe("an app profile", () => {
       () => ({ name: "x", singleClusterRouting: { clusterId: "c" } }),
       "does not allow transactional writes",
     ],
-    ["that is not there", fail(status.NOT_FOUND), "look at the location"],
+    ["that is not there", fail(status.NOT_FOUND), "check the location"],
     ["that may not be looked at", fail(status.PERMISSION_DENIED), "roles/bigtable.user"],
   ])("%s is refused", async (_, handler, why) => {
     const { tables } = await tablesOf({ GetAppProfile: handler });
     await expect(tables.checkProfile()).rejects.toThrow(why);
   });
 
-  it("of one cluster with transactional writes is used", async () => {
+  it("of one cluster with single-row transactions is used", async () => {
     const routing = { clusterId: "c", allowTransactionalWrites: true };
     const { service, tables } = await tablesOf({ GetAppProfile: () => ({ singleClusterRouting: routing }) });
     await tables.checkProfile();

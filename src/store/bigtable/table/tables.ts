@@ -23,29 +23,35 @@ export interface KnownTable {
   /** The metadata of each read, for routing. */
   readonly metadata: Metadata;
   /**
-   * The metadata of each mutation. Mutations wait for a connection until their deadline: one that
-   * fails before it is sent would be `unknown`.
+   * The metadata of each mutation. With it, a mutation waits for a connection until its deadline.
+   * Otherwise a mutation would fail at once if there is no connection, and its outcome would count
+   * as `unknown` although it was never sent.
    */
   readonly mutating: Metadata;
 }
 
 export interface TablesOptions {
   readonly location: BigtableLocation;
-  /** Of the admin services. */
+  /** The transport to the admin services. */
   readonly admin: Transport;
   readonly emulator: boolean;
   /** Whether to create missing tables and families. */
   readonly create: boolean;
   readonly environment: Environment;
-  /** Deadline of one request. */
+  /** Time limit of one request, in milliseconds. */
   readonly deadlineMs: number;
-  /** How long a request is retried after a failure that can pass, from its beginning. */
+  /**
+   * How long a request is retried after a temporary failure, in milliseconds from its beginning.
+   */
   readonly retryForMs: number;
 }
 
 const schemaView = 2;
 const millis = 1;
-/** Creating a table is slow. Its request is retried for this long. */
+/**
+ * How long a request that changes tables may take, with its retries, in milliseconds. Creating a
+ * table is slow.
+ */
 const creatingMs = 120_000;
 
 const features: FeatureFlags = {
@@ -90,7 +96,7 @@ export class Tables {
     return this.#once(name, () => this.#look(name));
   }
 
-  /** Checks a table for writing. Creates it if it is missing and that is allowed. */
+  /** Checks a table for writing. Creates a missing table, if the options allow that. */
   async need(name: string): Promise<KnownTable> {
     const found = await this.find(name);
     if (found !== undefined) return found;
@@ -123,11 +129,11 @@ export class Tables {
     if (routing?.allowTransactionalWrites === true) return;
     const why =
       routing === undefined
-        ? "sends requests to several clusters, which may answer differently"
+        ? "sends requests to several clusters, whose answers may differ"
         : "does not allow transactional writes";
     throw new StoreError(
       `The app profile "${location.profile}" of ${this.#instance} ${why}. Use one with single-cluster routing and ` +
-        "transactional writes, the same for all that use the database: `gcloud bigtable app-profiles create PROFILE " +
+        "transactional writes, and the same one in all processes of the database: `gcloud bigtable app-profiles create PROFILE " +
         `--instance=${location.instance} --route-to=CLUSTER --transactional-writes\`, then "?profile=PROFILE" in the location.`,
     );
   }
@@ -153,17 +159,17 @@ export class Tables {
       return await this.#ask(getTable, { name: path, view: schemaView }, ["name", path]);
     } catch (error) {
       if (codeOf(error) === status.NOT_FOUND) return undefined;
-      throw storeError(error, `look at table ${JSON.stringify(name)} (${path})`);
+      throw storeError(error, `read the schema of table ${JSON.stringify(name)} (${path})`);
     }
   }
 
   async #make(name: string): Promise<KnownTable> {
     const path = this.#path(name);
-    const doing = `make table ${JSON.stringify(name)} (${path})`;
+    const doing = `create table ${JSON.stringify(name)} (${path})`;
     if (!this.#options.create) {
       throw new StoreError(
-        `The table ${JSON.stringify(name)} is not there (${path}), and is not to be made by the way. Make the database's ` +
-          "tables with `percolator init`.",
+        `The table ${JSON.stringify(name)} does not exist (${path}), and the store was opened without \`create\`. Create the ` +
+          "database's tables with `percolator init`.",
       );
     }
     const columnFamilies: Record<string, ColumnFamily> = {};
@@ -183,7 +189,10 @@ export class Tables {
     }
   }
 
-  /** Refuses a table on which the protocol does not hold. */
+  /**
+   * Checks that Bigtable keeps this table's cells as the protocol needs them, adds missing
+   * families, and remembers the table.
+   */
   async #use(name: string, table: Table): Promise<KnownTable> {
     const path = this.#path(name);
     const families = table.columnFamilies ?? {};
@@ -202,7 +211,7 @@ export class Tables {
     const granularity = table.granularity ?? 0;
     if (granularity !== millis && granularity !== 0) {
       throw new StoreError(
-        `The table ${path} counts time in steps of another kind (${granularity}) than milliseconds.`,
+        `The table ${path} has a timestamp granularity (${granularity}) other than milliseconds. Create it with \`percolator init\`.`,
       );
     }
     for (const part of parts) {
@@ -210,8 +219,8 @@ export class Tables {
       const rules = [rule?.maxNumVersions, rule?.maxAge, rule?.intersection, rule?.union];
       if (rules.every((each) => each === undefined)) continue;
       throw new StoreError(
-        `The family "${part}" of ${path} has a garbage collection rule, which would delete what transactions need. Take it ` +
-          `away: \`cbt setgcpolicy ${path.slice(path.lastIndexOf("/") + 1)} ${part} never\`.`,
+        `The family "${part}" of ${path} has a garbage collection rule, which would delete what transactions need. Remove ` +
+          `it: \`cbt setgcpolicy ${path.slice(path.lastIndexOf("/") + 1)} ${part} never\`.`,
       );
     }
   }
@@ -219,8 +228,8 @@ export class Tables {
   async #addFamilies(name: string, path: string, missing: readonly Part[]): Promise<void> {
     if (!this.#options.create) {
       throw new StoreError(
-        `The table ${path} has no ${missing.map((part) => `"${part}"`).join(", ")} family: it was not made by this package. ` +
-          "Choose another prefix, or let `percolator init` add what is missing.",
+        `The table ${path} has no ${missing.map((part) => `"${part}"`).join(", ")} family: this package did not create it. ` +
+          "Choose another prefix, or let `percolator init` add the missing families.",
       );
     }
     const modifications = missing.map((part) => ({ id: part, create: {} }));
@@ -233,8 +242,8 @@ export class Tables {
   }
 
   /**
-   * Retries until there is an answer. Each of these requests can be repeated, because the second
-   * one finds what the first one made.
+   * Retries until there is an answer. Each of these requests can be repeated, because a repeated
+   * request finds what the first one created.
    */
   #ask<Request, Response>(
     method: Method<Request, Response>,
@@ -270,7 +279,7 @@ export class Tables {
 
 function mayNotMake(error: unknown, doing: string): StoreError {
   return new StoreError(
-    `The account may not ${doing}. Let one with roles/bigtable.admin run \`percolator init\`, or grant it that role.`,
+    `The account may not ${doing}. Run \`percolator init\` with an account that has roles/bigtable.admin, or grant it that role.`,
     { cause: error },
   );
 }

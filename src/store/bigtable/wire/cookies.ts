@@ -4,7 +4,7 @@ const prefix = "x-goog-cbt-cookie";
 
 /**
  * Routing cookies: the service sends them with a failed call, and the retry sends them back so that
- * it reaches the same place.
+ * the service routes it to the same place.
  */
 export type RoutingCookies = ReadonlyMap<string, MetadataValue>;
 

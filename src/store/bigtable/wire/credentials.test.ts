@@ -9,7 +9,7 @@ const client = (headers: Headers | Record<string, string>): AuthClient => ({
 });
 
 describe("the endpoint", () => {
-  it("is the emulator's where one is named, by the option before the environment", async () => {
+  it("is the emulator's if one is named, by the option before the environment", async () => {
     vi.stubEnv("BIGTABLE_EMULATOR_HOST", "127.0.0.1:1");
     expect(await findEndpoint({})).toMatchObject({ data: "127.0.0.1:1", emulator: true });
     expect(await findEndpoint({ emulatorHost: "127.0.0.1:2" })).toMatchObject({
@@ -18,7 +18,7 @@ describe("the endpoint", () => {
     });
   });
 
-  it("is the service's elsewhere, with credentials", async () => {
+  it("is otherwise the service's, with credentials", async () => {
     vi.stubEnv("BIGTABLE_EMULATOR_HOST", "");
     expect(await findEndpoint({ auth: client({}) })).toMatchObject({
       data: "bigtable.googleapis.com:443",
@@ -27,7 +27,7 @@ describe("the endpoint", () => {
     });
   });
 
-  it("is what the options name, before an emulator of the environment, at port 443 if they name none", async () => {
+  it("is the one in the options, before an emulator of the environment, at port 443 by default", async () => {
     vi.stubEnv("BIGTABLE_EMULATOR_HOST", "127.0.0.1:1");
     const auth = client({});
     expect(await findEndpoint({ auth, endpoint: "eu-bigtable.example.com" })).toMatchObject({
@@ -40,12 +40,14 @@ describe("the endpoint", () => {
       data: "[::1]:8443",
       admin: "10.0.0.7:8444",
     });
-    await expect(findEndpoint({ auth, ...named, emulatorHost: "127.0.0.1:2" })).rejects.toThrow("one or the");
+    await expect(findEndpoint({ auth, ...named, emulatorHost: "127.0.0.1:2" })).rejects.toThrow(
+      "Give only one",
+    );
     for (const endpoint of ["https://x.example.com", "", "x:port", "a b"])
       await expect(findEndpoint({ auth, endpoint })).rejects.toThrow("must be HOST or HOST:PORT");
   });
 
-  it("is of the universe domain that is named, and of no other one than the credentials", async () => {
+  it("is in the named universe domain, which must be that of the credentials", async () => {
     vi.stubEnv("BIGTABLE_EMULATOR_HOST", "");
     const auth = { ...client({}), universeDomain: "example-universe.com" };
     const expected = {
@@ -60,7 +62,7 @@ describe("the endpoint", () => {
     await expect(findEndpoint({ auth, universeDomain: "x/y" })).rejects.toThrow("must be a domain");
   });
 
-  it("is none without credentials, and says where they may come from", async () => {
+  it("is an error without credentials, which says where they may come from", async () => {
     vi.stubEnv("BIGTABLE_EMULATOR_HOST", "");
     vi.stubEnv("GOOGLE_APPLICATION_CREDENTIALS", "/nowhere/key.json");
     await expect(findEndpoint({})).rejects.toThrow("set GOOGLE_APPLICATION_CREDENTIALS");
@@ -73,12 +75,12 @@ describe("credentials of a call", () => {
   it.each<[string, Headers | Record<string, string>]>([
     ["a Headers", new Headers({ authorization: "Bearer token", "x-goog-user-project": "p" })],
     ["an object", { authorization: "Bearer token", "x-goog-user-project": "p" }],
-  ])("are what the library gives as %s", async (_, headers) => {
+  ])("are what the library returns as %s", async (_, headers) => {
     const metadata = await callCredentials(client(headers)).generateMetadata(options);
     expect(metadata.getMap()).toEqual({ authorization: "Bearer token", "x-goog-user-project": "p" });
   });
 
-  it("that cannot be had fail the call", async () => {
+  it("that are not available fail the call", async () => {
     const refusing: AuthClient = { getRequestHeaders: () => Promise.reject(new Error("expired")) };
     await expect(callCredentials(refusing).generateMetadata(options)).rejects.toThrow("expired");
   });

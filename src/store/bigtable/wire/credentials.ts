@@ -36,7 +36,7 @@ export async function findEndpoint(options: EndpointOptions): Promise<Endpoint> 
   const isNamed = endpoint !== undefined || adminEndpoint !== undefined;
   if (isNamed && emulatorHost !== undefined) {
     throw new InvalidArgumentError(
-      "`endpoint` and `adminEndpoint` are of the service, `emulatorHost` is an emulator: give one or the other.",
+      "`endpoint` and `adminEndpoint` name the service, but `emulatorHost` names an emulator. Give only one of the two kinds.",
     );
   }
   const host = emulatorHost ?? (isNamed ? undefined : process.env.BIGTABLE_EMULATOR_HOST);
@@ -48,7 +48,7 @@ export async function findEndpoint(options: EndpointOptions): Promise<Endpoint> 
   const own = client.universeDomain ?? defaultUniverse;
   if (own !== universe) {
     throw new InvalidArgumentError(
-      `The credentials are of the universe domain ${own}, the endpoints of ${universe}: give credentials of that universe, or ` +
+      `The credentials belong to the universe domain ${own}, but the endpoints to ${universe}. Give credentials of that domain, or ` +
         "set `universeDomain`, `?universeDomain=` in the location, or GOOGLE_CLOUD_UNIVERSE_DOMAIN.",
     );
   }
@@ -94,8 +94,8 @@ async function defaultClient(): Promise<AuthClient> {
 }
 
 /**
- * Adds the token to each call. The library caches it. Its headers are a `Headers` object, or a
- * plain object in older versions.
+ * Adds the token to each call. google-auth-library caches the token. It returns the headers as a
+ * `Headers` object, or in older versions as a plain object.
  */
 export function callCredentials(client: AuthClient) {
   return credentials.createFromMetadataGenerator((options, callback) => {

@@ -9,7 +9,7 @@ afterEach(endAll);
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 const readOf = (row: string) => ({ ...read, row: Buffer.from(row) });
 
-/** Answers reads when they are let, and counts those under way. */
+/** Answers reads when the test says so, and counts the running ones. */
 function gate() {
   const held: (() => void)[] = [];
   let most = 0;
@@ -51,7 +51,7 @@ describe("requests beyond `maxInFlight`", () => {
   });
 });
 
-describe("a request that waits for its turn", () => {
+describe("a request that waits for a free slot", () => {
   it("ends by its deadline or its signal without being sent, and leaves its place to the next", async () => {
     const inFlight = new InFlight(1);
     const ended: string[] = [];
@@ -70,8 +70,8 @@ describe("a request that waits for its turn", () => {
     controller.abort();
     begin("f", { deadlineMs: 60_000, signal: controller.signal });
     while (ended.length < 4) await turn();
-    const late = `not sent: 1 requests of this process were under way for 1 ms; raise \`maxInFlight\``;
-    const gaveUp = `${status.CANCELLED} not sent: the caller gave up`;
+    const late = `not sent: 1 requests of this process were in flight for 1 ms; raise \`maxInFlight\``;
+    const gaveUp = `${status.CANCELLED} not sent: the caller cancelled it`;
     expect(ended).toEqual(["a sent", `c ${gaveUp}`, `f ${gaveUp}`, `b ${status.DEADLINE_EXCEEDED} ${late}`]);
     inFlight.end();
     expect(ended.slice(4)).toEqual(["d sent"]);

@@ -18,8 +18,8 @@ export class InFlight {
   }
 
   /**
-   * Calls `send` when there is room, or `fail` if the deadline or the signal ends the wait. {@link
-   * end} must follow `send`.
+   * Calls `send` when fewer requests than the limit are in flight, or `fail` if the deadline or the
+   * signal ends the wait first. After `send`, {@link end} must be called once.
    */
   begin(
     { deadlineMs, signal }: { readonly deadlineMs: number; readonly signal?: AbortSignal | undefined },
@@ -46,10 +46,10 @@ export class InFlight {
         fail(failure(code, details));
       },
     };
-    const late = `not sent: ${this.#most} requests of this process were under way for ${deadlineMs} ms; raise \`maxInFlight\``;
-    // The network's time is the system's, as for the deadlines of requests that were sent.
+    const late = `not sent: ${this.#most} requests of this process were in flight for ${deadlineMs} ms; raise \`maxInFlight\``;
+    // This deadline uses the system's clock, as the deadlines of sent requests do.
     const timer = systemEnvironment.setTimer(() => waiting.fail(status.DEADLINE_EXCEEDED, late), deadlineMs);
-    const cancelled = () => waiting.fail(status.CANCELLED, "not sent: the caller gave up");
+    const cancelled = () => waiting.fail(status.CANCELLED, "not sent: the caller cancelled it");
     const stopListening = onAbort(signal, cancelled);
     this.#waiting.add(waiting);
     if (signal?.aborted) cancelled();

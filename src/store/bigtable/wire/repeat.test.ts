@@ -17,7 +17,7 @@ import type { RowMutation } from "../../mutation.js";
 
 afterEach(endAll);
 
-/** An environment whose long timers are over at once, or never; `delays` has them. */
+/** An environment whose long timers fire at once, or never. `delays` records them. */
 function timers(isOver = true) {
   const delays: number[] = [];
   const environment: Environment = Object.create(systemEnvironment, {
@@ -54,10 +54,10 @@ const once =
 const value: Handler = () => answers({ chunks: [rowChunk("r", "v")] });
 const range = { table: "t", columns: [{ exact: column }], at: 9 };
 
-describe("a failure that says how long to wait (RetryInfo)", () => {
+describe("a failure with a retry delay (RetryInfo)", () => {
   const fail = failing(retryAfter({ seconds: 7, nanos: 250_000_000 }));
 
-  it("holds back each request that is repeated for as long, and a backoff besides", async () => {
+  it("delays each retried request by that time, in addition to the backoff", async () => {
     const { delays, environment } = timers();
     const { service, store } = await openOn(
       {
@@ -80,7 +80,7 @@ describe("a failure that says how long to wait (RetryInfo)", () => {
     expect([service.count("GetTable"), service.count("ReadRows")]).toEqual([2, 4]);
   });
 
-  it("may pass, whatever its code", async () => {
+  it("is retryable, whatever its code", async () => {
     const { environment } = timers();
     const unready = failing(retryAfter({ nanos: 1_000_000 }), status.FAILED_PRECONDITION);
     const { store } = await openOn({ ReadRows: once(unready, value) }, { environment });
@@ -89,7 +89,7 @@ describe("a failure that says how long to wait (RetryInfo)", () => {
     await expect(other.store.readRow(read)).rejects.toMatchObject({ code: "STORE", retryable: true });
   });
 
-  it("fails at once if the wait is longer than the call is repeated", async () => {
+  it("fails at once if the delay is longer than the time for retries", async () => {
     const { delays, environment } = timers();
     const { service, store } = await openOn({ ReadRows: fail }, { environment, retryForMs: 7_000 });
     await expect(store.readRow(read)).rejects.toMatchObject({ code: "STORE", retryable: true });
@@ -97,7 +97,7 @@ describe("a failure that says how long to wait (RetryInfo)", () => {
     expect(delays.filter((delay) => delay >= 1_000)).toEqual([]);
   });
 
-  it("holds back a page, or a set of rows, that breaks off", async () => {
+  it("delays the rest of a page or of a set of rows that was cut off", async () => {
     const { delays, environment } = timers();
     const handler: Handler = async function* (request, call) {
       yield { chunks: [rowChunk("a", "1")] };
@@ -114,7 +114,7 @@ describe("a failure that says how long to wait (RetryInfo)", () => {
     expect(delays.filter((delay) => delay >= 1_000)).toEqual([7_250, 7_250]);
   });
 
-  it("holds back the answer `unknown` of a mutation, which is not sent twice", async () => {
+  it("delays the answer `unknown` of a mutation, which is not sent twice", async () => {
     const { delays, environment } = timers();
     const handlers = { CheckAndMutateRow: fail, MutateRow: fail, MutateRows: fail };
     const { service, store } = await openOn(handlers, { environment, gather: true });
@@ -132,7 +132,7 @@ describe("a failure that says how long to wait (RetryInfo)", () => {
     expect(counts).toEqual([1, 1, 1]);
   });
 
-  it("holds back a mutation no longer than its deadline, its signal and the store allow", async () => {
+  it("delays a mutation no longer than its deadline, its signal and the store allow", async () => {
     const { delays, environment } = timers(false);
     const { store } = await openOn({ CheckAndMutateRow: fail }, { environment, deadlineMs: 5_000 });
     await store.prepare(["t"]);
@@ -152,7 +152,7 @@ describe("a failure that says how long to wait (RetryInfo)", () => {
     expect(await last).toBe("unknown");
   });
 
-  it("of a read lets the store be closed", async () => {
+  it("of a read does not prevent the store from being closed", async () => {
     const { delays, environment } = timers(false);
     const { store } = await openOn({ ReadRows: fail }, { environment });
     await store.prepare(["t"]);
@@ -167,7 +167,7 @@ describe("a failure that says how long to wait (RetryInfo)", () => {
     ["bytes that are no status", { "grpc-status-details-bin": Buffer.from([255, 255, 255]) }, 0],
     ["no delay", retryAfter({}), 0],
     ["a delay before now", retryAfter({ seconds: -5 }), 0],
-  ])("but has %s is as one that says nothing", async (_, trailers, least) => {
+  ])("but with %s counts as one without a delay", async (_, trailers, least) => {
     const { delays, environment } = timers();
     const { store } = await openOn({ ReadRows: once(failing(trailers), value) }, { environment });
     expect((await store.readRow(read)).cells.length).toBe(1);
@@ -178,7 +178,7 @@ describe("a failure that says how long to wait (RetryInfo)", () => {
 });
 
 describe("routing cookies", () => {
-  /** The cookies of each call of a method, in their order. */
+  /** The cookies of each call of a method, in order. */
   const sent = (service: TestService, method: string) =>
     service.calls
       .filter((call) => call.method === method)
@@ -187,7 +187,7 @@ describe("routing cookies", () => {
       );
   const [a, b] = ["x-goog-cbt-cookie-a", "x-goog-cbt-cookie-b"];
 
-  it("of trailers and headers go back with each repetition of the call, the newest of each name, and with no other call", async () => {
+  it("of trailers and headers are returned with each retry of the call, the newest of each name, and with no other call", async () => {
     const { environment } = timers();
     const handler: Handler = (_, call) => {
       if (call.index === 0) {
@@ -209,7 +209,7 @@ describe("routing cookies", () => {
     expect(service.calls.at(-2)!.metadata.get("x-goog-request-params").length).toBe(1);
   });
 
-  it("go back with questions about tables and split points, and with the rest of a set of rows", async () => {
+  it("are returned with retries of table checks and split points, and with the rest of a set of rows", async () => {
     const { environment } = timers();
     const fail = failing({ [a]: "1" });
     const handler: Handler = async function* (request, call) {
@@ -231,7 +231,7 @@ describe("routing cookies", () => {
       expect([method, sent(service, method)]).toEqual([method, [{}, { [a]: "1" }]]);
   });
 
-  it("of a mutation go nowhere: it is not sent again", async () => {
+  it("of a mutation are not returned, because it is not sent again", async () => {
     const fail = failing({ [a]: "1" });
     const { service, store } = await openOn({ CheckAndMutateRow: fail });
     expect(await store.mutate(mutation("r", true))).toBe("unknown");
@@ -240,7 +240,7 @@ describe("routing cookies", () => {
   });
 });
 
-it("a location's deadline is that of each request", async () => {
+it("a location's deadline applies to each request", async () => {
   const { store } = await openOn({ CheckAndMutateRow: never }, {}, "bigtable://p/i?deadlineMs=50");
   expect(await store.mutate(mutation("r", true))).toBe("unknown");
 });

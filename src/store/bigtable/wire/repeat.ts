@@ -7,11 +7,11 @@ import { codeOf, mayPass } from "./status.js";
 export interface RepeatOptions {
   readonly environment: Environment;
   /**
-   * The deadline of the first request. After each request without an answer, the next one gets
-   * twice the time.
+   * The time limit of the first request, in milliseconds. Each request without an answer doubles
+   * the time limit of the next one.
    */
   readonly deadlineMs: number;
-  /** How long a call is retried, from its beginning. */
+  /** How long a call is retried, in milliseconds from its beginning. */
   readonly retryForMs: number;
   /** Aborted when the store is closed. That ends all retries and waits. */
   readonly closing: AbortSignal;
@@ -54,15 +54,17 @@ export class Attempts {
   }
 
   /**
-   * Waits until the call can be retried. False if it must not be. If the service asks for a delay,
-   * the usual backoff comes on top, so that not all clients return at the same moment.
+   * Waits until the call can be retried, and returns true. Returns false if the call must not be
+   * retried. If the service asks for a delay, the usual backoff is added to it, so that not all
+   * clients retry at the same moment.
    */
   async again(error: unknown, signal: AbortSignal | undefined, doing: string): Promise<boolean> {
     const { environment, closing } = this.#options;
     this.#note(error);
     const wait = (retryDelayMs(error) ?? 0) + backoffDelay(environment, backoff, ++this.#failed);
     if (!mayPass(error) || closing.aborted || environment.monotonic() + wait >= this.#until) return false;
-    // Work that was too much for this deadline will be too much again.
+    // The request took longer than its deadline, so a retry with the same deadline would probably
+    // fail too.
     if (codeOf(error) === status.DEADLINE_EXCEEDED) this.#deadlineMs *= 2;
     await pause(environment, wait, [signal, closing]);
     if (signal?.aborted) throw abortError(signal, doing);
@@ -84,8 +86,8 @@ export class Attempts {
 }
 
 /**
- * Retries until there is an answer, a failure that does not pass, or the time is over. Rejects with
- * the last failure.
+ * Retries until the service answers, a retry cannot help, or the time is over. In the last two
+ * cases, rejects with the last failure.
  */
 export async function repeated<Answer>(
   options: RepeatOptions,
@@ -104,8 +106,8 @@ export async function repeated<Answer>(
 
 /**
  * Waits as long as the service asks, at most until the monotonic time `until`. The store does not
- * retry a mutation, but its caller may, so the caller gets its answer no sooner. Undefined if there
- * is nothing to wait for.
+ * retry a mutation, but its caller may. The store therefore waits before it answers the caller.
+ * Returns undefined if there is nothing to wait for.
  */
 export function holdBack(
   { environment, closing }: Pick<RepeatOptions, "environment" | "closing">,

@@ -14,8 +14,8 @@ export function metadataOf(error: unknown): Metadata | undefined {
 }
 
 /**
- * The delay that the service asks for before a retry, in milliseconds. Undefined if it does not
- * say.
+ * The delay that the service asks for before a retry, in milliseconds. Undefined if the error names
+ * no delay.
  */
 export function retryDelayMs(error: unknown): number | undefined {
   for (const bytes of metadataOf(error)?.get(detailsKey) ?? []) {
@@ -35,7 +35,8 @@ function retryInfo(bytes: Uint8Array): RetryInfo | undefined {
     );
     return detail && decodeRetryInfo(detail.value ?? new Uint8Array(0));
   } catch {
-    // Unreadable details ask for nothing. The caller gets the failure that they came with.
+    // Unreadable details count as details without a delay. The caller still gets the failure
+    // itself.
     return undefined;
   }
 }

@@ -2,7 +2,10 @@ import { StoreError } from "../../../errors/index.js";
 import { type ServiceError, status } from "../packages.js";
 import { retryDelayMs } from "./retry-info.js";
 
-/** Statuses after which a mutation was certainly not applied. All others leave that open. */
+/**
+ * Statuses after which a mutation was certainly not applied. After any other status, the mutation
+ * may have been applied.
+ */
 const refusals: ReadonlySet<number> = new Set([
   status.INVALID_ARGUMENT,
   status.NOT_FOUND,
@@ -38,8 +41,8 @@ export function isRefusal(code: number): boolean {
 }
 
 /**
- * Whether a request that is harmless to repeat can be retried after this error: by its status, or
- * because the service says so.
+ * Whether a retry may succeed after this error, for a request that is harmless to repeat. True if
+ * the error's status is that of an outage, or if the service names a delay before the next attempt.
  */
 export function mayPass(error: unknown): boolean {
   const code = codeOf(error);
@@ -48,15 +51,15 @@ export function mayPass(error: unknown): boolean {
 
 const advice: Readonly<Record<number, string>> = {
   [status.UNAUTHENTICATED]:
-    "The credentials were refused: set GOOGLE_APPLICATION_CREDENTIALS, or run where a service account is attached",
+    "The service refused the credentials: set GOOGLE_APPLICATION_CREDENTIALS, or run where a service account is attached",
   [status.PERMISSION_DENIED]:
-    "The account may not do that: grant it roles/bigtable.user on the instance (and roles/bigtable.admin to make tables)",
+    "The account may not do that: grant it roles/bigtable.user on the instance (and roles/bigtable.admin to create tables)",
   [status.NOT_FOUND]:
-    "The table, instance or app profile is not there: look at the location, and run `percolator init`",
-  [status.UNAVAILABLE]: "The service cannot be reached: look at the network, and try again",
+    "The table, instance or app profile does not exist: check the location, and run `percolator init`",
+  [status.UNAVAILABLE]: "The service cannot be reached: check the network, and try again",
   [status.DEADLINE_EXCEEDED]:
-    "No answer came in time: look at the load of the cluster, or give `deadlineMs` more",
-  [status.RESOURCE_EXHAUSTED]: "A quota or limit was reached: raise it, or ask for less at once",
+    "The service did not answer in time: check the load of the cluster, or raise `deadlineMs`",
+  [status.RESOURCE_EXHAUSTED]: "A quota or limit was reached: raise it, or send fewer or smaller requests",
 };
 
 /** The error for a call that failed. */
@@ -67,7 +70,7 @@ export function storeError(error: unknown, doing: string): Error {
   return statusError(code, (error as ServiceError).details, doing, error);
 }
 
-/** The error for a status in an answer, without a failed call. */
+/** The error for a status within an answer. The call itself did not fail. */
 export function statusError(code: number, details: string, doing: string, cause?: unknown): StoreError {
   const hint = advice[code];
   const said = details === "" ? "" : `: ${details.slice(0, 500)}`;

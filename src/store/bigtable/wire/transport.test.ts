@@ -12,7 +12,7 @@ afterEach(() => {
   for (const end of ended.splice(0)) end();
 });
 
-/** Opens a connection by a request, which is not answered; what the server knows of it. */
+/** Opens a connection by a request that is not answered. Returns the server's session. */
 async function connection(): Promise<Http2Session> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -32,13 +32,15 @@ async function connection(): Promise<Http2Session> {
   return session;
 }
 
-it("lets megabytes come before this process has to say that it has taken them", async () => {
+it("has flow-control windows of megabytes", async () => {
   const { remoteSettings, state } = await connection();
   expect(remoteSettings.initialWindowSize).toBeGreaterThanOrEqual(4 << 20);
   expect(state.remoteWindowSize).toBeGreaterThanOrEqual(4 << 20);
 });
 
-/** A server that takes connections and says nothing on them until it is told to; then it answers each call. */
+/**
+ * A server that accepts connections and first sends nothing on them. Later it answers each call.
+ */
 async function silentServer() {
   const sockets = new Set<Socket>();
   const http = createServer();
@@ -67,7 +69,7 @@ async function silentServer() {
   };
 }
 
-it("answers calls that wait on a connection though another one has taken its place", async () => {
+it("answers calls that wait on a connection even if another one has replaced it", async () => {
   const server = await silentServer();
   const { address } = server;
   const transport = new Transport({ address, credentials: credentials.createInsecure(), connections: 1 });
@@ -76,7 +78,8 @@ it("answers calls that wait on a connection though another one has taken its pla
   const call = (deadlineMs: number) =>
     transport.unary(mutateRow, request, { metadata: new Metadata(), deadlineMs });
   const patient = call(60_000);
-  // Two deadlines with no answer between them: the connection counts as dead, and the next call opens another one.
+  // After two deadlines without an answer in between, the connection counts as dead, and the next
+  // call opens another one.
   await expect(call(50)).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED });
   await expect(call(50)).rejects.toMatchObject({ code: status.DEADLINE_EXCEEDED });
   const later = call(60_000);
@@ -85,7 +88,7 @@ it("answers calls that wait on a connection though another one has taken its pla
   expect(await Promise.all([patient, later])).toEqual([{}, {}]);
 });
 
-it("closes a connection that was replaced when its last call has ended", async () => {
+it("closes a replaced connection when its last call has ended", async () => {
   const server = await silentServer();
   const { address } = server;
   const transport = new Transport({ address, credentials: credentials.createInsecure(), connections: 1 });

@@ -27,18 +27,21 @@ export interface CallOptions {
 /** Requests that Bigtable takes at a time on a connection. */
 const streamsOfConnection = 100;
 
-/** Bigtable's messages are smaller. The emulator sends a cell in one message. */
+/**
+ * Messages of Bigtable are smaller than this. The emulator sends even a large cell in one message.
+ */
 const maxMessageBytes = 300 << 20;
 
 /**
  * The flow-control window of a connection and of each of its streams. HTTP/2 begins with 64 KiB for
  * all streams of a connection, and the window opens again only when this process reads its sockets.
- * A process that computes for a quarter of a second at a time would get 256 KiB a second.
+ * With 64 KiB, a process that computes for a quarter of a second at a time would receive 256 KiB a
+ * second.
  */
 const windowBytes = 8 << 20;
 
 const channelOptions = {
-  // This package decides what is retried. A mutation never is.
+  // This package decides what is retried. It never retries a mutation.
   "grpc.enable_retries": 0,
   "grpc.service_config_disable_resolution": 1,
   "grpc.use_local_subchannel_pool": 1,
@@ -51,7 +54,7 @@ const channelOptions = {
   "grpc.max_reconnect_backoff_ms": 5_000,
 };
 
-/** After this many deadlines without an answer in between, a connection counts as dead. */
+/** After this many missed deadlines without an answer in between, a connection counts as dead. */
 const deadlinesOfTheDead = 2;
 
 /** One connection with its state. */
@@ -93,9 +96,9 @@ class Connection {
 }
 
 /**
- * Distributes calls over a few connections. A connection without answers is replaced. A silently
- * broken one would otherwise block all of its calls until their deadlines, or until the keepalive
- * notices.
+ * Distributes calls over a few connections. The transport replaces a connection that gives no
+ * answers. Otherwise a silently broken connection would block all of its calls until their
+ * deadlines, or until the keepalive notices.
  */
 export class Transport {
   readonly #options: TransportOptions;
@@ -150,7 +153,7 @@ export class Transport {
     if (signal?.aborted) call.cancel();
   }
 
-  /** As {@link ask}. Rejects with a `ServiceError`. */
+  /** Like {@link ask}, but returns a promise. Rejects with a `ServiceError`. */
   unary<Request, Response>(
     method: Method<Request, Response>,
     request: Request,
@@ -165,8 +168,8 @@ export class Transport {
   }
 
   /**
-   * A call with a stream of answers, until `onMessage` returns false. `done` gets null, a
-   * `ServiceError`, or the error that `onMessage` threw.
+   * A call with a stream of answers. The stream ends at the latest when `onMessage` returns false.
+   * `done` then gets null, a `ServiceError`, or the error that `onMessage` threw.
    */
   listen<Request, Response>(
     method: Method<Request, Response>,
@@ -228,7 +231,10 @@ export class Transport {
     if (signal?.aborted) call.cancel();
   }
 
-  /** As {@link listen}. Rejects with a `ServiceError`, or with what `onMessage` throws. */
+  /**
+   * Like {@link listen}, but returns a promise. Rejects with a `ServiceError`, or with the error
+   * that `onMessage` throws.
+   */
   stream<Request, Response>(
     method: Method<Request, Response>,
     request: Request,
@@ -268,8 +274,8 @@ export class Transport {
 }
 
 /**
- * Routing cookies may come with the headers of an answer that fails later. Those of the trailers
- * are newer.
+ * Adds the routing cookies of the headers to the error's metadata. Cookies in the trailers are
+ * newer, so they stay.
  */
 function keepCookies({ metadata }: ServiceError, headers: Metadata | undefined): void {
   for (const [key, value] of cookiesOf(headers) ?? [])
@@ -282,8 +288,8 @@ function deadline({ deadlineMs }: CallOptions): number {
 }
 
 /**
- * gRPC captures the stack of each caller for the text of an error that is never shown. Walking it
- * through the awaits of a transaction takes a tenth of the time of a request.
+ * gRPC captures the stack of each caller for the text of an error that is never shown. Walking the
+ * stack through the awaits of a transaction takes a tenth of the time of a request.
  */
 function withoutStack<Call>(begin: () => Call): Call {
   const limit = Error.stackTraceLimit;

@@ -23,7 +23,8 @@ export interface PlainMutation {
 }
 
 /**
- * The waiting mutations of one row. They become one entry of a request, which is one atomic step.
+ * The waiting mutations of one row. They become one entry of a request. Bigtable applies an entry
+ * atomically.
  */
 type Entry = readonly [Waiting, ...Waiting[]];
 
@@ -46,8 +47,9 @@ export interface WritesOptions {
 }
 
 /**
- * Sends mutations without guards. Those of one turn of the event loop share a request. Each row
- * stays atomic and gets its own answer. Several mutations of one row become one, in their order.
+ * Sends mutations without guards. The mutations of one turn of the event loop share a request. Each
+ * row is still changed atomically and gets its own answer. Several mutations of one row become one
+ * mutation, in their order.
  */
 export class GatheredWrites {
   readonly #options: WritesOptions;
@@ -184,8 +186,8 @@ export class GatheredWrites {
   }
 
   async #answer(entry: readonly Waiting[], code: number, said: string): Promise<void> {
-    // A mutation may have been refused because of another one in its entry. It goes once more by
-    // itself.
+    // Bigtable may have refused the entry because of only one of its mutations. Each mutation is
+    // therefore sent once more, alone.
     if (isRefusal(code) && entry.length > 1) {
       for (const each of entry) if (isWanted(each)) await this.#alone(each);
       return;

@@ -12,16 +12,17 @@ import {
 } from "../read/filter.js";
 
 /**
- * The predicate of a conditional mutation that decides whether guards hold. `holds` says whether
- * they hold if the predicate finds a cell. `"always"` and `"never"` need no predicate.
+ * The predicate of a conditional mutation that decides whether guards hold. `holds`: whether the
+ * guards hold if the predicate finds a cell. If the predicate finds none, the opposite is true.
+ * `"always"` and `"never"` need no predicate.
  */
 export type Predicate = { readonly filter: RowFilter; readonly holds: boolean } | "always" | "never";
 
 /**
- * Builds one predicate for all guards. A predicate can tell that a cell exists, and with a count
- * that several do. It cannot tell that one exists and another does not, unless the other would come
- * first in the order of the row's cells. So present and absent guards can be combined only on one
- * part, if the absent ones' columns come first.
+ * Builds one predicate for all guards. A predicate can tell that a cell exists, and with a count,
+ * that several cells exist. It cannot tell that cell A exists and cell B does not, unless B would
+ * come before A in the order of the row's cells. So present and absent guards can be combined only
+ * on one part, and only if the columns of the absent guards come first.
  */
 export function predicateOf(guards: readonly Guard[]): Predicate {
   const absent: AbsentGuard[] = [];
@@ -46,7 +47,10 @@ function allOf(present: readonly PresentGuard[]): Predicate {
   return { filter: checked(chain(presentFilters(present)), present), holds: true };
 }
 
-/** True if the first cells of all the named ones are the present ones. */
+/**
+ * The predicate for present and absent guards together. Of all cells that the guards name, the
+ * row's first ones must be exactly the cells of the present guards.
+ */
 function allButNoneBefore(present: readonly PresentGuard[], absent: readonly AbsentGuard[]): Predicate {
   for (const guard of absent) {
     for (const cell of present) if (!comesBefore(guard, cell)) throw undecidable(guard, cell);
@@ -56,7 +60,7 @@ function allButNoneBefore(present: readonly PresentGuard[], absent: readonly Abs
   return { filter: checked(filter, [...absent, ...present, ...present]), holds: true };
 }
 
-/** Lets a cell through if all present cells exist. */
+/** Lets a cell through only if the cells of all present guards exist. */
 function presentFilters(present: readonly PresentGuard[]): RowFilter[] {
   const all = interleave(present.map(presentFilter));
   return present.length === 1 ? [all] : [all, { cellsPerRowOffsetFilter: present.length - 1 }];
@@ -112,8 +116,8 @@ function contains(guard: AbsentGuard, cell: PresentGuard): boolean {
 }
 
 /**
- * Whether every version that `guard` covers comes before `cell`. Bigtable promises no order between
- * families.
+ * Whether every version that `guard` covers comes before `cell`. False if they are in different
+ * families, because Bigtable promises no order between families.
  */
 function comesBefore(guard: AbsentGuard, cell: PresentGuard): boolean {
   if (guard.part !== cell.part) return false;
@@ -124,8 +128,8 @@ function comesBefore(guard: AbsentGuard, cell: PresentGuard): boolean {
 function undecidable(guard: AbsentGuard, cell: PresentGuard): InvalidArgumentError {
   const name = (column: Uint8Array) => JSON.stringify(Buffer.from(column).toString());
   return new InvalidArgumentError(
-    `Bigtable cannot decide in one step that a ${cell.part} stands in column ${name(cell.column)} and no ${guard.part} in ` +
-      `column ${name(guard.column)}. Ask for what is absent in columns of the same part that come first, or in a mutation of its own.`,
+    `Bigtable cannot check in one step that column ${name(cell.column)} has a ${cell.part} and column ${name(guard.column)} has no ` +
+      `${guard.part}. Put the \`absent\` guard on an earlier column of the same part, or in a mutation of its own.`,
   );
 }
 

@@ -3,7 +3,10 @@ import type { Mutation, RowMutation } from "../../mutation.js";
 import type { Mutation as BigtableMutation } from "../protos/codec.js";
 import { encodeTimestamp, timestampRange } from "../read/timestamps.js";
 
-/** Bytes of one request for a row. Bigtable's own limit is 256 MB, for a row and for a request. */
+/**
+ * Maximum bytes of a request for one row. Bigtable's own limit is 256 MB, for a row and for a
+ * request.
+ */
 const maxRequestBytes = 200_000_000;
 
 /** Translates the mutations of a row for Bigtable, without those that change nothing. */

@@ -21,12 +21,13 @@ let listens = false;
  * `process.exit` and an uncaught error can cause that.
  *
  * Without this guard, Node would wait for the thread forever, since the event loop never runs
- * again. The thread would keep LMDB's write lock. The binding closes the environment meanwhile, and
- * so makes the lock impossible to release. All other processes on the folder would then hang. When
- * a process is killed, the system passes its lock on.
+ * again. The thread would keep LMDB's write lock. Meanwhile the binding would close the
+ * environment, and nothing could release the lock any more. All other processes on the folder would
+ * then hang. If the process is killed instead, the system gives the lock to the next process that
+ * waits for it.
  *
- * Call this before LMDB is opened, since its binding also listens for the exit. It has no effect in
- * worker threads.
+ * Call this before LMDB is opened, since LMDB's binding also listens for the exit. The guard has no
+ * effect in worker threads.
  */
 export function guardExit(): void {
   if (listens || !isMainThread) return;
@@ -58,7 +59,7 @@ function endHard(): void {
   try {
     writeSync(
       standardError,
-      `${reason}percolatordb: the process ends while a write begins, and is killed, so that others can write. Close the database first.\n`,
+      `${reason}percolatordb: the process exits while a write begins, so it is killed to let other processes write. Close the database before you exit.\n`,
     );
   } catch {
     // The stream is closed, so the message is lost.

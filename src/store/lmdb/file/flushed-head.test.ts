@@ -26,7 +26,7 @@ function heads() {
   }
 }
 
-/** Leaves the file as a process does that is killed between a commit and its flush. */
+/** Leaves the file as it is after a process was killed between a commit and the commit's flush. */
 function unflush(): void {
   const { newest, pageSize } = heads();
   const bytes = readFileSync(dataFile());

@@ -20,22 +20,22 @@ import { DataFile, type Meta, metaRecord } from "./pages.js";
  * Makes sure that the newest state of the file is flushed and recorded as flushed, before this
  * process writes its first page.
  *
- * When LMDB opens a file, it takes the newest state that it finds for a flushed one, and reuses
+ * When LMDB opens a file, it assumes that the newest state in the file was flushed, and reuses
  * pages that no flushed state needs. But a process that was killed, or one that is writing now, may
- * have left states newer than the last flushed one. If the machine then stopped, it would fall back
- * to a state whose pages LMDB has already reused. Until the first flush of this process, the file
- * would have no intact state.
+ * have left states newer than the last flushed one. If the machine then stopped, LMDB would fall
+ * back to the last flushed state, but this process may have reused the pages of that state. Until
+ * the first flush of this process, the file would have no intact state.
  *
- * A new file's heads are only written as well, not flushed. Without this function, they might reach
- * the disk after the first pages.
+ * LMDB also does not flush the heads (meta pages) of a new file. Without this function, the heads
+ * might reach the disk after the first pages.
  */
 export function settleFlushedHead(
   root: Pick<Root, "env" | "transactionSync">,
   dataFile: string,
   flushed: FlushedBefore,
 ): void {
-  // Waits for another process's running flush, since that would record an older state than the one
-  // found here.
+  // Waits for a flush that another process is running. That flush could otherwise end later, and
+  // record an older state than the one found here.
   root.env.sync();
   let failure: unknown;
   // While this process holds LMDB's write lock, no newer state can appear.
@@ -49,7 +49,7 @@ export function settleFlushedHead(
   if (failure !== undefined) throw failure;
 }
 
-/** The same, for a caller that holds LMDB's write lock and has flushed. */
+/** Like {@link settleFlushedHead}, for a caller that holds LMDB's write lock and has flushed. */
 export function settleHead(dataFile: string, flushedBefore: FlushedBefore): void {
   if (!isReadable()) return;
   const flags = flushedBefore === undefined ? "r+" : constants.O_RDWR | (constants.O_DSYNC ?? 0);
@@ -74,14 +74,15 @@ export function settleHead(dataFile: string, flushedBefore: FlushedBefore): void
 
 /**
  * The number of LMDB's newest transaction that {@link flushUnderPermissions} has flushed. Undefined
- * if a file can be flushed synchronously, as it can without Node's permission model.
+ * without Node's permission model, because a file can then be flushed synchronously.
  */
 export type FlushedBefore = number | undefined;
 
 /**
- * Flushes the file before this process takes LMDB's locks, if it runs under Node's permission
- * model. The model forbids a synchronous flush, and no other flush is possible while holding the
- * locks. Later writes are then flushed one by one, by opening the file with `O_DSYNC`.
+ * Flushes the file before this process takes LMDB's locks, if the process runs under Node's
+ * permission model. The model forbids a synchronous flush, and no other flush is possible while the
+ * process holds the locks. To flush what it writes under the locks, the process opens the file with
+ * `O_DSYNC`, which flushes each write.
  */
 export async function flushUnderPermissions(dataFile: string): Promise<FlushedBefore> {
   if (process.permission === undefined || !isReadable()) return undefined;
@@ -112,8 +113,9 @@ const maxFlushMs = 5_000;
 const lookMs = 2;
 
 /**
- * Waits for another process that has committed since this one flushed the file. That process
- * flushes its commit itself, without the write lock.
+ * Waits until another process has flushed the commit that it made after this process flushed the
+ * file. The wait can end although this process holds LMDB's write lock, because the other process
+ * needs no write lock to flush.
  */
 function untilNamed(data: DataFile, dataFile: string): void {
   const pause = new Int32Array(new SharedArrayBuffer(4));
@@ -122,19 +124,25 @@ function untilNamed(data: DataFile, dataFile: string): void {
     Atomics.wait(pause, 0, 0, lookMs);
   }
   throw new StoreError(
-    `The database in ${dirname(dataFile)} could not be opened: another process committed to it and did not flush that within ` +
-      `${maxFlushMs / 1_000} s. Open it again.`,
+    `The database in ${dirname(dataFile)} could not be opened: another process committed to it and did not flush the commit within ` +
+      `${maxFlushMs / 1_000} s. Try to open it again.`,
     { retryable: true },
   );
 }
 
-/** Writes the first bytes of the file again unchanged, to a file that flushes each write. */
+/**
+ * Writes the first `length` bytes of the file again, unchanged. The file was opened with `O_DSYNC`,
+ * so this write is flushed.
+ */
 function rewrite(file: number, length: number): void {
   const bytes = Buffer.alloc(length);
   writeSync(file, bytes, 0, readSync(file, bytes, 0, length, 0), 0);
 }
 
-/** Flushes a new file's heads before any other page of it, and then its directory entry. */
+/**
+ * Flushes a new file's heads before any other page of the file is written. Then flushes its
+ * directory entry.
+ */
 function settleNew(file: number, dataFile: string): void {
   fdatasyncSync(file);
   if (platform() === "win32") return;
@@ -158,8 +166,8 @@ function isNamed(newest: Meta, flushed: Meta | undefined): boolean {
 }
 
 /**
- * Copies the description of a state to the place of the flushed one. It is one write of less than a
- * disk sector, so it cannot be torn.
+ * Copies the description of a state over the description of the last flushed state. The copy is one
+ * write of less than a disk sector, so it cannot be torn.
  */
 function nameFlushed(file: number, from: number, to: number): void {
   const { start, end, flagsAt, unflushed } = metaRecord;

@@ -4,7 +4,7 @@ import { type Environment, sleep } from "../../../environment/index.js";
 import type { Databases } from "../record/databases.js";
 import { DataFile } from "./pages.js";
 
-/** Tells from an open file itself which of its transactions are flushed. */
+/** Reads from an open data file which of its transactions are flushed. */
 export interface Flushes {
   /** Number of LMDB's newest transaction that is certainly flushed. */
   through(): number;
@@ -14,13 +14,16 @@ export interface Flushes {
 }
 
 /**
- * How often, and how many milliseconds apart, to check the file for a flush that the binding
- * reported too soon. In total about a minute.
+ * The binding may report a flush too soon. This is how often, and how many milliseconds apart, the
+ * file is then checked for the flush: in total for about a minute.
  */
 const maxLooks = 60_000;
 const lookMs = 1;
 
-/** Flushes until the transaction with that number is flushed. False if the file never shows it. */
+/**
+ * Flushes until the transaction with the number `transaction` is flushed. False if the file does
+ * not show the flush in time.
+ */
 export async function flushThrough(
   flushes: Pick<Flushes, "through" | "flush">,
   transaction: number,
@@ -35,7 +38,8 @@ export async function flushThrough(
 
 /** The flushes of a data file that is open for writing. */
 export function fileFlushes(databases: Pick<Databases, "root">, dataFile: string): Flushes {
-  // If this platform cannot read the file's heads, the binding's report must be enough.
+  // This code cannot read the file's heads on every platform. If it cannot, the binding's report
+  // must be enough.
   const readable = endianness() === "LE" && arch() !== "arm" && arch() !== "ia32";
   const file = readable ? openSync(dataFile, "r") : undefined;
   return {

@@ -120,7 +120,7 @@ describe("opening a folder", () => {
     const path = newPath();
     await mkdir(path);
     await writeFile(join(path, "notes.txt"), "text");
-    await refused(path, StoreDamagedError, /other files, notes\.txt/);
+    await refused(path, StoreDamagedError, /other files such as notes\.txt/);
     await expect(stat(join(path, "data.mdb"))).rejects.toThrow();
   });
 
@@ -131,7 +131,7 @@ describe("opening a folder", () => {
       await (named ? root.openDB({ name: "users" }) : root).put("key", "value");
       await root.close();
       const before = await readFile(join(path, "data.mdb"));
-      await refused(path, StoreDamagedError, /no database of this package/);
+      await refused(path, StoreDamagedError, /is not a database of this package/);
       expect(Buffer.compare(await readFile(join(path, "data.mdb")), before)).toBe(0);
     }
   });
@@ -140,11 +140,11 @@ describe("opening a folder", () => {
     const path = await filled();
     await writeFormat(path, "percolatordb 4");
     await refused(path, StoreVersionError, /layout 4.*Upgrade/);
-    // One changed bit in the number must not turn it into an older version. Its records would be
-    // sealed twice.
+    // One changed bit must not turn the current version into an older one, because opening the
+    // folder would then seal the records a second time.
     for (const number of [1, 2]) {
       await writeFormat(path, `percolatordb ${number} sealed`);
-      await refused(path, StoreDamagedError, /no database of this package/);
+      await refused(path, StoreDamagedError, /is not a database of this package/);
     }
   });
 
@@ -231,10 +231,10 @@ describe("opening a folder", () => {
     });
     expect(page).toMatchObject({ cells: [{ latest: true }] });
     expect(store.atomic?.counter()).toBe(0);
-    await expect(put(store, "r", column)).rejects.toThrow(/opened readOnly/);
-    await expect(store.atomic?.next()).rejects.toThrow(/opened readOnly/);
-    await expect(store.atomic?.commit({ rows: [] })).rejects.toThrow(/opened readOnly/);
-    await expect(openLmdbStore(path)).rejects.toThrow(/open readOnly in this process/);
+    await expect(put(store, "r", column)).rejects.toThrow(/opened with `readOnly`/);
+    await expect(store.atomic?.next()).rejects.toThrow(/opened with `readOnly`/);
+    await expect(store.atomic?.commit({ rows: [] })).rejects.toThrow(/opened with `readOnly`/);
+    await expect(openLmdbStore(path)).rejects.toThrow(/already open with `readOnly` in this process/);
     await store.close();
   });
 });

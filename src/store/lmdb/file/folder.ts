@@ -15,7 +15,7 @@ const ignoredFiles = new Set([lockFileName, ".DS_Store", "desktop.ini", "Thumbs.
 /** The names of our own databases. A file with other names belongs to another program. */
 const knownDatabases: ReadonlySet<string> = new Set([...databaseNames, "meta"]);
 
-/** How many levels of each tree opening a database checks. */
+/** How many levels of each tree are checked when a database is opened. */
 const checkedLevels = 1;
 const allLevels = 40;
 /**
@@ -35,7 +35,7 @@ export async function prepareFolder(path: string, create: boolean): Promise<stri
       if (!create) throw noDatabase(path);
       await mkdir(path, { recursive: true });
     } else if (!known.isDirectory()) {
-      throw new StoreError(`${path} is a file; a database is a folder. Name another path.`);
+      throw new StoreError(`${path} is a file, but a database is a folder. Name another path.`);
     }
     await checkFiles(path, create);
     return await realpath(path);
@@ -62,19 +62,21 @@ async function checkFiles(path: string, create: boolean): Promise<void> {
   const other = names.find((name) => !ignoredFiles.has(name) && !name.startsWith(newLockFilePrefix));
   if (other !== undefined) {
     throw new StoreDamagedError(
-      `${path} holds no database but other files, ${other} among them. Name an empty folder, or one that does not exist.`,
+      `${path} holds no database, but other files such as ${other}. Name an empty folder, or one that does not exist.`,
     );
   }
   if (!create) throw noDatabase(path);
 }
 
 function noDatabase(path: string): StoreError {
-  return new StoreError(`There is no database in ${path}; open it for writing to make one.`);
+  return new StoreError(
+    `There is no database in ${path}. To create one, open it for writing or run \`percolator init\`.`,
+  );
 }
 
 /**
- * Checks what can be checked before LMDB opens the file, since LMDB ends the process over some
- * damaged files.
+ * Checks the data file before LMDB opens it, because LMDB ends the process over some kinds of
+ * damage.
  */
 function checkDataFile(path: string): void {
   if (endianness() !== "LE" || arch() === "arm" || arch() === "ia32") return;
@@ -102,7 +104,7 @@ function checkDataFile(path: string): void {
   }
 }
 
-/** The number by which LMDB knows whether the machine has restarted. 0 if the system has none. */
+/** The number by which LMDB detects that the machine has restarted. 0 if the system has none. */
 function bootNumber(): bigint {
   try {
     return BigInt(`0x${readFileSync("/proc/sys/kernel/random/boot_id", "latin1").slice(0, 8)}`);
@@ -119,7 +121,7 @@ function checkTrees(data: DataFile, meta: Meta): void {
   data.check(meta.free, levels);
   const trees = data.trees(meta);
   const other = [...trees.keys()].find((name) => !knownDatabases.has(name));
-  if (other !== undefined) throw new PageError("format", `it holds other databases, ${other} among them`);
+  if (other !== undefined) throw new PageError("format", `it holds other databases, such as ${other}`);
   if (trees.size === 0 && meta.main.entries > 0) throw new PageError("format", "it holds other data");
   for (const tree of trees.values()) data.check(tree, levels);
 }
@@ -144,12 +146,12 @@ function refusal(error: unknown, path: string): unknown {
   }
   if (error.reason === "format") {
     return new StoreDamagedError(
-      `${path} is no database of this package: ${error.message}. Name another folder, or restore this one.`,
+      `${path} is not a database of this package: ${error.message}. Name another folder, or restore this one.`,
       details,
     );
   }
   return new StoreDamagedError(
-    `${path} is damaged: ${error.message}. Restore it from a backup; nothing was changed.`,
+    `${path} is damaged: ${error.message}. Nothing was changed. Restore it from a backup.`,
     details,
   );
 }
@@ -160,11 +162,11 @@ function codeOf(error: unknown): string | undefined {
 }
 
 const advice: Readonly<Record<string, string>> = {
-  EACCES: "This user has no permission there; change that, or name another folder.",
-  EPERM: "This user has no permission there; change that, or name another folder.",
-  EROFS: "The file system can only be read; name another folder, or open it readOnly.",
-  ENOTDIR: "A part of the path is a file; name another path.",
-  ENOSPC: "No space is left; free space and try again.",
+  EACCES: "This user has no permission for the folder. Grant it, or name another folder.",
+  EPERM: "This user has no permission for the folder. Grant it, or name another folder.",
+  EROFS: "The file system is read-only. Name another folder, or open the database with `readOnly`.",
+  ENOTDIR: "A part of the path is a file. Name another path.",
+  ENOSPC: "No space is left. Free space and try again.",
 };
 
 function systemError(error: unknown, path: string): unknown {

@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { StoreFullError } from "../../../errors/index.js";
 
 export const lockFileName = "lock.mdb";
-/** Prefix of files that become the lock file. One is left over if the process ends in between. */
+/**
+ * Prefix of files that become the lock file. If the process ends while it makes the lock file, such
+ * a file is left over.
+ */
 export const newLockFilePrefix = `${lockFileName}.new-`;
 
 /** The size of LMDB's lock file: a head, and a slot for each reader. */
@@ -17,7 +20,7 @@ const noSpace: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"]);
  * SIGBUS. A folder that was restored from a backup, for example, has no lock file.
  *
  * The file gets its name only when it is complete. So a process that opens the folder at the same
- * time never sees a part of it.
+ * time never sees an incomplete file.
  */
 export function makeLockFile(folder: string, maxReaders: number): void {
   const path = join(folder, lockFileName);
@@ -39,8 +42,8 @@ export function makeLockFile(folder: string, maxReaders: number): void {
         { cause: error },
       );
     }
-    // Another process has made the file, or the file system has no links or is read-only. LMDB then
-    // makes the file itself, or reports why it cannot.
+    // Another process has made the file, or the file system has no links or is read-only. If the
+    // file is still missing, LMDB makes it, or reports why it cannot.
   } finally {
     try {
       rmSync(made, { force: true });

@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, readSync } from "node:fs";
 import { arch, endianness, platform } from "node:os";
 import { join } from "node:path";
 
-/** The locks of LMDB for which a process may make others wait. */
+/** LMDB's locks. A process that holds one makes the other processes wait. */
 export type LockName = "write" | "flush";
 
 /** The process that holds one of LMDB's locks. */
@@ -13,8 +13,8 @@ export interface LockHolder {
   /** The process's program, as the system shows it. */
   readonly program: string;
   /**
-   * LMDB's last committed transaction. If it and the thread stay the same, the thread has held the
-   * lock without a break.
+   * LMDB's last committed transaction. If the transaction and the thread stay the same, the thread
+   * has held the lock without a break.
    */
   readonly transaction: bigint;
   /**
@@ -56,8 +56,9 @@ export function lockHolder(folder: string, lock: LockName): LockHolder | undefin
 }
 
 /**
- * If this process has the file open, this function reads it where it is mapped. Opening and closing
- * the file would release this process's locks on it, by which other processes see that it runs.
+ * If this process has the file open, this function reads the file from this process's memory.
+ * Opening and closing the file would release this process's locks on it. By these locks, other
+ * processes see that this process runs.
  */
 function readHead(path: string, length: number): Buffer | undefined {
   const address = mappedAt(path);
@@ -91,7 +92,7 @@ function describe(thread: number, lockFile: string, transaction: bigint): LockHo
   };
 }
 
-/** Whether a process has the file open. True if this user may not know. */
+/** Whether a process has the file open. True if this user has no permission to find out. */
 function maps(owner: number, path: string): boolean {
   try {
     return readFileSync(`/proc/${owner}/maps`, "utf8").includes(` ${path}\n`);

@@ -12,13 +12,16 @@ const patienceMs = 10_000;
 /** How long opening and closing a folder wait for a lock, in milliseconds. */
 const shortPatienceMs = 1_000;
 /**
- * How long opening waits for a stopped process, in milliseconds: enough for one that is just being
- * continued.
+ * How long opening waits for a stopped process, in milliseconds: enough for a process that is just
+ * being continued.
  */
 const stoppedPatienceMs = 100;
 const openingLookMs = 50;
 
-/** The requests that wait for LMDB's locks: the write queue. */
+/**
+ * The part of the write queue that the watch uses. The queue has the requests that wait for LMDB's
+ * locks.
+ */
 export interface Waits {
   /** The locks for which requests wait now. */
   waitsFor(): readonly LockName[];
@@ -28,7 +31,7 @@ export interface Waits {
   giveUp(lock: LockName, error: StoreBusyError): void;
 }
 
-/** A lock that another process holds, and for how long this process has seen it hold the lock. */
+/** A lock that another process holds, and for how long this process has observed that. */
 export interface HeldLock {
   readonly lock: LockName;
   readonly holder: LockHolder;
@@ -61,7 +64,10 @@ export class LockWatch {
     this.#timer ??= this.#environment.setTimer(() => this.#look(), lookMs, { background: true });
   }
 
-  /** Resolves when another process has held a lock for longer than closing waits. */
+  /**
+   * Resolves when another process has held a lock for {@link shortPatienceMs}, the longest time
+   * that closing a folder waits.
+   */
   stuck(): Promise<void> {
     this.watch();
     return new Promise((resolve) => this.#whenStuck.push(resolve));
@@ -94,8 +100,9 @@ export class LockWatch {
 }
 
 /**
- * Whether the lock has been held without a break. A process may flush for long while others commit.
- * But if it holds the write lock, no transaction commits.
+ * Whether the same thread has held the lock without a break. While it holds the write lock, no
+ * other thread commits, so a new transaction means that the lock was free in between. This does not
+ * apply to the flush lock: during a long flush, other threads may commit.
  */
 function isSameHolding(before: LockHolder, now: LockHolder, lock: LockName): boolean {
   return before.thread === now.thread && (lock === "flush" || before.transaction === now.transaction);
@@ -103,7 +110,7 @@ function isSameHolding(before: LockHolder, now: LockHolder, lock: LockName): boo
 
 /**
  * The lock that another process holds without end, checked before this process opens the folder.
- * Undefined if it can open the folder normally.
+ * Undefined if this process can open the folder normally.
  */
 export async function stuckLock(folder: string, environment: Environment): Promise<HeldLock | undefined> {
   const locks = ["write", "flush"] as const;
@@ -121,8 +128,8 @@ export async function stuckLock(folder: string, environment: Environment): Promi
 }
 
 /**
- * Resolves when no other process holds one of the locks, or when `isOver` returns true. Requests
- * wait for it, so its timers keep the process alive.
+ * Resolves when no other process holds either of LMDB's locks, or when `isOver` returns true.
+ * Requests wait for this promise, so the timers keep the process alive.
  */
 export async function untilUnlocked(
   folder: string,
@@ -133,14 +140,16 @@ export async function untilUnlocked(
   while (isHeld() && !isOver()) await sleep(environment, openingLookMs);
 }
 
-/** The error that names the process that holds a lock, and for how long at least. */
+/**
+ * The error that names the process that holds a lock, and the least time that it has held the lock.
+ */
 export function busyError(folder: string, { lock, holder, heldMs }: HeldLock): StoreBusyError {
   const [state, advice] = holder.isStopped
     ? ["is stopped", `Continue it (kill -CONT ${holder.process}) or end it.`]
-    : ["does not go on", "Its event loop may be blocked: wait for it, or end it."];
+    : ["makes no progress", "Its event loop may be blocked: wait for it, or end it."];
   return new StoreBusyError(
-    `The database in ${folder} cannot be written: process ${holder.process} (${holder.program}) holds LMDB's ${lock} lock, for ` +
-      `${(heldMs / 1_000).toFixed(1)} s at least, and ${state}. ${advice} Reads go on meanwhile.`,
+    `The database in ${folder} cannot be written: process ${holder.process} (${holder.program}) has held LMDB's ${lock} lock for ` +
+      `at least ${(heldMs / 1_000).toFixed(1)} s, and ${state}. ${advice} Reads still work.`,
     { process: holder.process, heldMs },
   );
 }

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import { StoreDamagedError, StoreVersionError } from "../../../errors/index.js";
 import {
+  type ConditionalHandle,
   type Databases,
   databaseOptions,
   type Handle,
@@ -35,9 +36,10 @@ export interface Opened {
 
 /**
  * Opens LMDB's databases in the folder. Other threads of this process share the environment. `held`
- * is a lock that another process holds without end. With it, the databases are opened without that
- * lock, and the caller must call `settleHead` before the first write. That is not possible for a
- * database that must first be made or converted from an older layout.
+ * is a lock that another process holds without end. If it is given, this function opens the
+ * databases without that lock, and the caller must call `settleHead` before the first write. A
+ * database that must first be made, or converted from an older layout, cannot be opened without the
+ * lock.
  */
 export function openDatabases(
   path: string,
@@ -61,8 +63,8 @@ export function openDatabases(
 }
 
 /**
- * Opens existing databases as a reader does. The binding would open them in write transactions, and
- * wait for the lock on the main thread.
+ * Opens existing databases in read transactions. The binding would use write transactions, and
+ * block the main thread until the lock is free.
  */
 function openUnlocked(path: string, options: EnvironmentOptions, held: HeldLock): Opened {
   let root: RootDatabase | undefined;
@@ -108,6 +110,8 @@ function nativeOptions(path: string, options: EnvironmentOptions) {
     // This package does not use the binding's batches. A batch that cannot be committed would leave
     // an unhandled rejection.
     eventTurnBatching: false,
+    // Changes that are queued behind the action of a transaction are made after the action.
+    strictAsyncOrder: true,
     mapSize: options.mapSize,
     maxReaders: options.maxReaders,
     readOnly: options.readOnly,
@@ -119,7 +123,7 @@ function nativeOptions(path: string, options: EnvironmentOptions) {
 interface NativeHandle extends Omit<Root, "transaction" | "thread" | "lastTransaction" | "oldestReader"> {
   /**
    * One line for each reader, with its process, thread and transaction. The transaction is a dash
-   * if it reads none.
+   * if the reader reads none.
    */
   readerList(): string;
 }
@@ -132,7 +136,7 @@ function oldestReader(list: string): number {
 function rootOf(root: RootDatabase, writing: Writing): Root {
   const native = root as unknown as NativeHandle & NativeRoot;
   return {
-    transaction: (action) => writing.transaction(action),
+    transaction: (action, seen) => writing.transaction(action, seen),
     transactionSync: (action) => native.transactionSync(action),
     getWriteTxnId: () => native.getWriteTxnId(),
     thread: () => writing.thread,
@@ -169,7 +173,8 @@ interface DatabaseClass {
 
 /**
  * Throws if this process still has the folder's broken environment, because another thread has it
- * open. A write would then end the process. Opening it for reading is harmless.
+ * open. A write to that environment would end the process. Opening it for reading, as this function
+ * does, is harmless.
  */
 export function probeFolder(path: string, options: EnvironmentOptions): void {
   const probe = { ...nativeOptions(path, { ...options, readOnly: true }), asClass: true };
@@ -196,7 +201,7 @@ function namedDatabases(
   const cells = named<unknown>(databaseOptions.cells);
   const versions = named<VersionEntry>(databaseOptions.versions);
   const protocol = named<VersionEntry>(databaseOptions.protocol);
-  const meta = named<unknown>(databaseOptions.meta);
+  const meta = named<unknown>(databaseOptions.meta) as ConditionalHandle<unknown> | undefined;
   if (cells === undefined || versions === undefined || protocol === undefined || meta === undefined) {
     return undefined;
   }
@@ -207,7 +212,7 @@ function openNamed(root: RootDatabase, own: Root, path: string, readOnly: boolea
   const databases = namedDatabases(root, own, {});
   if (databases === undefined) {
     throw new StoreDamagedError(
-      `${path} is no database of this package; name another folder, or restore this one.`,
+      `${path} is not a database of this package. Name another folder, or restore this one.`,
     );
   }
   if (readOnly) {
@@ -216,7 +221,7 @@ function openNamed(root: RootDatabase, own: Root, path: string, readOnly: boolea
     if (format !== formats.current) {
       throw new StoreVersionError(
         `The database in ${path} has layout ${format?.split(" ")[1]}, which an earlier version of the package wrote${format === formats.sealing ? ", or its upgrade was interrupted" : ""}. ` +
-          `Open it once for writing: it becomes layout ${formatVersion}.`,
+          `Open it once for writing: this upgrades it to layout ${formatVersion}.`,
       );
     }
     return databases;
@@ -251,11 +256,11 @@ function checkFormat(format: string | undefined, path: string): void {
   const [name, version] = (format ?? "").split(" ");
   if (name === formatName && Number(version) > formatVersion) {
     throw new StoreVersionError(
-      `The database in ${path} has layout ${version}, and this version of the package knows ${formatVersion}. ` +
-        "Upgrade the package; nothing was changed.",
+      `The database in ${path} has layout ${version}, but this version of the package knows only ${formatVersion}. ` +
+        "Nothing was changed. Upgrade the package.",
     );
   }
   throw new StoreDamagedError(
-    `${path} is no database of this package; name another folder, or restore this one.`,
+    `${path} is not a database of this package. Name another folder, or restore this one.`,
   );
 }

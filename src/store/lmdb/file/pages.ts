@@ -20,8 +20,8 @@ const subDataFlag = 2;
 const noPage = 0xffff_ffff_ffff_ffffn;
 
 /**
- * Where the file holds a state's description that is rewritten when the state is recorded as
- * flushed: its bounds, its flags, and the flag that means unflushed.
+ * The part of a state's description that is copied when the state is recorded as flushed: where it
+ * starts and ends, where its flags are, and the flag that means unflushed.
  */
 export const metaRecord = Object.freeze({
   start: pageHeader + 16,
@@ -60,7 +60,7 @@ export interface Node {
   /** In a branch page, the number of the page below. */
   readonly child: number;
   readonly flags: number;
-  /** The value. For a {@link isLong} node, the location of its pages. */
+  /** The value. For a {@link isLong} node, the location of the value's pages. */
   readonly data: Buffer;
   /** Size of the value in bytes. */
   readonly size: number;
@@ -125,7 +125,7 @@ export class DataFile {
     const first = this.#meta(0);
     this.pageSize = first.pageSize;
     const second = this.#meta(this.pageSize);
-    // The copy lacks the magic number, and holds what follows it.
+    // The description of the flushed state lacks the magic number, and holds only what follows it.
     const copy = this.#read(this.pageSize >> 1, pageHeader + metaBytes);
     const flushed = copy.readBigUInt64LE(pageHeader + 128) === 0n ? undefined : this.#parse(copy);
     return { pair: [first, second], flushed };
@@ -138,9 +138,9 @@ export class DataFile {
   }
 
   /**
-   * The state with which LMDB begins if no other process has the file open. It is the newest one,
-   * if that was flushed or if the machine has not restarted since (`boot` is its boot number).
-   * Otherwise it is the last flushed one.
+   * The state with which LMDB begins if no other process has the file open. It is the newest state,
+   * if that state was flushed, or if the machine has not restarted since (`boot` is the machine's
+   * boot number). Otherwise it is the last flushed state.
    */
   beginning(boot: bigint): Meta {
     const { pair, flushed } = this.metas();
@@ -155,12 +155,12 @@ export class DataFile {
 
   page(number: number): Page {
     const bytes = this.#read(number * this.pageSize, this.pageSize);
-    if (Number(bytes.readBigUInt64LE(0)) !== number) throw damage(`page ${number} bears another number`);
+    if (Number(bytes.readBigUInt64LE(0)) !== number) throw damage(`page ${number} has another number`);
     const flags = bytes.readUInt16LE(18);
     const lower = bytes.readUInt16LE(20);
     const upper = bytes.readUInt16LE(22);
     const branch = (flags & branchFlag) !== 0;
-    if (branch === ((flags & leafFlag) !== 0)) throw damage(`page ${number} is no page of a tree`);
+    if (branch === ((flags & leafFlag) !== 0)) throw damage(`page ${number} is not a page of a tree`);
     if (lower > upper || upper > this.pageSize - pageHeader || lower % 2 !== 0) {
       throw damage(`page ${number} has impossible bounds`);
     }
@@ -170,14 +170,14 @@ export class DataFile {
   }
 
   /**
-   * The pages of a {@link isLong} node's value. They may be more than it needs: LMDB keeps all
-   * pages of a value that becomes shorter within the transaction that wrote it.
+   * The pages of a {@link isLong} node's value. There may be more pages than the value needs: if a
+   * value becomes shorter within the transaction that wrote it, LMDB keeps all of its pages.
    */
   longPages(node: Node): { readonly first: number; readonly count: number } {
     const first = Number(node.data.readBigUInt64LE(0));
     const count = Number(node.data.readBigUInt64LE(16));
     if (count * this.pageSize < pageHeader + node.size) {
-      throw damage(`a value of ${node.size} bytes stands on pages that cannot hold it`);
+      throw damage(`a value of ${node.size} bytes is on pages that cannot hold it`);
     }
     if (first + count > this.#pages) throw damage(`a value's page ${first + count} is beyond the file's end`);
     const header = this.#read(first * this.pageSize, pageHeader);
@@ -205,7 +205,7 @@ export class DataFile {
           if (depth > 30) throw damage("the main tree has no end");
           visit(node.child, depth + 1);
         } else if ((node.flags & subDataFlag) !== 0 && node.data.length >= databaseRecord) {
-          // LMDB stores the name with its end mark.
+          // LMDB stores the name with a NUL at its end.
           trees.set(node.key.toString().replace(/\0$/, ""), parseTree(node.data, 0));
         }
       }
@@ -311,7 +311,7 @@ export class DataFile {
     let read = 0;
     while (read < length) {
       const count = readSync(this.#file, bytes, read, length - read, offset + read);
-      if (count === 0) throw damage(`it ends at byte ${offset + read}, before what it refers to`);
+      if (count === 0) throw damage(`it ends at byte ${offset + read}, before a page that it refers to`);
       read += count;
     }
     return bytes;
@@ -319,8 +319,8 @@ export class DataFile {
 }
 
 /**
- * A list begins with its length. A negative number in it is the size of a block, whose first page
- * is the next number.
+ * A free list begins with its length. A negative number -n in the list stands for a block of n
+ * pages, and the number after it is the block's first page.
  */
 function addBlocks(blocks: Block[], list: Buffer): void {
   for (let i = 1; i <= Number(list.readBigInt64LE(0)); i++) {

@@ -20,7 +20,10 @@ export class FolderPlace {
   readonly #folder: string;
   #files: readonly File[];
 
-  /** Make it before LMDB opens the folder, and call {@link complete} after that. */
+  /**
+   * Must be constructed before LMDB opens the folder. After LMDB has opened it, call {@link
+   * complete}.
+   */
   constructor(folder: string) {
     this.#folder = folder;
     this.#files = this.#found();
@@ -28,11 +31,11 @@ export class FolderPlace {
 
   /**
    * Call this when LMDB has just opened the folder. A file that was there before and is unchanged
-   * is the file that LMDB has opened. It adds the files that LMDB has made. A read-only file system
-   * may have no lock file.
+   * is the file that LMDB has opened. This method adds the files that LMDB has made. A read-only
+   * file system may have no lock file.
    *
    * @throws StoreMovedError if a file was replaced meanwhile, since LMDB may have opened either
-   * one.
+   * file.
    */
   complete(): void {
     this.check();
@@ -57,9 +60,9 @@ export class FolderPlace {
       if (found?.device === device && found.inode === inode) continue;
       const became = found === undefined ? "deleted or renamed" : "replaced by another file";
       throw new StoreMovedError(
-        `${name} of the database in ${this.#folder} was ${became} while this process had it open. Nothing more is written. End all ` +
-          `processes that have the database open, ${found === undefined ? "put the file back" : "put the right file there"} or restore a backup, and start them again. ` +
-          "A lock.mdb needs no backup: LMDB makes it when no process has the database open.",
+        `${name} of the database in ${this.#folder} was ${became} while this process had it open. This process writes no more. End all ` +
+          `processes that have the database open, ${found === undefined ? "put the file back" : "put the original file there"} or restore a backup, and start them again. ` +
+          "A lock.mdb needs no backup: LMDB creates it when no process has the database open.",
       );
     }
   }

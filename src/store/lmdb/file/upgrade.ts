@@ -19,7 +19,8 @@ const tilde = 0x7e;
 
 /**
  * Converts layout 1 to layout 2. In layout 1, the keys of system tables began with a tilde. Returns
- * the action for one write transaction, so that it happens completely or not at all.
+ * an action to run in one write transaction, so that the conversion happens completely or not at
+ * all.
  */
 export function upgradeFrom1(root: RootDatabase): () => void {
   const databases = databaseNames.map((name) =>

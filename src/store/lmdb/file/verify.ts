@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync } from "node:fs";
 import { arch, endianness } from "node:os";
 import { join } from "node:path";
-import { type Environment, throwIfAborted } from "../../../environment/index.js";
+import { type Environment, eventLoopTurn, throwIfAborted } from "../../../environment/index.js";
 import { StoreDamagedError } from "../../../errors/index.js";
 import type { StoreDamage, VerifyOptions } from "../../row-store.js";
 import { keySum } from "../record/checksum.js";
@@ -15,19 +15,19 @@ import { DataFile, isLong, type Meta, type Node, type Page, PageError, type Tree
 
 /** How many pages to verify before the event loop gets a turn: a few milliseconds of work. */
 const pagesAtOnce = 64;
-/** More problems than a person reads. The verification stops there. */
+/** The verification stops after this many problems. A person would not read more. */
 const maxDamage = 1_000;
 /** Deeper than any tree of 2^64 bytes. */
 const deepest = 40;
 
 /**
  * Verifies every page of the newest state and every record in it, with plain reads of the file.
- * LMDB itself could end the process over a damaged page. It finds:
+ * LMDB itself could end the process over a damaged page. The verification finds:
  *
  * - pages that differ from their parent page's description,
  * - keys out of order, or outside the bounds of their page, which a scan would find but a get would
  *   not,
- * - wrong counts,
+ * - trees whose description has a wrong number of pages or entries,
  * - records with a wrong checksum.
  *
  * A read transaction keeps the pages of the state in place, so the database may be in use.
@@ -86,7 +86,7 @@ class Verification {
       this.#meta = this.#file.newest();
       if (flushed !== undefined && flushed.transaction > this.#meta.transaction) {
         this.#say(
-          `The last flushed state, ${flushed.transaction}, is newer than the newest, ${this.#meta.transaction}.`,
+          `The last flushed state, ${flushed.transaction}, is newer than the newest state, ${this.#meta.transaction}.`,
         );
       }
       await this.#checkTree("LMDB's list of free pages", this.#meta.free, "numbers");
@@ -120,18 +120,18 @@ class Verification {
         undefined,
       );
     }
-    // The damage that was just found explains the wrong count.
+    // The damage that was just found would explain a wrong count.
     if (this.#found.length > before) return;
     for (const what of ["entries", "branchPages", "leafPages", "overflowPages"] as const) {
       if (count[what] !== tree[what]) {
-        this.#say(`${name} has ${count[what]} ${what}, and its description says ${tree[what]}.`);
+        this.#say(`${name} has ${count[what]} ${what}, but its description says ${tree[what]}.`);
       }
     }
   }
 
   /**
    * `low` (inclusive) and `high` (exclusive) are the bounds that the pages above set for the keys
-   * here.
+   * of this page.
    */
   async #checkPage(
     name: string,
@@ -146,7 +146,7 @@ class Verification {
   ): Promise<void> {
     if (++this.#pages % pagesAtOnce === 0) {
       this.#options.onProgress?.(this.#records);
-      await new Promise<void>((resolve) => this.#environment.defer(resolve));
+      await eventLoopTurn(this.#environment);
       throwIfAborted(this.#options.signal, "The check");
     }
     if (this.#found.length >= maxDamage) return;
@@ -155,7 +155,7 @@ class Verification {
       this.#take(number, 1);
       page = this.#file.page(number);
       if (page.transaction > writtenBy)
-        throw new PageError("damage", `page ${number} is newer than what refers to it`);
+        throw new PageError("damage", `page ${number} is newer than the page that refers to it`);
       if (page.branch !== level < depth || level > deepest) {
         throw new PageError("damage", `page ${number} is on the wrong level`);
       }
@@ -249,6 +249,6 @@ function checkOrder(
 /** The keys of LMDB's free list are numbers. */
 function compare(a: Buffer, b: Buffer, keys: Keys): number {
   if (keys !== "numbers") return Buffer.compare(a, b);
-  if (a.length !== 8 || b.length !== 8) throw new PageError("damage", "a key is no number");
+  if (a.length !== 8 || b.length !== 8) throw new PageError("damage", "a key is not a number");
   return Number(a.readBigUInt64LE(0) - b.readBigUInt64LE(0));
 }

@@ -26,7 +26,7 @@ class FakeBinding {
 
   transaction(action: () => void): Promise<unknown> {
     this.asked.push(action);
-    // Some promises never settle, and some settle too soon. Neither may matter.
+    // Some promises never settle, and some settle too soon. The code must not depend on them.
     return this.asked.length % 2 === 0 ? Promise.resolve() : new Promise(() => undefined);
   }
 

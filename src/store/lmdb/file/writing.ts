@@ -1,6 +1,6 @@
 import { platform } from "node:os";
 import { getSystemErrorMap } from "node:util";
-import { panic } from "../record/errors.js";
+import { forget, panic } from "../record/errors.js";
 import { guard, unguard } from "./exit-guard.js";
 
 /** The part of the binding's environment that this package uses. */
@@ -28,6 +28,7 @@ export interface NativeRoot {
 
 /** A requested transaction. */
 interface Pending {
+  readonly seen: (() => void) | undefined;
   readonly resolve: () => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -46,9 +47,9 @@ const open = 2;
 /**
  * Tracks the write threads of one LMDB environment and their results.
  *
- * The binding's own promises are not exact. Sometimes they resolve with the previous thread. They
- * never settle if LMDB could not begin a transaction. So this class listens to the end of each
- * thread, and then settles the requests of its transaction.
+ * The binding's own promises are not reliable. Sometimes they resolve when the previous thread
+ * ends. They never settle if LMDB could not begin a transaction. So this class waits for the end of
+ * each thread, and then settles the requests of that thread's transaction.
  *
  * | state of a thread | next | when |
  * | --- | --- | --- |
@@ -93,7 +94,8 @@ export class Writing {
   }
 
   /**
-   * Whether nothing more can be written, because LMDB reported it or {@link condemn} was called.
+   * Whether nothing more can be written, because LMDB reported a failure or {@link condemn} was
+   * called.
    */
   get broken(): boolean {
     return this.#broken;
@@ -101,8 +103,8 @@ export class Writing {
 
   /**
    * Whether a thread waits for the event loop, or will do so soon: see {@link guardExit}. A thread
-   * with an open transaction waits again for each action that joins it. Whether an action has
-   * joined is known only when it runs.
+   * with an open transaction waits again for each action that joins the transaction. This class
+   * learns that an action has joined only when the action runs.
    */
   get isBeginning(): boolean {
     return this.#beginning > 0 || (this.#open > 0 && this.#asked > 0);
@@ -118,12 +120,12 @@ export class Writing {
 
   /**
    * Runs `action` in a write transaction soon. Settles when the transaction is committed and
-   * flushed, or has failed.
+   * flushed, or has failed. Calls `seen` when the commit is visible.
    */
-  transaction(action: () => void): Promise<void> {
+  transaction(action: () => void, seen?: () => void): Promise<void> {
     if (this.#broken) return Promise.reject(failure(panic));
     return new Promise((resolve, reject) => {
-      const pending = { resolve, reject };
+      const pending = { seen, resolve, reject };
       this.#waiting.add(pending);
       this.#asked++;
       const run = () => {
@@ -177,7 +179,7 @@ export class Writing {
 
   /**
    * Closes the environment after {@link stop}, without waiting for the binding's promises. Returns
-   * false if that is impossible. Closing takes the lock of the write threads, and on Windows only
+   * false if that is impossible: closing takes the lock of the write threads, and on Windows only
    * the thread that holds the lock can release it.
    */
   abandon(): boolean {
@@ -185,7 +187,8 @@ export class Writing {
     const { env } = this.#root;
     unguard(this);
     for (; this.#locked > 0; this.#locked--) env.resumeWriting();
-    // Ends its read transaction at once. After that, it may wait for promises that never settle.
+    // The binding's close ends its read transaction at once. After that, it may wait for promises
+    // that never settle, so nothing here waits for it.
     this.#root.close().catch(forget);
     if (env.address !== 0) {
       env.address = 0;
@@ -203,7 +206,7 @@ export class Writing {
     this.#running++;
     this.#beginning++;
     start(instructions, (status) => {
-      if (status === seen) return report(status);
+      if (status === seen) return this.#seen(thread, report);
       if (!thread.begun) this.#beginning--;
       if (status !== open) return this.#end(thread, status, report);
       if (!thread.begun) this.#open++;
@@ -217,13 +220,21 @@ export class Writing {
     });
   }
 
+  #seen(thread: Thread, report: (status: number) => unknown): unknown {
+    try {
+      return report(seen);
+    } finally {
+      for (const pending of thread.done) pending.seen?.();
+    }
+  }
+
   #end(thread: Thread, status: number, report: (status: number) => unknown): void {
     if (status !== 0) this.#failed = true;
     if (status === panic || !thread.begun) this.#broken = true;
     if (thread.begun) this.#open--;
     else this.#locked++;
     try {
-      // The binding would print a failure, which the requests report already.
+      // The binding would print a failure, but the requests report it already.
       report(status === 0 ? status : seen);
     } finally {
       for (const pending of thread.done) {
@@ -256,13 +267,4 @@ function failure(status: number): Error {
         ? `LMDB answered ${status}`
         : `${name}: ${message}`;
   return Object.assign(new Error(text), { code: status });
-}
-
-/**
- * Marks a rejection of the binding as handled. Its error holds a second promise that rejects as
- * well.
- */
-function forget(error: unknown): void {
-  if (typeof error !== "object" || error === null || !("commitError" in error)) return;
-  Promise.resolve(error.commitError).catch(() => undefined);
 }

@@ -23,7 +23,7 @@ export async function acquireFolder(
     if (known !== undefined) {
       if (known.readOnly && !options.readOnly) {
         throw new StoreError(
-          `The database in ${path} is open readOnly in this process; close that store first.`,
+          `The database in ${path} is already open with \`readOnly\` in this process. Close that store first.`,
         );
       }
       known.users++;

@@ -52,7 +52,7 @@ it.each(["lock.mdb", "data.mdb"])(
   async (name) => {
     const folder = join(path, name === "lock.mdb" ? "new" : "data");
     let isReplaced = false;
-    // Read before LMDB opens the files, and again after that.
+    // `readOnly` is read before LMDB opens the files, and again after that.
     const striking = {
       ...options,
       get readOnly() {
@@ -85,14 +85,14 @@ it.each(["lock.mdb", "data.mdb"])(
 it.each([-30781, -30782, -30798])("LMDB is reopened if it has lost its free pages (%i)", async (code) => {
   expect(await put("a")).toBe("applied");
   expect(await shared.mend(failure(code))).toBe(true);
-  expect(shared.mended).toBe(1);
+  expect(shared.timesMended).toBe(1);
   expect(await put("b")).toBe("applied");
 });
 
 it("the next group does what could not be committed because of lost free pages", async () => {
   expect(await put("a")).toBe("applied");
   const { root } = shared.databases;
-  // LMDB's answer at a commit of which nothing was done.
+  // Fails as LMDB does when a commit fails and nothing was written.
   let begun = 0;
   const failing = {
     ...root,
@@ -107,7 +107,7 @@ it("the next group does what could not be committed because of lost free pages",
   };
   Object.assign(shared.databases, { root: failing });
   expect(await put("b")).toBe("applied");
-  expect([begun, shared.mended]).toEqual([1, 1]);
+  expect([begun, shared.timesMended]).toEqual([1, 1]);
 });
 
 it.each([
@@ -131,7 +131,7 @@ it.each([
       const read = async () => store.readRow({ table: "t", row: Buffer.from("a"), columns, at: 1 });
       if (isRead) expect((await read()).cells).toHaveLength(1);
       else await expect(read()).rejects.toMatchObject({ cause: { code } });
-      expect(shared.mended).toBe(isRead ? 1 : 0);
+      expect(shared.timesMended).toBe(isRead ? 1 : 0);
     } finally {
       await store.close();
     }
@@ -187,7 +187,7 @@ function openFiles(): readonly string[] {
 }
 
 it.runIf(process.platform === "linux")(
-  "is closed once LMDB was reopened: nothing of it stays open",
+  "is closed once LMDB was reopened: no file of it stays open",
   async () => {
     expect(openFiles()).not.toEqual([]);
     // LMDB is reopened when its flush has ended.
@@ -202,7 +202,7 @@ it.runIf(process.platform === "linux")(
 
 it("is not reopened for another reason", async () => {
   expect(await shared.mend(failure(28))).toBe(false);
-  expect(shared.mended).toBe(0);
+  expect(shared.timesMended).toBe(0);
 });
 
 it("knows which pages of the file are free, and which of them a reader uses", async () => {

@@ -26,8 +26,8 @@ const mendPauseMs = 20;
  */
 const placeCheckMs = 1_000;
 /**
- * Time between two checks for readers that have ended, in milliseconds. Until they are removed,
- * LMDB keeps the pages that they read, and the file grows.
+ * Time between two checks for readers whose process has ended, in milliseconds. Until a check
+ * removes such a reader, LMDB keeps the pages that it read, and the file grows.
  */
 const readerCheckMs = 60_000;
 
@@ -48,7 +48,7 @@ export class SharedFolder {
   /** Number of stores that are open on it. */
   users = 1;
   /** How often LMDB had to be reopened. */
-  mended = 0;
+  timesMended = 0;
   readonly #options: EnvironmentOptions;
   readonly environment: Environment;
   readonly #watch: LockWatch;
@@ -66,8 +66,8 @@ export class SharedFolder {
   #placeCheckedAt: number;
   #readerCheck: Timer | undefined;
   /**
-   * LMDB's transaction at the opening, if LMDB could take no lock. Undefined if it has a lock,
-   * which keeps the pages that it reads in place.
+   * LMDB's transaction at the opening, if LMDB could take no lock. Undefined if LMDB has a lock.
+   * The lock keeps the pages that this process reads in place.
    */
   readonly #unlockedAt: number | undefined;
 
@@ -132,7 +132,8 @@ export class SharedFolder {
   async #untilUnlocked(): Promise<void> {
     this.#unlocked ??= untilUnlocked(this.path, this.environment, () => this.#closed);
     await this.#unlocked;
-    if (this.#closed) throw new ClosedError(`The store on ${this.path} was closed before it could write.`);
+    if (this.#closed)
+      throw new ClosedError(`The store on ${this.path} was closed before it could write. Open it again.`);
     await this.flushes?.flush();
     this.#flushed = await flushUnderPermissions(join(this.path, dataFileName));
   }
@@ -167,13 +168,13 @@ export class SharedFolder {
   checkUnchanged(): void {
     if (this.#unlockedAt === undefined || this.databases.root.lastTransaction() === this.#unlockedAt) return;
     throw new StoreChangedError(
-      `The database in ${this.path} was written to while this process reads it without a lock: the folder lies on a read-only file ` +
-        "system, or this user may not write its lock.mdb. What was read may be overwritten, so nothing of it is given out. Open the database " +
-        "again; to read while others write, let this process write lock.mdb.",
+      `The database in ${this.path} was written to by another process while this one reads it without a lock: the folder is on a read-only file ` +
+        "system, or this user may not write its lock.mdb. The read may have met overwritten pages, so its result was discarded. Open the " +
+        "database again. To read while other processes write, let this process write lock.mdb.",
     );
   }
 
-  /** Frees what ended processes still hold of the file. */
+  /** Frees the pages that readers of ended processes still keep in place. */
   clearDeadReaders(): void {
     // While LMDB is being reopened there is nothing to free, and readers report the failure.
     if (this.#opened === undefined || this.#opened.writing.broken) return;
@@ -219,7 +220,7 @@ export class SharedFolder {
     ]);
     if (!isStuck) return this.#end();
     // A thread waits inside LMDB for a lock that another process holds. All its requests were given
-    // up.
+    // up, so closing does not wait for the thread.
     this.queue
       .idle()
       .then(() => this.#end())
@@ -252,7 +253,7 @@ export class SharedFolder {
     if (this.#opened !== undefined) {
       await this.#opened.writing.stop();
       if (!this.readOnly) flushed = await flushUnderPermissions(join(this.path, dataFileName));
-      if (!this.#opened.writing.abandon()) throw this.#notMended("LMDB's binding cannot close it here");
+      if (!this.#opened.writing.abandon()) throw this.#notMended("LMDB's binding cannot close it");
       this.#opened = undefined;
     }
     for (let attempt = 1; ; attempt++) {
@@ -261,7 +262,7 @@ export class SharedFolder {
         this.#place.check();
         this.#opened = openDatabases(this.path, this.#options, flushed);
         Object.assign(this.databases, this.#opened.databases);
-        this.mended++;
+        this.timesMended++;
         return;
       } catch (error) {
         if (attempt === mendAttempts || !isPanic(error)) {
@@ -275,8 +276,8 @@ export class SharedFolder {
 
   #notMended(reason: string, cause?: unknown): StoreError {
     return new StoreError(
-      `The database in ${this.path} has to be opened anew, since another process was ended while it flushed, and that did ` +
-        `not succeed: ${reason}. Nothing is lost; close the database in every thread of this process, and open it again.`,
+      `The database in ${this.path} must be opened again, because another process ended while it flushed, but opening ` +
+        `failed: ${reason}. Nothing is lost. Close the database in every thread of this process, and open it again.`,
       { cause },
     );
   }

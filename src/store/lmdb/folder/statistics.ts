@@ -15,7 +15,7 @@ const maxMapBytes = arch() === "arm" || arch() === "ia32" ? 2 ** 31 : 2 ** 47;
 export function folderStatistics({
   path,
   databases,
-  mended,
+  timesMended,
 }: SharedFolder): Readonly<Record<string, number>> {
   const file = statSync(join(path, dataFileName));
   const { cells, versions, protocol, root } = databases;
@@ -34,7 +34,7 @@ export function folderStatistics({
     // The other process that holds the lock at this moment. 0 if none does, or if the system does
     // not tell.
     writeLockHeldByProcess: lockHolder(path, "write")?.process ?? 0,
-    timesMended: mended,
+    timesMended,
     ...writingStatistics(environment),
     cells: number(environment.entryCount),
     versions: number(versions.getStats().entryCount),
@@ -43,9 +43,8 @@ export function folderStatistics({
 }
 
 /**
- * Figures of this process since it opened the folder. All figures above are the folder's. LMDB
- * counts opening a folder for reading as transactions of several hours, so these figures stay 0
- * until this process has written a page.
+ * Figures of this process since it opened the folder. They stay 0 until this process has written a
+ * page, because LMDB counts the opening of a folder for reading as transactions of several hours.
  */
 function writingStatistics(counted: Record<string, unknown>) {
   const environment: Record<string, unknown> = number(counted.pagesWritten) === 0 ? {} : counted;
@@ -54,8 +53,8 @@ function writingStatistics(counted: Record<string, unknown>) {
     pagesWritten: number(environment.pagesWritten),
     // Time until LMDB's write lock was free. One process at a time holds it.
     writeLockWaitMs: milliseconds(environment.timeStartTxns),
-    // Time with the lock: in total, while the write thread waited for puts, and while pages were
-    // written.
+    // The total time with the lock. It includes `writeFillMs`, while the write thread waited for
+    // puts, and `pageWriteMs`, while it wrote pages.
     writeTransactionMs: milliseconds(environment.timeDuringTxns),
     writeFillMs: milliseconds(environment.timeTxnWaiting),
     pageWriteMs: milliseconds(environment.timePageFlushes),

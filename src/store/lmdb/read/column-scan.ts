@@ -30,7 +30,7 @@ export class ColumnScan extends EntryWalk {
    * so no other key ends this way.
    */
   readonly #suffix: Uint8Array;
-  /** The key that LMDB has lent. */
+  /** LMDB's own buffer with the current key. LMDB overwrites it at the next read. */
   #lent: Uint8Array = noBytes;
   #lentBuffer: Buffer = noBytes;
   #start = 0;

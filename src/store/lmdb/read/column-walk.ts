@@ -54,8 +54,9 @@ function handOver(
         return { next: placeOf(scan, read), stopped: true, cells };
       }
       bytes += end;
-    } else if ((cellFlags & (flags.older | flags.beside)) !== 0) {
-      // Compute this first: looking up an older record overwrites the key that LMDB has lent.
+    } else if ((cellFlags & (flags.older | flags.inline)) !== 0) {
+      // Compute this first. Looking up an older record overwrites LMDB's buffer, which holds the
+      // current key.
       const next = placeOf(scan, read);
       const row = scan.row();
       const taken = handOlder(databases, prefix, row, read, entry, take);
@@ -69,8 +70,8 @@ function handOver(
 }
 
 /**
- * Passes the visible record beneath the newest one to `take`. Returns the record's length, -1 if
- * `take` refused it, and undefined if there is none.
+ * Passes the visible record beneath the newest one to `take`. Returns the record's length, or -1 if
+ * `take` refused it. Returns undefined if no such record exists.
  */
 function handOlder(
   databases: Databases,

@@ -14,7 +14,10 @@ import { flags, headerBytes, nearBytes } from "../record/layout.js";
 import { sealBytes, sealed } from "../record/seal.js";
 import { openLmdbStore } from "../store.js";
 
-/** Bytes of LMDB's databases as a disk may give them back: damaged. LMDB itself has no checksums: ours are right here, unless a test says otherwise. */
+/**
+ * Tests of damaged bytes in LMDB's databases, as a disk may leave them. LMDB itself has no
+ * checksums. The damaged records have a correct checksum here, unless a test says otherwise.
+ */
 
 let folder: string;
 let store: RowStore;
@@ -42,7 +45,7 @@ const column = Buffer.from("column");
 const prefix = tablePrefix(table);
 const cellKey = () => new Key().cell(prefix, row, column);
 
-/** Changes what stands beneath the store's feet. */
+/** Changes the data without the store's knowledge. */
 function damage(change: (databases: Databases) => void): void {
   shared.databases.root.transactionSync(() => change(shared.databases));
   shared.databases.root.resetReadTxn();
@@ -64,7 +67,7 @@ async function rewrite(mutations: readonly Mutation[]): Promise<void> {
   await store.mutate({ table, row, guards: [], mutations: [...forgotten, ...mutations] });
 }
 
-/** Every way to come upon the cell. */
+/** Every way to read or write the cell. */
 const uses: readonly (() => unknown)[] = [
   () => store.readRow({ table, row, columns: [{ exact: column }], at: Number.POSITIVE_INFINITY }),
   () => store.readRow({ table, row, columns: allColumns, at: 2 }),
@@ -88,7 +91,7 @@ async function outcome(use: () => unknown): Promise<unknown> {
   }
 }
 
-describe("a cell's entry that cannot be", () => {
+describe("an invalid entry of a cell", () => {
   const write = flags.write;
   const header = (flag: number, ...rest: number[]) => Buffer.of(flag, 0, 0, 0, 0, 0, 0, 0, 3, ...rest);
 
@@ -101,13 +104,13 @@ describe("a cell's entry that cannot be", () => {
     ["a write elsewhere, and bytes here", header(write | flags.far, 1)],
     ["bytes behind a lock's flag", Buffer.of(flags.lock, 1)],
     ["a timestamp beyond all", Buffer.of(write, 255, 255, 255, 255, 255, 255, 255, 255, 1)],
-  ])("is refused by name by whoever reads or writes it: %s", async (_, entry) => {
+  ])("gives a named error to every reader and writer: %s", async (_, entry) => {
     await rewrite([put("write", 3, Buffer.from("value"))]);
     damage(({ cells }) => void cells.put(cellKey(), sealed(cellKey(), entry)));
     for (const use of uses) expect(await outcome(use)).toBeInstanceOf(StoreDamagedError);
   });
 
-  it("is refused by name or answered in form, whatever its bytes", async () => {
+  it("gives a named error or a well-formed answer, whatever its bytes", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 12 }), async (entry) => {
         await rewrite([put("write", 3, Buffer.from("value"))]);
@@ -125,7 +128,7 @@ describe("a cell's entry that cannot be", () => {
 describe("a record with a changed bit", () => {
   const far = Buffer.alloc(nearBytes + 1, "f");
 
-  it("is refused by name, wherever the bit is", async () => {
+  it("gives a named error, wherever the bit is", async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(), fc.nat(7), async (place, bit) => {
         await rewrite([put("write", 3, Buffer.from("value"))]);
@@ -144,7 +147,7 @@ describe("a record with a changed bit", () => {
     );
   });
 
-  it("is refused by name if it is an older version, a long one, a lock or the counter", async () => {
+  it("gives a named error if it is an older version, a long one, a lock or the counter", async () => {
     await rewrite([
       put("write", 1, Buffer.from("old")),
       put("write", 3, far),
@@ -171,7 +174,7 @@ describe("a record with a changed bit", () => {
     }
   });
 
-  it("is refused by name under a key that it was not written under", async () => {
+  it("gives a named error under a key for which it was not written", async () => {
     await rewrite([put("write", 3, Buffer.from("value"))]);
     const other = Buffer.from("rov");
     const otherKey = () => new Key().cell(prefix, other, column);
@@ -188,10 +191,10 @@ describe("a record with a changed bit", () => {
   });
 });
 
-describe("versions that an entry names and that are gone", () => {
+describe("versions that an entry names but that are missing", () => {
   const far = Buffer.alloc(nearBytes + 1, "f");
 
-  it("are missed, and no older one is given in their place", async () => {
+  it("are reported, and no older one is returned in their place", async () => {
     await rewrite([put("write", 1, Buffer.from("old")), put("write", 3, far)]);
     damage(({ versions }) => void versions.remove(cellKey().version(3)));
     for (const use of uses.slice(0, 4)) {
@@ -200,7 +203,7 @@ describe("versions that an entry names and that are gone", () => {
     }
   });
 
-  it("are missed when the newest is deleted and the next is to take its place", async () => {
+  it("are reported when the newest is deleted and the next should take its place", async () => {
     await rewrite([put("write", 1, Buffer.from("old")), put("write", 3, Buffer.from("new"))]);
     damage(({ versions }) => void versions.remove(cellKey().version(1)));
     const mutations: Mutation[] = [{ type: "delete", column, part: "write", from: 3, to: 4 }];
@@ -210,13 +213,13 @@ describe("versions that an entry names and that are gone", () => {
   });
 });
 
-describe("a key that is none", () => {
+describe("an invalid key", () => {
   const keys = fc.oneof(
     fc.uint8Array({ maxLength: 12 }),
     fc.array(fc.constantFrom(0, 1, 2, 0x61, 0xff), { maxLength: 8 }).map((list) => Uint8Array.from(list)),
   );
 
-  it("is refused by name, or read as some row and column, and never holds a scan up", async () => {
+  it("gives a named error, or is read as some row and column, and never stops a scan", async () => {
     await rewrite([put("write", 3, Buffer.from("value"))]);
     await fc.assert(
       fc.asyncProperty(keys, async (rest) => {
@@ -237,11 +240,11 @@ describe("a key that is none", () => {
 });
 
 describe("a check of a sound folder", () => {
-  // LMDB leaves a value its pages if it becomes shorter within the transaction that wrote it.
+  // If a value becomes shorter within the transaction that wrote it, LMDB keeps all of its pages.
   it.each([
     ["two commits that share a flush", true],
     ["two flushes", false],
-  ])("finds nothing where a long value became a short one: %s", async (_, together) => {
+  ])("finds no problem if a long value became a short one: %s", async (_, together) => {
     await rewrite([]);
     const write = (timestamp: number, bytes: number) => {
       const mutations = [put("write", timestamp, Buffer.alloc(bytes, "v"))];
@@ -255,7 +258,7 @@ describe("a check of a sound folder", () => {
     expect(await store.verify?.()).toEqual([]);
   });
 
-  it("finds nothing, whatever was written together", async () => {
+  it("finds no problem, whatever was written together", async () => {
     const timestamp = fc.nat(6);
     const length = fc.constantFrom(0, 60, 1_500, 3_000, 5_000, 12_000, nearBytes, nearBytes + 1, 40_000);
     const part = fc.constantFrom<Mutation["part"]>("write", "write", "data", "lock");

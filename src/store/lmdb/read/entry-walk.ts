@@ -2,7 +2,9 @@ import { type Databases, type EntryReader, entryReader } from "../record/databas
 import { damagedStore } from "../record/errors.js";
 import { Key } from "../record/key.js";
 
-/** After this many unwanted entries in a row, a walk seeks the next place that may be wanted. */
+/**
+ * After this many consecutive unwanted entries, a walk seeks the next position that may be wanted.
+ */
 const missesBeforeSeek = 6;
 
 /** The bounds of a walk in ascending order: `low` inclusive, `high` exclusive. */
@@ -11,11 +13,12 @@ export interface WalkBounds {
   readonly high: Key;
 }
 
-/** All walks share it, because each walk ends before the next begins. */
+/** All walks share these bounds, because each walk ends before the next begins. */
 export const walkBounds: WalkBounds = { low: new Key(), high: new Key() };
 
 /**
- * Iterates over the entries within the bounds. LMDB's binding passes each to `entryReader.current`.
+ * Iterates over the entries within the bounds. LMDB's binding passes each entry to
+ * `entryReader.current`.
  */
 export function entriesBetween(
   databases: Databases,
@@ -30,8 +33,8 @@ export function entriesBetween(
 
 /**
  * Walks over entries of a table in either direction, and skips long runs of unwanted ones. All
- * scans of the LMDB store build on it. A subclass reads each entry in LMDB's own memory. It tells
- * whether the entry is wanted, and where the next wanted one can be.
+ * scans of the LMDB store build on this class. A subclass reads each entry in LMDB's own memory.
+ * The subclass tells whether the entry is wanted, and where the next wanted entry can be.
  */
 export abstract class EntryWalk implements EntryReader {
   /** Whether the entry at which {@link next} stopped is wanted. */
@@ -57,7 +60,9 @@ export abstract class EntryWalk implements EntryReader {
    */
   abstract key(target: Uint8Array, start: number, end: number): void;
   abstract value(entry: Uint8Array, length: number): void;
-  /** Narrows the bounds to start at the next place after the last entry that may be wanted. */
+  /**
+   * Narrows the bounds so that the walk continues at the next wanted position after the last entry.
+   */
   protected abstract narrow(bounds: WalkBounds): void;
 
   /** Moves to the next entry, wanted or not. Returns false at the end. */

@@ -1,14 +1,14 @@
 import type { CellView, Version } from "../../cell.js";
 import type { Databases, VersionEntry } from "../record/databases.js";
 import { damagedStore } from "../record/errors.js";
-import { type Beside, nothingBeside, placeBelow, recordAt } from "../record/inline-history.js";
+import { type InlineHistory, noInlineHistory, placeBelow, recordAt } from "../record/inline-history.js";
 import { Key } from "../record/key.js";
 import { flags, newestEnd, openEntry, type ProtocolPart, protocolParts } from "../record/layout.js";
-import { contentUnder } from "../record/seal.js";
+import { checkedContent } from "../record/seal.js";
 
 /**
- * Data cells that a view shows. The one that a write record names is usually among the newest. If
- * not, the reader fetches it.
+ * Maximum number of data cells that a view shows: the newest. The data cell that a write record
+ * names is usually among them. If it is not, the reader fetches it.
  */
 const dataCellsShown = 4;
 
@@ -82,7 +82,7 @@ export function partTimestamps(
 }
 
 /** The first of the versions, or undefined. */
-export function first(entries: Iterable<VersionEntry>): Version | undefined {
+export function firstVersion(entries: Iterable<VersionEntry>): Version | undefined {
   for (const entry of entries) return { timestamp: entry.key, value: entry.value };
   return undefined;
 }
@@ -91,7 +91,7 @@ export function first(entries: Iterable<VersionEntry>): Version | undefined {
 export function storedWrite(databases: Databases, cell: Key, timestamp: number): Buffer | undefined {
   const key = from.sameCell(cell).version(timestamp);
   const record = databases.versions.getBinaryFast(key);
-  return record === undefined ? undefined : contentUnder(key, record);
+  return record === undefined ? undefined : checkedContent(key, record);
 }
 
 /** A copy of the version of `part` at exactly `timestamp`. */
@@ -103,13 +103,13 @@ export function storedPart(
 ): Buffer | undefined {
   const key = from.sameCell(cell).part(protocolParts[part].code, timestamp);
   const record = databases.protocol.getBinaryFast(key);
-  return record === undefined ? undefined : contentUnder(key, record);
+  return record === undefined ? undefined : checkedContent(key, record);
 }
 
 /** A copy of the older write records that the cell's entry holds after the newest one. */
-export function readBeside(databases: Databases, cell: Key): Beside {
+export function readInlineHistory(databases: Databases, cell: Key): InlineHistory {
   const entry = databases.cells.getBinaryFast(cell);
-  if (entry === undefined) return nothingBeside;
+  if (entry === undefined) return noInlineHistory;
   const length = openEntry(entry, entry.length, cell.sum);
   return Buffer.from(entry.subarray(newestEnd(entry, length), length));
 }
@@ -117,7 +117,7 @@ export function readBeside(databases: Databases, cell: Key): Beside {
 /**
  * A copy of the newest record at or below `at` among the older write records in the cell's entry.
  */
-function besideBelow(databases: Databases, cell: Key, at: number): Version | undefined {
+function inlineBelow(databases: Databases, cell: Key, at: number): Version | undefined {
   const entry = databases.cells.getBinaryFast(cell);
   if (entry === undefined) return undefined;
   const length = openEntry(entry, entry.length, cell.sum);
@@ -150,7 +150,7 @@ export function viewCell(
   const latest = entry.timestamp <= at;
   const write = visibleWrite(databases, cell, entry, at);
   const lock =
-    (entry.flags & flags.lock) === 0 ? undefined : first(partVersions(databases, cell, "lock", at, 1));
+    (entry.flags & flags.lock) === 0 ? undefined : firstVersion(partVersions(databases, cell, "lock", at, 1));
   if (write === undefined && lock === undefined) return undefined;
   let data = noVersions;
   if ((entry.flags & flags.data) !== 0) {
@@ -178,12 +178,12 @@ function toVersion(entry: VersionEntry): Version {
 function visibleWrite(databases: Databases, cell: Key, entry: EntryFacts, at: number): Version | undefined {
   if ((entry.flags & flags.write) === 0) return undefined;
   if (entry.timestamp > at) {
-    const beside = (entry.flags & flags.beside) === 0 ? undefined : besideBelow(databases, cell, at);
-    if (beside !== undefined) return beside;
-    return (entry.flags & flags.older) === 0 ? undefined : first(olderWrites(databases, cell, at, 1));
+    const inline = (entry.flags & flags.inline) === 0 ? undefined : inlineBelow(databases, cell, at);
+    if (inline !== undefined) return inline;
+    return (entry.flags & flags.older) === 0 ? undefined : firstVersion(olderWrites(databases, cell, at, 1));
   }
   if ((entry.flags & flags.far) === 0) return { timestamp: entry.timestamp, value: entry.bytes };
-  const far = first(olderWrites(databases, cell, entry.timestamp, 1));
+  const far = firstVersion(olderWrites(databases, cell, entry.timestamp, 1));
   if (far?.timestamp !== entry.timestamp)
     throw damagedStore("no write record where a cell's entry names one");
   return far;

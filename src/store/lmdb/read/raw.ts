@@ -4,7 +4,7 @@ import type { Databases } from "../record/databases.js";
 import { recordsBelow } from "../record/inline-history.js";
 import { Key, tablePrefix } from "../record/key.js";
 import { flags, protocolParts } from "../record/layout.js";
-import { type EntryFacts, olderWrites, partVersions, readBeside } from "./lookup.js";
+import { type EntryFacts, olderWrites, partVersions, readInlineHistory } from "./lookup.js";
 import { pageLimits, rangeBounds } from "./read.js";
 import { CellScan } from "./scan.js";
 
@@ -78,8 +78,8 @@ function addWrites(
   if ((entry.flags & flags.far) === 0 && timestamp >= from && timestamp < below) {
     result.push({ part: "write", timestamp, value: entry.bytes });
   }
-  if ((entry.flags & flags.beside) !== 0) {
-    for (const version of recordsBelow(readBeside(databases, cell), below - 1)) {
+  if ((entry.flags & flags.inline) !== 0) {
+    for (const version of recordsBelow(readInlineHistory(databases, cell), below - 1)) {
       if (version.timestamp < from || result.length >= full) return;
       result.push({ part: "write", ...version });
     }

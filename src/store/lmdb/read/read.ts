@@ -1,5 +1,6 @@
 import { readTimestamp } from "../../bytes.js";
-import type { CellView, Position, RowView } from "../../cell.js";
+import type { CellView, Position } from "../../cell.js";
+import { RangePageBuilder, viewBytes } from "../../range-page.js";
 import type { RangePage, RangeRead, RowPage, RowRead } from "../../row-store.js";
 import type { Databases } from "../record/databases.js";
 import { CellAddress, Key, tablePrefix } from "../record/key.js";
@@ -13,15 +14,15 @@ export const pageLimits = Object.freeze({
   cells: 1_000,
   bytes: 1 << 20,
   /**
-   * Entries met, wanted or not. A page ends at this number, so that it does not block the event
-   * loop.
+   * Entries met, wanted or not. A page ends at this number, so that reading it does not block the
+   * event loop.
    */
   scanned: 10_000,
 });
 
 /**
- * 32,000 bytes: LMDB lends answers up to this length from its one buffer. Longer ones lie in the
- * mapped file and are copied here.
+ * 32,000 bytes: LMDB returns values up to this length in its one buffer. Longer values lie in the
+ * mapped file, and this code copies them.
  */
 export const lentBytes = 32_000;
 
@@ -30,7 +31,7 @@ const address = new CellAddress();
 const noCells: readonly CellView[] = Object.freeze([]);
 const noBytes = Buffer.alloc(0);
 
-/** Reads one row. A single exact column is one lookup, and its value is lent. */
+/** Reads one row. A single exact column is one lookup, and its value is lent, not copied. */
 export function readRow(databases: Databases, read: RowRead): RowPage {
   const only = read.columns[0]!;
   if (read.columns.length === 1 && "exact" in only) {
@@ -110,13 +111,6 @@ function scannedView(
   return viewCell(databases, cellKey.cell(prefix, scan.row, scan.column), scan.column, scan, at);
 }
 
-function viewBytes(view: CellView): number {
-  if (view.lock === undefined && view.data.length === 0) return view.column.length + view.write!.value.length;
-  let bytes = view.column.length + (view.lock?.value.length ?? 0) + (view.write?.value.length ?? 0);
-  for (const version of view.data) bytes += version.value.length;
-  return bytes;
-}
-
 /** Sets {@link walkBounds} to a range of positions. */
 export function rangeBounds(
   prefix: Uint8Array,
@@ -144,60 +138,46 @@ export function readRange(databases: Databases, read: RangeRead): RangePage {
 }
 
 function ascend(databases: Databases, prefix: Uint8Array, scan: CellScan, read: RangeRead): RangePage {
-  const rows: RowView[] = [];
-  const most = read.limit ?? pageLimits.cells;
-  let current: CellView[] = [];
+  const page = new RangePageBuilder(pageLimits, read.limit);
   let rowNumber = 0;
-  let cells = 0;
-  let bytes = 0;
   while (scan.next()) {
-    if (cells >= pageLimits.cells || bytes >= pageLimits.bytes || scan.scanned > pageLimits.scanned) {
-      return { rows, next: { row: scan.row, column: scan.column } };
-    }
+    if (page.isFull(scan.scanned)) return page.page({ row: scan.row, column: scan.column });
     if (!scan.wanted) continue;
     const view = scannedView(databases, prefix, scan, read.at);
     if (view === undefined) continue;
     if (scan.rowNumber !== rowNumber) {
-      if (rows.length >= most) return { rows, next: { row: scan.row } };
+      if (page.hasAllRows) return page.page({ row: scan.row });
       rowNumber = scan.rowNumber;
-      current = [];
-      rows.push({ row: scan.row, cells: current });
+      page.begin(scan.row);
     }
-    current.push(view);
-    cells++;
-    bytes += viewBytes(view);
+    page.add(view);
   }
-  return { rows, next: undefined };
+  return page.page();
 }
 
+/**
+ * Reads a page in descending order. The page ends between two rows, because only an ascending scan
+ * can continue within a row.
+ */
 function descend(databases: Databases, prefix: Uint8Array, scan: CellScan, read: RangeRead): RangePage {
-  const rows: RowView[] = [];
-  const most = read.limit ?? pageLimits.cells;
+  const page = new RangePageBuilder(pageLimits, read.limit);
   let row: Uint8Array | undefined;
-  let current: CellView[] = [];
   let rowNumber = 0;
-  let cells = 0;
-  let bytes = 0;
-  const finishRow = () => {
-    if (row !== undefined && current.length > 0) rows.push({ row, cells: current.reverse() });
-    current = [];
-  };
+  let isShown = false;
   while (scan.next()) {
     if (scan.rowNumber !== rowNumber) {
-      finishRow();
-      const full =
-        cells >= pageLimits.cells || bytes >= pageLimits.bytes || scan.scanned > pageLimits.scanned;
-      if (row !== undefined && (full || rows.length >= most)) return { rows, next: { row } };
+      const isOver = page.hasAllRows || page.isFull(scan.scanned);
+      if (row !== undefined && isOver) return page.reversedPage({ row });
       rowNumber = scan.rowNumber;
       row = scan.row;
+      isShown = false;
     }
     if (!scan.wanted) continue;
     const view = scannedView(databases, prefix, scan, read.at);
     if (view === undefined) continue;
-    current.push(view);
-    cells++;
-    bytes += viewBytes(view);
+    if (!isShown) page.begin(row!);
+    isShown = true;
+    page.add(view);
   }
-  finishRow();
-  return { rows, next: undefined };
+  return page.reversedPage();
 }

@@ -12,7 +12,9 @@ import { damagedKey, EntryWalk, unescapeTo, type WalkBounds } from "./entry-walk
  * early.
  */
 const firstChunkBytes = 4_096;
-/** 64 KiB: the size to which chunks grow. A copy above a quarter of it gets memory of its own. */
+/**
+ * 64 KiB: the size to which chunks grow. A copy longer than a quarter of this gets separate memory.
+ */
 const lastChunkBytes = 65_536;
 const noBytes = Buffer.alloc(0);
 
@@ -159,7 +161,10 @@ export class CellScan extends EntryWalk {
     return from + length;
   }
 
-  /** The key has no valid row. Clears the row so that the next entry's row is read in full. */
+  /**
+   * The error for a key without a valid row. Also clears the row, so that the next entry's row is
+   * read in full.
+   */
   #noKey(): Error {
     this.#rowLength = 0;
     return damagedKey();

@@ -5,13 +5,16 @@ import { dataFileName } from "../file/folder.js";
 import { DataFile, type Tree } from "../file/pages.js";
 import { tablePrefix } from "../record/key.js";
 
-/** Maximum number of pages that are read. More would hardly make the points more equal. */
+/**
+ * Maximum number of pages that are read. More pages would hardly make the parts between the points
+ * more equal.
+ */
 const maxPages = 512;
 
 /**
- * Rows that divide a table into about equal parts. It takes them from the upper pages of the
- * table's tree, because pages of one level hold about the same amount. Call it while a read of the
- * same turn keeps the snapshot's pages in place.
+ * Rows that divide a table into about equal parts. The rows come from the upper pages of the
+ * table's tree, because pages of one level hold about the same amount. Call this function after a
+ * read in the same turn of the event loop, because that read keeps the snapshot's pages in place.
  */
 export function splitPoints(path: string, table: string, most: number): Uint8Array[] {
   if (most < 1 || endianness() !== "LE" || arch() === "arm" || arch() === "ia32") return [];

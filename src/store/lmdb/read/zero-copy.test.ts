@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Mutation, RowStore } from "../../index.js";
 import { openLmdbStore } from "../store.js";
 
-/** That it lends, and when it does not; what it lends is tested by `storeConformance`. */
+/** Tests when the store lends and when it does not. `storeConformance` tests the lent data. */
 
 let folder: string;
 let store: RowStore;
@@ -27,14 +27,14 @@ async function put(row: string, part: Mutation["part"], timestamp: number, value
   await store.mutate({ table, row: Buffer.from(row), guards: [], mutations });
 }
 
-/** The record that is lent of a cell, with whether it is the latest. */
+/** Returns the record that the store lends of a cell, and whether that record is the latest. */
 function lent(row: string, at: number): unknown {
   const found = store.zeroCopy!.cell(table, Buffer.from(row), row.length, column, at);
   if (found === undefined || found === "absent") return found;
   return [found.buffer.toString("latin1", found.start, found.end), found.latest];
 }
 
-/** The rows that are lent, and how the page ended. */
+/** Returns the lent rows, and how the page ended. */
 function lentRows(start: string, end: string, at: number, limit = 100) {
   const rows: string[] = [];
   const read = { table, start: { row: Buffer.from(start) }, end: { row: Buffer.from(end) }, column, at };
@@ -46,7 +46,7 @@ function lentRows(start: string, end: string, at: number, limit = 100) {
 }
 
 describe("the embedded store lends", () => {
-  it("the newest write record of a cell, and an older one that stands beside it", async () => {
+  it("the newest write record of a cell, or an older one next to it", async () => {
     await put("short", "write", 3, Buffer.from("three"));
     await put("short", "write", 6, Buffer.from("six"));
     expect(lent("short", 9)).toEqual(["six", true]);
@@ -55,7 +55,7 @@ describe("the embedded store lends", () => {
     expect(lent("none", 9)).toBe("absent");
   });
 
-  it("no record that stands elsewhere, is not in LMDB's one buffer, or is beneath a lock", async () => {
+  it("no record that is stored elsewhere, is not in LMDB's buffer, or is beneath a lock", async () => {
     await put("far", "write", 3, Buffer.alloc(20_000, "f"));
     await put("old", "write", 3, Buffer.alloc(2_000, "o"));
     await put("old", "write", 6, Buffer.alloc(2_000, "n"));
@@ -68,7 +68,7 @@ describe("the embedded store lends", () => {
     expect(lent("locked", 9)).toBeUndefined();
   });
 
-  it("nothing for a timestamp or a limit that is none, a table or a key that cannot be", () => {
+  it("nothing for an invalid timestamp, limit, table or key", () => {
     expect(lent("short", Number.NaN)).toBeUndefined();
     expect(lent("short", -1)).toBeUndefined();
     expect(lent("x".repeat(1_900), 9)).toBeUndefined();
@@ -76,7 +76,7 @@ describe("the embedded store lends", () => {
     expect(lentRows("", "z", 9, 0).stopped).toBeUndefined();
   });
 
-  it("a column up to what cannot be lent, and what comes after it", async () => {
+  it("a column up to a cell that cannot be lent, and the cells after it", async () => {
     for (const row of ["w1", "w2", "w3", "w4", "w5"]) await put(row, "write", 3, Buffer.from(row));
     await put("w3", "lock", 4, Buffer.from("l"));
     expect(lentRows("w", "x", 9)).toEqual({ rows: ["w1", "w2"], stopped: true, next: "w3" });

@@ -18,8 +18,8 @@ const lent: { -readonly [K in keyof ZeroCopyRecord]: ZeroCopyRecord[K] } = {
 };
 
 /**
- * Lends one cell: the LMDB side of `ZeroCopyStore.cell`. One lookup, without a copy or a new
- * object.
+ * Implements `ZeroCopyStore.cell`: one lookup, without a copy or a new object. The returned bytes
+ * are LMDB's own, valid until the next read.
  */
 export function lendCell(
   databases: Databases,
@@ -43,13 +43,13 @@ export function lendCell(
 }
 
 /**
- * Lends the newest record at or below `at` beneath a newer one. Undefined if it is outside the
- * entry.
+ * Lends the newest record at or below `at` of a cell whose newest record is above `at`. Undefined
+ * if the lent record would be outside the entry.
  */
 function lendOlder(entry: Buffer, length: number, at: number): ZeroCopyRecord | "absent" | undefined {
   const cellFlags = entry[0]!;
   const place =
-    (cellFlags & flags.beside) === 0 ? -1 : placeBelow(entry, newestEnd(entry, length), length, at);
+    (cellFlags & flags.inline) === 0 ? -1 : placeBelow(entry, newestEnd(entry, length), length, at);
   if (place < 0) return (cellFlags & flags.older) === 0 ? "absent" : undefined;
   const record = recordAt(entry, place, length).value as Buffer;
   lent.buffer = record;

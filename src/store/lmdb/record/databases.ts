@@ -1,5 +1,5 @@
 import { keySum } from "./checksum.js";
-import { type CellAddress, type Key, timestampOfKey, writeKey } from "./key.js";
+import { type CellAddress, type Key, type RecordKey, timestampOfKey, writeKey } from "./key.js";
 import { contentLength } from "./seal.js";
 
 export interface ScanOptions {
@@ -22,25 +22,37 @@ export interface Handle<Entry> {
   getBinaryFast(key: Key | CellAddress): Buffer | undefined;
   getRange(options: ScanOptions): Iterable<Entry>;
   /**
-   * `put` and `remove` work only inside a write transaction. They are synchronous, and throw if
-   * they fail.
+   * Inside a write transaction, `put` and `remove` are synchronous, and throw if they fail. Outside
+   * of one, they only queue the change for LMDB's write thread, so the value must not change until
+   * it is written.
    */
-  put(key: Key, value: Uint8Array): unknown;
-  remove(key: Key): unknown;
+  put(key: RecordKey, value: Uint8Array): unknown;
+  remove(key: RecordKey): unknown;
   getStats(): Record<string, unknown>;
+}
+
+/** A database that can make queued changes depend on a record. */
+export interface ConditionalHandle<Entry> extends Handle<Entry> {
+  /**
+   * Outside of a write transaction, queues the changes that `change` makes. LMDB's write thread
+   * makes them only if the database has no record at `key` at that time.
+   */
+  ifNoExists(key: RecordKey, change: () => void): Promise<boolean>;
 }
 
 /** The part of LMDB's environment that this package uses. */
 export interface Root {
   /**
    * Runs `action` in a write transaction soon. Settles when the transaction is flushed, or has
-   * failed. `action` must not throw.
+   * failed. `action` must not throw. Changes that are queued right after this call belong to the
+   * same transaction, and are made after `action`. Calls `seen` when readers can see the
+   * transaction, which is before the flush. `seen` may be left out if the flush follows at once.
    */
-  transaction(action: () => void): Promise<void>;
+  transaction(action: () => void, seen?: () => void): Promise<void>;
   transactionSync(action: () => void): void;
   /**
-   * Inside a write transaction, its number: one more than that of the last commit. If the
-   * transaction is not committed, the next one gets the same number.
+   * Inside a write transaction, the transaction's number: one more than the number of the last
+   * commit. If the transaction is not committed, the next one gets the same number.
    */
   getWriteTxnId(): number;
   /**
@@ -86,8 +98,11 @@ export interface Databases {
   readonly versions: Handle<VersionEntry>;
   /** By cell key, part and timestamp: locks, data cells and transaction statuses. */
   readonly protocol: Handle<VersionEntry>;
-  /** The format, and the state with the counter. The state is sealed too. */
-  readonly meta: Handle<unknown>;
+  /**
+   * The format, and the state with the counter. The state ends with a checksum (a seal), as all
+   * records of the other databases do.
+   */
+  readonly meta: ConditionalHandle<unknown>;
 }
 
 /** Reads entries of `cells` in LMDB's own memory, so that a scan copies only what it shows. */
@@ -101,10 +116,7 @@ export interface EntryReader {
   value(entry: Uint8Array, length: number): void;
 }
 
-/**
- * The reader of the entries that the current scan meets. A scan runs to its end, or pauses between
- * entries.
- */
+/** The reader of the entries that LMDB's binding reads now. A scan sets it before each entry. */
 export const entryReader: { current: EntryReader | undefined } = { current: undefined };
 
 interface HandleOptions {
@@ -137,7 +149,7 @@ function handleOptions(
   };
 }
 
-/** The key that LMDB's binding has just read. It reads the value next. */
+/** The key that LMDB's binding has just read. The binding reads the value next. */
 const scanned: { target: Uint8Array; start: number; end: number } = {
   target: new Uint8Array(0),
   start: 0,
@@ -158,8 +170,8 @@ const copyOf = (record: Uint8Array, recordLength?: number) => {
 };
 
 /**
- * How LMDB's binding reads and writes {@link Key}s and bytes in each database. It reuses the memory
- * of its values, so these options copy them.
+ * How LMDB's binding reads and writes {@link Key}s and bytes in each database. The binding reuses
+ * the memory of values, so these options copy the values, except those of `cells`.
  */
 export const databaseOptions = Object.freeze({
   cells: handleOptions(

@@ -15,7 +15,7 @@ const mapFailed = 12;
 const noPermission = new Set([1, 13, 30]);
 /**
  * The system's code for a failed read or write. LMDB also reports it if the system wrote fewer
- * bytes than it was told.
+ * bytes than LMDB asked for.
  */
 const inputOutput = 5;
 
@@ -23,7 +23,7 @@ const inputOutput = 5;
 export const panic = -30795;
 
 /**
- * Whether `error` means that LMDB's environment is broken. Its binding does not always pass the
+ * Whether `error` means that LMDB's environment is broken. LMDB's binding does not always pass the
  * code on.
  */
 export function isPanic(error: unknown): boolean {
@@ -34,7 +34,7 @@ export function isPanic(error: unknown): boolean {
  * Codes with which LMDB's fork fails a commit or a put after its list of free pages has become
  * inconsistent, mostly if several processes write. Nothing else can cause them: our keys have valid
  * sizes, our puts always find their place, and a transaction without a failed put can be committed.
- * Nothing of the transaction is done.
+ * LMDB applies nothing of a transaction that fails in this way.
  */
 const freePagesLost = new Set([-30781, -30782, -30798]);
 
@@ -53,7 +53,10 @@ export function errorNumber(error: unknown): number | undefined {
   return typeof error.code === "number" ? error.code : undefined;
 }
 
-/** The error to throw for one that LMDB threw while `doing` something to the database in `path`. */
+/**
+ * The error to throw for an error of LMDB, which occurred while `doing` something to the database
+ * in `path`.
+ */
 export function storeError(error: unknown, path: string, doing: string): PercolatorError {
   if (error instanceof PercolatorError) return error;
   const code = errorNumber(error);
@@ -63,37 +66,34 @@ export function storeError(error: unknown, path: string, doing: string): Percola
   if (code === undefined) return new StoreError(what, details);
   if (noSpace.has(code)) {
     return new StoreFullError(
-      `${what} No space is left; nothing was changed. Free space and try again.`,
+      `${what} No space is left. Nothing was changed. Free space and try again.`,
       details,
     );
   }
   if (damaged.has(code)) {
-    return new StoreDamagedError(`${what} Its files are damaged; restore them from a backup.`, details);
+    return new StoreDamagedError(`${what} Its files are damaged. Restore them from a backup.`, details);
   }
   if (code === versionMismatch) {
-    return new StoreVersionError(
-      `${what} It was written by another version of LMDB; upgrade this package.`,
-      details,
-    );
+    return new StoreVersionError(`${what} Another version of LMDB wrote it. Upgrade this package.`, details);
   }
   if (code === lockTableFull) {
     return new StoreError(
-      `${what} Too many processes read it at once; end some, or raise maxReaders.`,
+      `${what} Too many processes and snapshots read it at once. End some, or raise \`maxReaders\`.`,
       details,
     );
   }
   if (code === mapFailed) {
-    return new StoreError(`${what} There is no address space or memory for its map; free memory.`, details);
+    return new StoreError(`${what} There is no address space or memory for its map. Free memory.`, details);
   }
   if (noPermission.has(code)) {
     return new StoreError(`${what} Check the permissions of the folder and of the files in it.`, details);
   }
   if (code === inputOutput && doing.startsWith("read")) {
-    return new StoreError(`${what} The disk does not give back what it holds; check the disk.`, details);
+    return new StoreError(`${what} The disk failed to read. Check the disk.`, details);
   }
   if (code === inputOutput) {
     return new StoreFullError(
-      `${what} The system wrote less than it was told; nothing was changed. Most likely no space is left: free ` +
+      `${what} The system wrote only a part. Nothing was changed. Most likely no space is left: free ` +
         "space and try again. If there is space, check the disk.",
       details,
     );
@@ -104,6 +104,15 @@ export function storeError(error: unknown, path: string, doing: string): Percola
 /** The error for bytes in LMDB's databases that this package never writes. */
 export function damagedStore(what: string): StoreDamagedError {
   return new StoreDamagedError(
-    `The store holds ${what}, which cannot be: its files are damaged. Restore them from a backup.`,
+    `The store holds ${what}, so its files are damaged. Restore them from a backup.`,
   );
+}
+
+/**
+ * Marks a rejection of the binding as handled. The rejection's error holds a second promise that
+ * rejects as well.
+ */
+export function forget(error: unknown): void {
+  if (typeof error !== "object" || error === null || !("commitError" in error)) return;
+  Promise.resolve(error.commitError).catch(() => undefined);
 }

@@ -8,8 +8,8 @@ import type { Guard, Mutation, RowStore } from "../../index.js";
 import { memoryStore } from "../../memory/index.js";
 import { openLmdbStore } from "../store.js";
 import {
-  besideLength,
-  nothingBeside,
+  inlineLength,
+  noInlineHistory,
   placeBelow,
   recordAt,
   recordsBelow,
@@ -19,8 +19,8 @@ import {
 
 const text = (value: Uint8Array) => Buffer.from(value).toString();
 const three = [1, 5, 9].reduce(
-  (beside, timestamp) => withNewer(beside, timestamp, Buffer.from(`at ${timestamp}`)),
-  nothingBeside,
+  (inline, timestamp) => withNewer(inline, timestamp, Buffer.from(`at ${timestamp}`)),
+  noInlineHistory,
 );
 
 describe("older write records in a cell's entry", () => {
@@ -39,8 +39,8 @@ describe("older write records in a cell's entry", () => {
       "at 9",
     ]);
     expect([...recordsBelow(three, 8)].map(({ timestamp }) => timestamp)).toEqual([5, 1]);
-    expect([...recordsBelow(nothingBeside, 8)]).toEqual([]);
-    expect(three).toHaveLength(3 * besideLength(4));
+    expect([...recordsBelow(noInlineHistory, 8)]).toEqual([]);
+    expect(three).toHaveLength(3 * inlineLength(4));
   });
 
   it("lose the records of an interval", () => {
@@ -62,8 +62,9 @@ const most = 12;
 const timestamp = fc.integer({ min: 0, max: most });
 const part: fc.Arbitrary<Part> = fc.constantFrom("write", "write", "write", "lock");
 /**
- * Lengths around each limit: of the older records in an entry, of the newest record beside them,
- * and of a record outside the entry.
+ * Lengths around each limit: 384 bytes for the older records in an entry, each with a head of 10
+ * bytes; 1,024 bytes for the newest record in an entry that also has older ones; 16,384 bytes for
+ * any record in an entry.
  */
 const length = fc.constantFrom(0, 1, 30, 180, 374, 375, 1_024, 1_025, 16_384, 16_385);
 const put = fc.record({ part, timestamp, length }).map(

@@ -6,25 +6,27 @@ import { damagedStore } from "./errors.js";
  * The older write records in a cell's entry, newest first. Each has its timestamp, the length of
  * its bytes, and the bytes. All are newer than those in `versions`.
  */
-export type Beside = Buffer;
+export type InlineHistory = Buffer;
 
-export const nothingBeside: Beside = Buffer.alloc(0);
+export const noInlineHistory: InlineHistory = Buffer.alloc(0);
 
 /** Size of a record's head: its timestamp and length. */
 const headBytes = 10;
 
-/** How many bytes a write record of `length` bytes takes here. */
-export function besideLength(length: number): number {
+/** How many bytes a write record of `length` bytes takes in an {@link InlineHistory}. */
+export function inlineLength(length: number): number {
   return headBytes + length;
 }
 
-/** Puts a write record that is newer than all others before them. */
-export function withNewer(beside: Beside, timestamp: number, value: Uint8Array): Beside {
-  const result = Buffer.allocUnsafe(headBytes + value.length + beside.length);
+/**
+ * Adds a write record at the beginning of `inline`. The record must be newer than all others there.
+ */
+export function withNewer(inline: InlineHistory, timestamp: number, value: Uint8Array): InlineHistory {
+  const result = Buffer.allocUnsafe(headBytes + value.length + inline.length);
   writeTimestamp(result, 0, timestamp);
   result.writeUInt16BE(value.length, 8);
   result.set(value, headBytes);
-  result.set(beside, headBytes + value.length);
+  result.set(inline, headBytes + value.length);
   return result;
 }
 
@@ -47,21 +49,21 @@ export function recordAt(bytes: Uint8Array, place: number, end: number): Version
 }
 
 /** All records at or below `at`, newest first. Their bytes are views. */
-export function* recordsBelow(beside: Beside, at: number): Iterable<Version> {
-  const end = beside.length;
-  const first = placeBelow(beside, 0, end, at);
-  for (let place = first; place >= 0 && place < end; place = nextPlace(beside, place, end)) {
-    yield recordAt(beside, place, end);
+export function* recordsBelow(inline: InlineHistory, at: number): Iterable<Version> {
+  const end = inline.length;
+  const first = placeBelow(inline, 0, end, at);
+  for (let place = first; place >= 0 && place < end; place = nextPlace(inline, place, end)) {
+    yield recordAt(inline, place, end);
   }
 }
 
 /** The records without those with `from <= timestamp < to`. */
-export function withoutInterval(beside: Beside, from: number, to: number): Beside {
-  let left = nothingBeside;
-  for (const { timestamp, value } of [...recordsBelow(beside, Number.MAX_SAFE_INTEGER)].reverse()) {
+export function withoutInterval(inline: InlineHistory, from: number, to: number): InlineHistory {
+  let left = noInlineHistory;
+  for (const { timestamp, value } of [...recordsBelow(inline, Number.MAX_SAFE_INTEGER)].reverse()) {
     if (timestamp < from || timestamp >= to) left = withNewer(left, timestamp, value);
   }
-  return left.length === beside.length ? beside : left;
+  return left.length === inline.length ? inline : left;
 }
 
 function nextPlace(bytes: Uint8Array, place: number, end: number): number {

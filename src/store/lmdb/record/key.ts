@@ -2,15 +2,15 @@ import { readTimestamp, writeTimestamp } from "../../bytes.js";
 import { checkTable, keyTooLong, storeLimits } from "../../check.js";
 import { keySum } from "./checksum.js";
 
-/** LMDB's own limit with pages of 4 KB. */
+/** LMDB's own limit for a key with pages of 4 KB, in bytes. */
 const longestKey = 1_978;
 /** Buffer size that also holds keys that are too long, until they are refused. */
 const maxBytes = 2 * longestKey + storeLimits.tableBytes + 64;
 
-/** The longest key in LMDB, and the longest part of one. */
+/** The most bytes of a key in LMDB, and therefore of a part of a key. */
 export const longestEncodedKey = longestKey;
 
-/** A bound is next to a key, so it may be a little longer. */
+/** A bound may have a few more bytes than the key that it follows. */
 const boundSlack = 4;
 
 const noBytes = new Uint8Array(0);
@@ -32,20 +32,32 @@ export function tablePrefix(table: string): Uint8Array {
   return prefix;
 }
 
+/** The bytes of a key: `bytes[start..start + length)`. */
+export interface RecordKey {
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly length: number;
+}
+
 /**
  * A key that the caller builds up and reuses, so that reads allocate none. A cell's key is
  * `table 00 esc(row) 00 01 esc(column)`, where esc replaces 00 with 00 FF. Keys sort by row bytes,
- * then by column bytes. If one row begins with another, the shorter row's 00 01 meets a byte above
- * 00, or 00 FF, and sorts first.
+ * then by column bytes. If row A is a prefix of row B, A sorts first, because its 00 01 sorts
+ * before B's next byte or 00 FF.
  */
-export class Key {
+export class Key implements RecordKey {
   readonly bytes: Buffer = Buffer.alloc(maxBytes);
+  readonly start = 0;
   length = 0;
   /** Length of the cell's own key, without what was appended to it. */
   cellLength = 0;
+  /** Length of the key whose checksum `#sum` is. 0 if the key has changed since. */
+  #summed = 0;
+  #sum = 0;
 
   /** Sets bytes that are not a cell's key. */
   raw(bytes: Uint8Array): this {
+    this.#summed = 0;
     this.bytes.set(bytes);
     this.length = bytes.length;
     this.cellLength = bytes.length;
@@ -57,6 +69,7 @@ export class Key {
    * cell.
    */
   cell(prefix: Uint8Array, row: Uint8Array, column: Uint8Array | undefined): this {
+    this.#summed = 0;
     this.length = encodeCell(prefix, row, column, this.bytes, 0);
     this.cellLength = this.length;
     return this;
@@ -64,11 +77,16 @@ export class Key {
 
   /** The checksum of the key: see `seal.ts`. */
   get sum(): number {
-    return keySum(this.bytes, 0, this.length);
+    if (this.#summed !== this.length) {
+      this.#sum = keySum(this.bytes, 0, this.length);
+      this.#summed = this.length;
+    }
+    return this.#sum;
   }
 
   /** Sets the same cell as `other`. */
   sameCell(other: Key): this {
+    this.#summed = 0;
     for (let i = 0; i < other.cellLength; i++) this.bytes[i] = other.bytes[i]!;
     this.length = other.cellLength;
     this.cellLength = other.cellLength;
@@ -84,6 +102,7 @@ export class Key {
 
   /** Sets the first position of the table. */
   tableStart(prefix: Uint8Array): this {
+    this.#summed = 0;
     this.bytes.set(prefix);
     this.length = prefix.length;
     return this;
@@ -133,12 +152,14 @@ export class Key {
 
   /** Appends an inverted timestamp, so that the newest sorts first. */
   timestamp(timestamp: number): this {
+    this.#summed = 0;
     writeTimestamp(this.bytes, this.length, latestTimestamp - Math.min(timestamp, latestTimestamp));
     this.length += 8;
     return this;
   }
 
   #suffix(): this {
+    this.#summed = 0;
     this.length = this.cellLength;
     this.bytes[this.length++] = 0;
     this.bytes[this.length++] = 1;
@@ -219,8 +240,8 @@ export function cellOfKey(
 }
 
 /**
- * The address of a cell, for a read of one cell. Its key is written directly into LMDB's buffer. It
- * is reused like a {@link Key}.
+ * The address of a cell, for a read of one cell. {@link writeKey} writes the cell's key directly
+ * into LMDB's buffer. An address is reused like a {@link Key}.
  */
 export class CellAddress {
   prefix: Uint8Array = noBytes;
@@ -242,14 +263,15 @@ export class CellAddress {
 }
 
 /** Writes a key into LMDB's buffer, without a buffer in between. */
-export function writeKey(key: Key | CellAddress, target: Uint8Array, start: number): number {
+export function writeKey(key: RecordKey | CellAddress, target: Uint8Array, start: number): number {
   if (key instanceof CellAddress) {
     const end = encodeCell(key.prefix, key.row, key.column, target, start, key.rowLength);
     key.sum = keySum(target, start, end);
     return end;
   }
   const source = key.bytes;
+  const from = key.start;
   const length = key.length;
-  for (let i = 0; i < length; i++) target[start + i] = source[i]!;
+  for (let i = 0; i < length; i++) target[start + i] = source[from + i]!;
   return start + length;
 }

@@ -24,12 +24,12 @@ export const flags = Object.freeze({
   /** `versions` has older write records of the cell. */
   older: 16,
   /**
-   * The newest write record is too long for the entry, so `versions` has its bytes. Only its
-   * timestamp follows.
+   * The newest write record is too long for the entry, so `versions` has its bytes. Only the
+   * record's timestamp follows the flags.
    */
   far: 32,
   /** Some older write records follow the newest one: see `inline-history.ts`. */
-  beside: 64,
+  inline: 64,
 });
 
 const allFlags = 127;
@@ -38,24 +38,26 @@ const allFlags = 127;
 export const headerBytes = 9;
 
 /**
- * The same, plus the length of the newest write record, which is needed if older ones follow it.
+ * Size of the flag byte, the timestamp and the newest write record's length. An entry contains the
+ * record's length only if older records follow the newest one.
  */
-const besideHeaderBytes = 11;
+const inlineHeaderBytes = 11;
 
 /**
- * The most bytes of older write records in an entry. Below it, a new version of a cell usually
- * changes one page.
+ * The most bytes of older write records in an entry. Up to this size, a new version of a cell
+ * usually changes one page.
  */
-export const besideBytes = 384;
+export const maxInlineBytes = 384;
 
 /**
- * The entry of a longer newest write record holds no older ones, since LMDB keeps long values on
- * separate pages.
+ * If the newest write record is longer than this, its entry holds no older ones, because LMDB keeps
+ * long values on separate pages.
  */
-export const besideNewestBytes = 1_024;
+export const maxNewestBytesOfInline = 1_024;
 
 /**
- * Longer write records are in `versions` from the start, so that setting a lock need not copy them.
+ * A write record that is longer than this goes into `versions` as soon as it is written. Otherwise
+ * setting a lock would copy the record, because a lock changes the flags in the cell's entry.
  */
 export const nearBytes = 16_384;
 
@@ -68,9 +70,9 @@ export const protocolParts = Object.freeze({
 
 export type ProtocolPart = Exclude<Part, "write">;
 
-const longestEntry = besideHeaderBytes + nearBytes + sealBytes;
+const longestEntry = inlineHeaderBytes + nearBytes + sealBytes;
 
-const scratch = Buffer.alloc(besideHeaderBytes + nearBytes + sealBytes);
+const scratch = Buffer.alloc(inlineHeaderBytes + nearBytes + sealBytes);
 
 /** A cell's entry with its seal, in a buffer that is valid until the next call. */
 export function encodeEntry(
@@ -78,9 +80,9 @@ export function encodeEntry(
   cellFlags: number,
   timestamp: number,
   value: Uint8Array | undefined,
-  beside: Uint8Array,
+  inline: Uint8Array,
 ): Buffer {
-  const length = fillEntry(cellFlags, timestamp, value, beside);
+  const length = fillEntry(cellFlags, timestamp, value, inline);
   return scratch.subarray(0, sealInPlace(key, scratch, length));
 }
 
@@ -88,7 +90,7 @@ function fillEntry(
   cellFlags: number,
   timestamp: number,
   value: Uint8Array | undefined,
-  beside: Uint8Array,
+  inline: Uint8Array,
 ): number {
   scratch[0] = cellFlags;
   if ((cellFlags & flags.write) === 0) return 1;
@@ -99,19 +101,22 @@ function fillEntry(
   scratch.set(value, start);
   if (start === headerBytes) return end;
   scratch.writeUInt16BE(value.length, headerBytes);
-  scratch.set(beside, end);
-  return end + beside.length;
+  scratch.set(inline, end);
+  return end + inline.length;
 }
 
 /** Where the newest write record's bytes begin in an entry with these flags. */
 export function newestStart(cellFlags: number): number {
-  return (cellFlags & flags.beside) === 0 ? headerBytes : besideHeaderBytes;
+  return (cellFlags & flags.inline) === 0 ? headerBytes : inlineHeaderBytes;
 }
 
-/** Where they end in a checked entry of `length` bytes. The older records begin there. */
+/**
+ * Where the newest write record's bytes end in a checked entry of `length` bytes. The older records
+ * begin there.
+ */
 export function newestEnd(entry: Uint8Array, length: number): number {
-  if ((entry[0]! & flags.beside) === 0) return length;
-  return besideHeaderBytes + ((entry[headerBytes]! << 8) | entry[headerBytes + 1]!);
+  if ((entry[0]! & flags.inline) === 0) return length;
+  return inlineHeaderBytes + ((entry[headerBytes]! << 8) | entry[headerBytes + 1]!);
 }
 
 /**
@@ -131,7 +136,7 @@ export function openEntry(entry: Uint8Array, recordLength: number, sumOfKey: num
 function isWritten(entry: Uint8Array, length: number): boolean {
   if (length < headerBytes || entry[0]! > allFlags) return false;
   if ((entry[0]! & flags.far) !== 0 && length !== headerBytes) return false;
-  if ((entry[0]! & flags.beside) !== 0 && (length < besideHeaderBytes || newestEnd(entry, length) >= length))
+  if ((entry[0]! & flags.inline) !== 0 && (length < inlineHeaderBytes || newestEnd(entry, length) >= length))
     return false;
   // No timestamp is beyond the safe integers.
   return entry[1] === 0 && entry[2]! < 0x20;

@@ -11,8 +11,8 @@ import type { Key } from "./key.js";
 export const sealBytes = 4;
 
 /**
- * No record is longer. A longer length is refused before it is read, since LMDB would read past the
- * end of the file.
+ * No record is longer. The store refuses a longer length before it reads the bytes, because a
+ * damaged length could lead past the end of the file.
  */
 const longestRecord = storeLimits.valueBytes + 1_024;
 
@@ -21,11 +21,11 @@ const scratchBytes = 65_536;
 const scratch = Buffer.allocUnsafeSlow(scratchBytes);
 
 /**
- * Appends the checksum of `record[0..length)`, which must have room for it. Returns the length of
- * both.
+ * Appends the checksum of `record[0..length)`. `record` must be long enough for that. Returns the
+ * length with the checksum.
  */
 export function sealInPlace(key: Key, record: Buffer, length: number): number {
-  return record.writeInt32LE(checksum(record, 0, length, keySum(key.bytes, 0, key.length)), length);
+  return record.writeInt32LE(checksum(record, 0, length, key.sum), length);
 }
 
 /** The content and its checksum, in a buffer that is valid until the next call. */
@@ -49,8 +49,8 @@ export function contentLength(record: Uint8Array, length: number, sumOfKey: numb
   return end;
 }
 
-/** A copy of the content of a record found under `key`. */
-export function contentUnder(key: Key, record: Uint8Array): Buffer {
+/** Checks the checksum of a record found under `key`, and returns a copy of its content. */
+export function checkedContent(key: Key, record: Uint8Array): Buffer {
   const length = contentLength(record, record.length, keySum(key.bytes, 0, key.length));
   return Buffer.from(record.subarray(0, length));
 }

@@ -1,6 +1,6 @@
 import { readTimestamp, writeTimestamp } from "../../bytes.js";
 import type { Databases } from "./databases.js";
-import { damagedStore } from "./errors.js";
+import { damagedStore, forget } from "./errors.js";
 import { Key } from "./key.js";
 import { formatName, formatVersion } from "./layout.js";
 import { contentLength, sealed } from "./seal.js";
@@ -22,8 +22,11 @@ const formatKey = metaKey("format");
 /** While an upgrade seals records: the number of the database, and the last sealed key in it. */
 const sealedThroughKey = metaKey("sealed through");
 const sparesKey = metaKey("spares");
+/** Within one transaction: the queued changes are not to be made. */
+const dropKey = metaKey("drop");
+const dropped = Buffer.alloc(1);
 const record = Buffer.alloc(24);
-/** Sixteen pages: more than LMDB's list of free pages has ever changed at a commit, in bytes. */
+/** In bytes: 15 pages, more than LMDB's list of free pages has ever changed at a commit. */
 export const spareBytes = 60_000;
 const spares = Buffer.alloc(spareBytes);
 const newState: StoreState = Object.freeze({ counter: 0, writer: 0, group: 0 });
@@ -56,19 +59,45 @@ function counterOf(bytes: Uint8Array): number {
   throw damagedStore(`a state of ${bytes.length} bytes with the counter ${counter}`);
 }
 
-export function writeState(databases: Databases, state: StoreState): void {
+/** Writes the state. The bytes are copied, so the change may also be one that is queued. */
+export function writeState(databases: Pick<Databases, "meta">, state: StoreState): void {
   writeTimestamp(record, 0, state.counter);
   writeTimestamp(record, 8, state.writer);
   writeTimestamp(record, 16, state.group);
-  databases.meta.put(stateKey, sealed(stateKey, record));
+  databases.meta.put(stateKey, Buffer.from(sealed(stateKey, record)));
+}
+
+/**
+ * Queues the changes that `change` makes, for the transaction whose action was queued just before.
+ * LMDB's write thread makes them after that action, unless the action calls {@link dropQueued}.
+ */
+export function queueChanges({ meta }: Pick<Databases, "meta">, change: () => void): void {
+  try {
+    settle(meta.ifNoExists(dropKey, change));
+  } finally {
+    settle(meta.remove(dropKey));
+  }
+}
+
+/** The transaction reports its failure itself, so the promises of its changes are not needed. */
+function settle(change: unknown): void {
+  if (change instanceof Promise) change.catch(forget);
+}
+
+/**
+ * Inside a write transaction, prevents the changes that are queued behind its action. The record
+ * that says so is removed in the same transaction.
+ */
+export function dropQueued({ meta }: Pick<Databases, "meta">): void {
+  meta.put(dropKey, dropped);
 }
 
 /**
  * Leaves free pages in LMDB's list in memory, for LMDB's own records at the commit. Otherwise
- * LMDB's fork may have to read more of its free list while it changes the list, and then meets
- * pages that are already in use. That happens often after another process has committed, since the
- * list in memory then begins empty. This puts and removes a long value, which gives its pages back
- * to the list.
+ * LMDB's fork may have to read more of its free list while it changes the list, and may then find
+ * pages in the list that are already in use. This happens often after another process has
+ * committed, since the list in memory then begins empty. This function puts and removes a long
+ * value. The removal gives the value's pages to the list in memory.
  */
 export function leaveFreePages({ meta }: Pick<Databases, "meta">): void {
   meta.put(sparesKey, spares);
@@ -87,13 +116,13 @@ export function writeFormat(databases: Pick<Databases, "meta">, format: string):
 
 /**
  * The names of the layouts in `meta`. No single changed bit turns the name of the current layout
- * into another's. Otherwise its records would be sealed twice.
+ * into the name of another one. Otherwise an upgrade would seal the records twice.
  */
 export const formats = Object.freeze({
   first: `${formatName} 1`,
   /** The layout without seals. */
   second: `${formatName} 2`,
-  /** An upgrade is running: some records have a seal, and some do not. */
+  /** An upgrade is running: some records have a checksum already (a seal), and some do not. */
   sealing: `${formatName} ${formatVersion} sealing`,
   current: `${formatName} ${formatVersion} sealed`,
 });

@@ -4,9 +4,9 @@ import { olderTimestamps, partTimestamps, storedPart, storedWrite } from "../rea
 import type { Databases } from "../record/databases.js";
 import { damagedStore } from "../record/errors.js";
 import {
-  type Beside,
-  besideLength,
-  nothingBeside,
+  type InlineHistory,
+  inlineLength,
+  noInlineHistory,
   placeBelow,
   recordAt,
   recordsBelow,
@@ -15,10 +15,10 @@ import {
 } from "../record/inline-history.js";
 import { Key } from "../record/key.js";
 import {
-  besideBytes,
-  besideNewestBytes,
   encodeEntry,
   flags,
+  maxInlineBytes,
+  maxNewestBytesOfInline,
   nearBytes,
   newestEnd,
   newestStart,
@@ -29,8 +29,8 @@ import {
 import { sealed } from "../record/seal.js";
 
 /**
- * Planned changes by timestamp, in `versions` (for part `write`) or in `protocol`. A value is a
- * put, and undefined a delete.
+ * Planned changes by timestamp, in `versions` (for part `write`) or in `protocol`. A value stands
+ * for a put, undefined for a delete.
  */
 type Steps = Map<number, Uint8Array | undefined>;
 
@@ -54,11 +54,11 @@ export class CellEdit {
   /** The newest write record, if it is stored in the cell's entry. */
   #bytes: Uint8Array | undefined;
   /** The older write records that are stored in the cell's entry. */
-  #beside: Beside = nothingBeside;
+  #inline: InlineHistory = noInlineHistory;
   #changed = false;
-  readonly #steps = new Map<Part, Steps>();
+  #steps: Map<Part, Steps> | undefined;
   /** Parts with deleted versions. {@link write} looks up once whether any version is left. */
-  readonly #thinned = new Set<Part>();
+  #thinned: Set<Part> | undefined;
 
   constructor(databases: Databases, prefix: Uint8Array, row: Uint8Array, column: Uint8Array) {
     this.#databases = databases;
@@ -81,7 +81,7 @@ export class CellEdit {
       this.#bytes = copy;
     } else {
       this.#bytes = copy.subarray(0, end);
-      this.#beside = copy.subarray(end);
+      this.#inline = copy.subarray(end);
     }
   }
 
@@ -96,8 +96,8 @@ export class CellEdit {
     }
     if (this.#newest < from) return false;
     if (this.#newest < to) return true;
-    const beside = this.#besideBelow(to - 1);
-    if (beside !== undefined) return beside.timestamp >= from;
+    const inline = this.#inlineBelow(to - 1);
+    if (inline !== undefined) return inline.timestamp >= from;
     return this.#is(flags.older) && atLeast(olderTimestamps(this.#databases, this.#key(), to - 1, 1), from);
   }
 
@@ -111,8 +111,8 @@ export class CellEdit {
       return storedPart(this.#databases, this.#key(), part, timestamp);
     }
     if (timestamp === this.#newest && this.#bytes !== undefined) return this.#bytes;
-    const beside = timestamp < this.#newest ? this.#besideBelow(timestamp) : undefined;
-    if (beside !== undefined) return beside.timestamp === timestamp ? beside.value : undefined;
+    const inline = timestamp < this.#newest ? this.#inlineBelow(timestamp) : undefined;
+    if (inline !== undefined) return inline.timestamp === timestamp ? inline.value : undefined;
     if (timestamp > this.#newest || !this.#is(flags.older | flags.far)) return undefined;
     return storedWrite(this.#databases, this.#key(), timestamp);
   }
@@ -123,7 +123,7 @@ export class CellEdit {
       this.#step(part, timestamp, value);
       this.#flags |= protocolParts[part].flag;
     } else if (timestamp < this.#newest) {
-      this.#moveBeside();
+      this.#moveInlineHistory();
       this.#putOlder(timestamp, value);
     } else {
       if (timestamp > this.#newest && this.#is(flags.write)) this.#demote();
@@ -143,25 +143,19 @@ export class CellEdit {
    */
   write(): boolean {
     if (!this.#changed) return false;
-    const { cells, versions, protocol } = this.#databases;
-    for (const part of this.#thinned) {
-      if (this.#newestStanding(part) < 0) this.#flags &= ~flagOf(part);
-    }
-    const at = this.#key();
-    for (const [part, steps] of this.#steps) {
-      const database = part === "write" ? versions : protocol;
-      for (const [timestamp, value] of steps) {
-        if (part === "write") at.version(timestamp);
-        else at.part(protocolParts[part].code, timestamp);
-        if (value === undefined) database.remove(at);
-        else database.put(at, sealed(at, value));
+    const { cells } = this.#databases;
+    if (this.#thinned !== undefined) {
+      for (const part of this.#thinned) {
+        if (this.#newestStanding(part) < 0) this.#flags &= ~flagOf(part);
       }
     }
+    const at = this.#key();
+    if (this.#steps !== undefined) this.#writeSteps(at, this.#steps);
     at.cellOnly();
-    if (this.#beside.length > 0) this.#flags |= flags.beside;
-    else this.#flags &= ~flags.beside;
+    if (this.#inline.length > 0) this.#flags |= flags.inline;
+    else this.#flags &= ~flags.inline;
     if (this.#flags !== 0)
-      cells.put(at, encodeEntry(at, this.#flags, this.#newest, this.#bytes, this.#beside));
+      cells.put(at, encodeEntry(at, this.#flags, this.#newest, this.#bytes, this.#inline));
     else if (this.#stored) cells.remove(at);
     return true;
   }
@@ -175,11 +169,11 @@ export class CellEdit {
   }
 
   /** The newest record at or below `at` among the older ones in the cell's entry. */
-  #besideBelow(at: number): Version | undefined {
-    const { length } = this.#beside;
+  #inlineBelow(at: number): Version | undefined {
+    const { length } = this.#inline;
     if (length === 0) return undefined;
-    const place = placeBelow(this.#beside, 0, length, at);
-    return place < 0 ? undefined : recordAt(this.#beside, place, length);
+    const place = placeBelow(this.#inline, 0, length, at);
+    return place < 0 ? undefined : recordAt(this.#inline, place, length);
   }
 
   /**
@@ -187,23 +181,24 @@ export class CellEdit {
    */
   #demote(): void {
     if (this.#bytes === undefined) {
-      // The record is already in `versions`, so the entry holds no older ones.
+      // The newest record is too long for the entry. So it is in `versions` already, and the entry
+      // holds no older records.
       this.#flags |= flags.older;
       return;
     }
-    const length = besideLength(this.#bytes.length);
-    if (this.#beside.length + length > besideBytes) this.#moveBeside();
-    if (length <= besideBytes) this.#beside = withNewer(this.#beside, this.#newest, this.#bytes);
+    const length = inlineLength(this.#bytes.length);
+    if (this.#inline.length + length > maxInlineBytes) this.#moveInlineHistory();
+    if (length <= maxInlineBytes) this.#inline = withNewer(this.#inline, this.#newest, this.#bytes);
     else this.#putOlder(this.#newest, this.#bytes);
   }
 
   /**
    * Moves all older write records of the entry to `versions`, where they are next to each other.
    */
-  #moveBeside(): void {
-    for (const { timestamp, value } of recordsBelow(this.#beside, allVersions))
+  #moveInlineHistory(): void {
+    for (const { timestamp, value } of recordsBelow(this.#inline, allVersions))
       this.#putOlder(timestamp, value);
-    this.#beside = nothingBeside;
+    this.#inline = noInlineHistory;
   }
 
   #putOlder(timestamp: number, value: Uint8Array): void {
@@ -215,7 +210,7 @@ export class CellEdit {
     const wasFar = this.#is(flags.far) && timestamp === this.#newest;
     this.#newest = timestamp;
     this.#flags |= flags.write;
-    if (value.length > besideNewestBytes) this.#moveBeside();
+    if (value.length > maxNewestBytesOfInline) this.#moveInlineHistory();
     if (value.length > nearBytes) {
       this.#step("write", timestamp, value);
       this.#flags |= flags.far;
@@ -234,11 +229,11 @@ export class CellEdit {
   #deleteWrites(from: number, to: number): void {
     if (!this.#is(flags.write) || this.#newest < from) return;
     if (this.#is(flags.older)) this.#deleteStanding("write", from, to);
-    const beside = withoutInterval(this.#beside, from, to);
+    const inline = withoutInterval(this.#inline, from, to);
     const newestGoes = this.#newest >= from && this.#newest < to;
-    if (beside === this.#beside && !newestGoes) return;
+    if (inline === this.#inline && !newestGoes) return;
     this.#changed = true;
-    this.#beside = beside;
+    this.#inline = inline;
     if (newestGoes) this.#promote();
   }
 
@@ -248,11 +243,11 @@ export class CellEdit {
     this.#flags &= ~(flags.far | flags.write);
     this.#bytes = undefined;
     this.#newest = -1;
-    if (this.#beside.length > 0) {
-      const { timestamp, value } = recordAt(this.#beside, 0, this.#beside.length);
+    if (this.#inline.length > 0) {
+      const { timestamp, value } = recordAt(this.#inline, 0, this.#inline.length);
       this.#newest = timestamp;
       this.#bytes = value;
-      this.#beside = this.#beside.subarray(besideLength(value.length));
+      this.#inline = this.#inline.subarray(inlineLength(value.length));
       this.#flags |= flags.write;
       return;
     }
@@ -261,7 +256,7 @@ export class CellEdit {
     const value = this.#olderWrite(next);
     this.#newest = next;
     this.#flags |= flags.write;
-    this.#thinned.add("write");
+    this.#thin("write");
     if (value.length > nearBytes) {
       this.#flags |= flags.far;
     } else {
@@ -272,18 +267,37 @@ export class CellEdit {
 
   #olderWrite(timestamp: number): Uint8Array {
     const value =
-      this.#steps.get("write")?.get(timestamp) ?? storedWrite(this.#databases, this.#key(), timestamp);
+      this.#steps?.get("write")?.get(timestamp) ?? storedWrite(this.#databases, this.#key(), timestamp);
     if (value === undefined) throw damagedStore("no write record where one was listed");
     return value;
   }
 
+  #thin(part: Part): void {
+    this.#thinned ??= new Set();
+    this.#thinned.add(part);
+  }
+
   #step(part: Part, timestamp: number, value: Uint8Array | undefined): void {
+    this.#steps ??= new Map();
     let steps = this.#steps.get(part);
     if (steps === undefined) {
       steps = new Map();
       this.#steps.set(part, steps);
     }
     steps.set(timestamp, value);
+  }
+
+  #writeSteps(at: Key, all: ReadonlyMap<Part, Steps>): void {
+    const { versions, protocol } = this.#databases;
+    for (const [part, steps] of all) {
+      const database = part === "write" ? versions : protocol;
+      for (const [timestamp, value] of steps) {
+        if (part === "write") at.version(timestamp);
+        else at.part(protocolParts[part].code, timestamp);
+        if (value === undefined) database.remove(at);
+        else database.put(at, sealed(at, value));
+      }
+    }
   }
 
   /** Stored timestamps below `to`, newest first, without the planned changes. */
@@ -294,9 +308,9 @@ export class CellEdit {
   }
 
   /**
-   * Deletes the versions in the interval, with the planned changes applied, but not the newest
-   * write record. It visits only those versions, so its cost does not depend on how many the cell
-   * has.
+   * Deletes the versions from `from` to before `to`, as they are after the planned changes, except
+   * the newest write record. This visits only the deleted versions, so the cost does not depend on
+   * how many versions the cell has.
    */
   #deleteStanding(part: Part, from: number, to: number): void {
     const gone = new Set<number>();
@@ -304,7 +318,7 @@ export class CellEdit {
       if (timestamp < from) break;
       gone.add(timestamp);
     }
-    const steps = this.#steps.get(part);
+    const steps = this.#steps?.get(part);
     if (steps !== undefined && to === from + 1) {
       if (steps.has(from)) setOrNot(gone, from, steps.get(from));
     } else if (steps !== undefined) {
@@ -315,16 +329,16 @@ export class CellEdit {
     if (gone.size === 0) return;
     for (const timestamp of gone) this.#step(part, timestamp, undefined);
     this.#changed = true;
-    this.#thinned.add(part);
+    this.#thin(part);
   }
 
   /**
-   * The newest version with the planned changes applied, without the newest write record. -1 if
-   * there is none.
+   * The timestamp of the newest version after the planned changes, apart from the newest write
+   * record. -1 if there is no such version.
    */
   #newestStanding(part: Part): number {
     const newest = part === "write" ? this.#newest : -1;
-    const steps = this.#steps.get(part);
+    const steps = this.#steps?.get(part);
     let standing = -1;
     for (const [timestamp, value] of steps ?? []) {
       if (value !== undefined && timestamp !== newest && timestamp > standing) standing = timestamp;
@@ -337,7 +351,7 @@ export class CellEdit {
   }
 }
 
-/** The flag that says whether the cell has such versions. */
+/** The flag that says whether the cell has versions of a part. */
 function flagOf(part: Part): number {
   return part === "write" ? flags.older : protocolParts[part].flag;
 }

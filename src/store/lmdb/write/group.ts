@@ -1,4 +1,5 @@
 import type { StoreState } from "../record/state.js";
+import type { Draft } from "./draft.js";
 import type { Request } from "./request.js";
 import type { Room } from "./room.js";
 
@@ -6,37 +7,70 @@ import type { Room } from "./room.js";
 export class Group {
   readonly number: number;
   readonly requests: Request[] = [];
-  /** Whether LMDB has begun a transaction for it. */
+  /** What was planned for the group before it had the write lock. */
+  readonly draft: Draft | undefined;
+  /** Whether the draft's records are queued behind the group's transaction. */
+  isQueued = false;
+  /** Why the draft's records could not all be queued. */
+  queueFailure: unknown;
+  /** Whether LMDB has begun a transaction for the group. */
   begun = false;
-  /** LMDB's transaction for it. Groups that follow each other closely may share one. */
+  /**
+   * LMDB's transaction for the group. Groups that follow each other closely may share a
+   * transaction.
+   */
   transaction: Transaction | undefined;
-  /** Whether it wrote anything. */
+  /** Whether the group wrote anything. */
   wrote = false;
   /** Whether any of its requests may be answered before the flush. */
   early = false;
-  /** Whether it was committed or lost. Undefined until that is certain. */
+  /** Whether the group was committed or lost. Undefined until that is certain. */
   fate: "lost" | "committed" | undefined;
 
-  constructor(number: number) {
+  constructor(number: number, draft?: Draft) {
     this.number = number;
+    this.draft = draft;
+  }
+
+  /** Whether the group wrote records itself while it had the lock, instead of a draft's. */
+  get wroteNow(): boolean {
+    return this.wrote && !this.isQueued;
   }
 
   /**
-   * Whether it certainly cannot be seen. A failed put makes the whole commit fail before anything
-   * is visible.
+   * Whether the group's writes are certainly not visible. A failed put makes the whole commit fail
+   * before anything is visible.
    */
   get cannotBeSeen(): boolean {
     return this.transaction === undefined || this.transaction.failure !== undefined || !this.wrote;
   }
 
   /**
-   * Whether it was committed or lost, judged by the state after its transaction and before any
-   * later one of this queue. `writer` identifies the queue. Undefined if another process has
-   * committed in between.
+   * Whether the draft is right: no other process has written since it was planned, and all of its
+   * requests still wait. `state` is the store's state before the group.
+   */
+  isDraftRight(state: StoreState): boolean {
+    if (this.draft === undefined || this.queueFailure !== undefined) return false;
+    const { base, requests } = this.draft;
+    const { room, failure } = this.transaction!;
+    if (room !== undefined || failure !== undefined) return false;
+    if (base.writer !== state.writer || base.group !== state.group) return false;
+    return base.counter === state.counter && !requests.some((request) => request.settled);
+  }
+
+  /** Whether `state` shows that the group is committed. `writer` identifies the group's queue. */
+  isCommittedBy(state: StoreState, writer: number): boolean {
+    return state.writer === writer && state.group >= this.number;
+  }
+
+  /**
+   * Whether the group was committed or lost. `state` is the store's state after the group's
+   * transaction and before any later transaction of this queue. `writer` identifies the queue.
+   * Undefined if another process has committed in between.
    */
   fateBy(state: StoreState, writer: number): "lost" | "committed" | undefined {
     if (this.cannotBeSeen) return "lost";
-    if (state.writer === writer && state.group >= this.number) return "committed";
+    if (this.isCommittedBy(state, writer)) return "committed";
     const { before } = this.transaction!;
     return state.writer === before.writer && state.group === before.group ? "lost" : undefined;
   }

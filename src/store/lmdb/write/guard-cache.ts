@@ -7,13 +7,16 @@ interface Remembered {
   readonly held: boolean;
 }
 
-/** More than the number of guards on system rows that repeat. Other guards do not repeat. */
+/**
+ * Maximum number of results that are remembered for a table. Fewer guards than this repeat within a
+ * group, and the results of all other guards need not be remembered.
+ */
 const maxRemembered = 32;
 
 /**
  * Remembers the results of guards on system rows, such as the safepoint and the registry's
  * generation. Every batch of a group repeats these guards as the same objects. A cache serves one
- * group. A mutation of a row discards the results of its guards.
+ * group. A mutation of a row discards the results of the guards on that row.
  */
 export class GuardCache {
   readonly #tables = new Map<string, Remembered[]>();

@@ -14,7 +14,10 @@ import { GuardCache } from "./guard-cache.js";
 import { rangeHolds } from "./range-guard.js";
 import type { Request } from "./request.js";
 
-/** From this many cells on, a map finds them. A comparison with each is faster for fewer. */
+/**
+ * A plan with at least this many cells finds them in a map. For fewer cells, comparing with each
+ * cell is faster than a map.
+ */
 const fewCells = 16;
 
 const none: readonly never[] = Object.freeze([]);
@@ -99,18 +102,23 @@ export class Plan {
 
   #cell(table: string, row: Uint8Array, column: Uint8Array): CellEdit {
     const prefix = tablePrefix(table);
-    if (this.#cells.length >= fewCells) return this.#indexedCell(prefix, row, column);
-    for (let i = this.#cells.length - 1; i >= 0; i--) {
-      const cell = this.#cells[i]!;
-      if (equalBytes(cell.column, column) && equalBytes(cell.row, row) && equalBytes(cell.prefix, prefix))
-        return cell;
+    const cells = this.#cells;
+    // Mutations and guards of a cell usually share its arrays.
+    for (let i = cells.length - 1; i >= 0 && i >= cells.length - fewCells; i--) {
+      const cell = cells[i]!;
+      if (cell.row === row && cell.column === column && cell.prefix === prefix) return cell;
+    }
+    if (cells.length >= fewCells) return this.#indexedCell(prefix, row, column);
+    for (let i = cells.length - 1; i >= 0; i--) {
+      const cell = cells[i]!;
+      if (equalBytes(cell.row, row) && equalBytes(cell.column, column) && cell.prefix === prefix) return cell;
     }
     return this.#add(new CellEdit(this.#databases, prefix, row, column));
   }
 
   /**
-   * An array made with its content is smaller than one that grows to it, and most requests change
-   * one cell.
+   * Adds a cell. It creates the array with the first cell, because most requests change one cell,
+   * and a literal array takes less memory than one that grows.
    */
   #add(cell: CellEdit): CellEdit {
     if (this.#cells === none) this.#cells = [cell];
@@ -136,8 +144,8 @@ function identity(prefix: Uint8Array, row: Uint8Array, column: Uint8Array): stri
 }
 
 /**
- * Checks one request, plans its writes, and records its answer. Returns the counter after it.
- * `nowMs` is the system's clock.
+ * Checks one request, plans its writes, and records its answer. Returns the counter after the
+ * request. `nowMs` is the system's clock.
  */
 export function planRequest(plan: Plan, request: Request, counter: number, nowMs: number): number {
   const { task } = request;

@@ -3,8 +3,8 @@ import type { Room } from "./room.js";
 /** What a write queue asks its folder, and reports to it. All are optional. */
 export interface QueueHooks {
   /**
-   * Throws unless LMDB's files still have their names. The queue calls it while it holds LMDB's
-   * write lock, and again before an answer.
+   * Throws if LMDB's files have been moved, deleted or replaced. The queue calls it while it holds
+   * LMDB's write lock, and again before it acknowledges a write.
    */
   readonly checkPlace?: () => void;
   /**

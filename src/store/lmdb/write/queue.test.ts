@@ -3,14 +3,14 @@ import { collectGarbage } from "../../../../test/support/garbage.js";
 import { systemEnvironment } from "../../../environment/index.js";
 import { StoreError, StoreFullError, StoreMovedError } from "../../../errors/index.js";
 import { commitTimestamp } from "../../index.js";
-import type { Databases, Handle } from "../record/databases.js";
-import { type CellAddress, type Key, writeKey } from "../record/key.js";
+import type { ConditionalHandle, Databases } from "../record/databases.js";
+import { type CellAddress, type RecordKey, writeKey } from "../record/key.js";
 import { writeState } from "../record/state.js";
 import { WriteQueue } from "./queue.js";
 import { type Answer, Request } from "./request.js";
 
 /**
- * The result of a commit in the fake.
+ * The result of a commit in the fake. The list is in the order of the type's members.
  *
  * - committed and flushed
  * - not committed
@@ -35,7 +35,7 @@ type Fate =
 
 const systemErrorNumber = 28;
 
-function bytesOf(key: Key | CellAddress): string {
+function bytesOf(key: RecordKey | CellAddress): string {
   const target = Buffer.alloc(4_096);
   return target.toString("latin1", 0, writeKey(key, target, 0));
 }
@@ -46,16 +46,25 @@ const panicked = () => Object.assign(new Error("MDB_PANIC"), { code: -30795 });
 /** A fake of LMDB whose commits fail as the test says. */
 class FakeLmdb {
   fates: Fate[] = [];
-  /** The number of the put that throws, counted from 1. */
+  /** The number of the put into `cells` that throws, counted from 1. */
   failingPut = 0;
   transactions = 0;
   threads = 0;
   #puts = 0;
+  #elsewhere = 0;
+  /** Why a queued put failed. */
+  #failedPut: unknown;
+  /** Whether another process commits before each transaction, so that no draft is right. */
+  readonly #isShared: boolean;
   #data = new Map<string, Buffer>();
+  /** Whether a transaction is open. */
+  #isOpen = false;
+  /** The changes that are queued behind the transaction that was requested last. */
+  #queued: (() => void)[] = [];
 
   readonly databases: Databases = {
     root: {
-      transaction: (action) => this.#transaction(action),
+      transaction: (action, seen) => this.#transaction(action, seen),
       transactionSync: (action) => action(),
       getWriteTxnId: () => this.transactions,
       thread: () => this.threads,
@@ -73,49 +82,102 @@ class FakeLmdb {
     meta: this.#handle("meta"),
   };
 
+  /** Another process commits a transaction. */
+  writeElsewhere(): void {
+    this.#isOpen = true;
+    writeState(this.databases, { counter: 7, writer: 7, group: ++this.#elsewhere });
+    this.#isOpen = false;
+  }
+
+  /** LMDB's write thread. After a failed put, LMDB does not commit the transaction. */
+  #writeQueued(queued: readonly (() => void)[]): void {
+    this.#failedPut = undefined;
+    try {
+      for (const make of queued) make();
+    } catch (error) {
+      this.#failedPut = error;
+    }
+  }
+
+  constructor(isShared = false) {
+    this.#isShared = isShared;
+  }
+
   get size(): number {
     return [...this.#data.keys()].filter((key) => key.startsWith("cells")).length;
   }
 
-  #handle<Entry>(name: string): Handle<Entry> {
+  #handle<Entry>(name: string): ConditionalHandle<Entry> {
+    const change = (make: () => void) => {
+      if (this.#isOpen) make();
+      else this.#queued.push(make);
+    };
     return {
       getBinaryFast: (key) => this.#data.get(name + bytesOf(key)),
       getRange: () => [],
-      put: (key, value) => {
-        if (++this.#puts === this.failingPut) throw Object.assign(new Error("map full"), { code: -30792 });
-        this.#data.set(name + bytesOf(key), Buffer.from(value));
+      put: (key, bytes) => {
+        const id = name + bytesOf(key);
+        // The binding puts only the part that a buffer names, if it names one.
+        const { start, end } = bytes as { start?: number; end?: number };
+        const value = Buffer.from(bytes.subarray(start, end));
+        change(() => {
+          if (name === "cells" && ++this.#puts === this.failingPut)
+            throw Object.assign(new Error("map full"), { code: -30792 });
+          this.#data.set(id, value);
+        });
       },
-      remove: (key) => this.#data.delete(name + bytesOf(key)),
+      remove: (key) => {
+        const id = name + bytesOf(key);
+        change(() => this.#data.delete(id));
+      },
+      ifNoExists: async (key, queue) => {
+        const id = name + bytesOf(key);
+        const behind = this.#queued;
+        const inside: (() => void)[] = [];
+        this.#queued = inside;
+        queue();
+        this.#queued = behind;
+        behind.push(() => {
+          if (!this.#data.has(id)) for (const make of inside) make();
+        });
+        return true;
+      },
       getStats: () => ({}),
     };
   }
 
-  async #transaction(action: () => void): Promise<void> {
+  async #transaction(action: () => void, seen?: () => void): Promise<void> {
+    const queued: (() => void)[] = [];
+    this.#queued = queued;
     await new Promise<void>((resolve) => systemEnvironment.defer(resolve));
     if (this.fates[0] === "panic at once") {
       this.fates.shift();
       throw panicked();
     }
+    if (this.#isShared) this.writeElsewhere();
     this.transactions++;
-    const thread = ++this.threads;
+    this.threads++;
     const before = new Map(this.#data);
     const puts = this.#puts;
+    this.#isOpen = true;
     action();
+    this.#writeQueued(queued);
+    this.#isOpen = false;
     const unfit = this.failingPut > puts && this.#puts >= this.failingPut;
     const fate = unfit ? "lost" : (this.fates.shift() ?? "committed");
+    if (fate === "committed" || fate === "unflushed") seen?.();
     if (fate === "committed") return;
     if (fate === "panic") throw panicked();
     if (fate !== "unflushed") {
       this.#data = before;
-      // LMDB gives the number to the next transaction.
+      // LMDB gives this transaction's number to the next one.
       this.transactions--;
     }
-    if (fate.endsWith("overtaken")) writeState(this.databases, { counter: 7, writer: 7, group: 7 });
+    if (fate.endsWith("overtaken")) this.writeElsewhere();
     if (fate.startsWith("no free pages")) throw Object.assign(new Error("bad size"), { code: -30781 });
     if (fate === "panic before") throw Object.assign(new Error("unknown transaction"), { code: 22 });
-    while (fate === "lost, told late" && this.threads === thread) await turn();
-    if (fate === "lost, told late") await turn();
-    throw Object.assign(new Error("no space"), { code: systemErrorNumber });
+    for (let i = 0; fate === "lost, told late" && i < 5; i++) await turn();
+    throw this.#failedPut ?? Object.assign(new Error("no space"), { code: systemErrorNumber });
   }
 }
 
@@ -143,17 +205,25 @@ function ask(queue: WriteQueue, request: Request): Promise<Answer> {
 }
 
 /**
- * Stops the clock. A group takes requests for some milliseconds, which may pass at any time on a
- * busy machine.
+ * An environment whose clock never advances. A group takes requests for only some milliseconds.
+ * With a real clock on a busy machine, a group could end between any two requests.
  */
 const timeless = { ...systemEnvironment, monotonic: () => 0 };
 
-function start(mend?: (error: unknown) => Promise<boolean>) {
-  const lmdb = new FakeLmdb();
+type Mend = (error: unknown) => Promise<boolean>;
+
+function startOn(lmdb: FakeLmdb, mend?: Mend) {
   return { lmdb, queue: new WriteQueue(lmdb.databases, timeless, "/data", undefined, mend) };
 }
 
-describe("the write queue", () => {
+const ways = [
+  { way: "LMDB's thread writes drafts", isShared: false },
+  { way: "no draft is right, because another process writes too", isShared: true },
+];
+
+describe.each(ways)("the write queue, if $way,", ({ isShared }) => {
+  const start = () => startOn(new FakeLmdb(isShared));
+
   it("does all waiting requests in one transaction", async () => {
     const { lmdb, queue } = start();
     const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => ask(queue, put(`r${i}`))));
@@ -167,7 +237,7 @@ describe("the write queue", () => {
     let through = 0;
     let flushes = 0;
     const flush = async () => {
-      // The first look happens while the flush still runs.
+      // The first check happens while the flush still runs.
       if (++flushes === 2) through = lmdb.transactions;
     };
     const queue = new WriteQueue(lmdb.databases, systemEnvironment, "/data", {
@@ -193,7 +263,7 @@ describe("the write queue", () => {
     const { lmdb } = start();
     const moved = new StoreMovedError("moved");
     let looks = 0;
-    // The first look is before the group is written, the second before it is answered.
+    // The first check is before the group is written, the second before it is answered.
     const look = () => {
       if (++looks === 2) throw moved;
     };
@@ -230,18 +300,18 @@ describe("the write queue", () => {
     expect(lmdb.size).toBe(1);
   });
 
-  it("fails the group of a failed put with its reason, and does the requests behind it", async () => {
+  it("fails the group of a failed put with its reason, and does the next one", async () => {
     const { lmdb, queue } = start();
     lmdb.failingPut = 2;
-    const asked = ["a", "b", "c"].map((row) => ask(queue, put(row)));
-    const [first, second, third] = await Promise.allSettled(asked);
-    for (const each of [first, second]) {
+    const asked = await Promise.allSettled(["a", "b"].map((row) => ask(queue, put(row))));
+    for (const each of asked) {
       expect(each).toMatchObject({
         status: "rejected",
         reason: { message: expect.stringMatching(/map full/) },
       });
     }
-    expect(third).toEqual({ status: "fulfilled", value: "applied" });
+    expect(lmdb.size).toBe(0);
+    expect(await ask(queue, put("c"))).toBe("applied");
     expect(lmdb.size).toBe(1);
   });
 
@@ -280,28 +350,27 @@ describe("the write queue", () => {
     expect(lmdb.size).toBe(2);
   });
 
-  it("answers unknown if another process committed before it could look, and goes on", async () => {
+  it("answers unknown if another process committed before it could check, and continues", async () => {
     const { lmdb, queue } = start();
     lmdb.fates = ["overtaken"];
     expect(await ask(queue, put("a"))).toBe("unknown");
     expect(await ask(queue, put("b"))).toBe("applied");
   });
 
-  it("reports a lost group as lost, even if a later group has its transaction's number and is committed", async () => {
+  it("begins the next group only after a lost one is reported", async () => {
     const { lmdb, queue } = start();
     lmdb.fates = ["lost, told late"];
     const first = Promise.allSettled([ask(queue, put("a"))]);
-    await turn();
-    expect(lmdb.transactions).toBe(0);
+    while (lmdb.threads === 0) await turn();
     const second = ask(queue, put("b"));
     const [lost] = await first;
     expect(lost).toMatchObject({ status: "rejected", reason: expect.any(StoreFullError) });
+    expect(lmdb.threads).toBe(1);
     expect(await second).toBe("applied");
-    expect(await ask(queue, put("c"))).toBe("applied");
-    expect([lmdb.size, lmdb.transactions]).toEqual([2, 2]);
+    expect([lmdb.size, lmdb.transactions]).toEqual([1, 1]);
   });
 
-  it("does not do a request that was given up while it waited", async () => {
+  it("does not do a request that was aborted while it waited", async () => {
     const { lmdb, queue } = start();
     const controller = new AbortController();
     const given = ask(queue, put("a", controller.signal));
@@ -315,29 +384,27 @@ describe("the write queue", () => {
   it("answers a timestamp before the flush, once LMDB has committed it", async () => {
     const { lmdb, queue } = start();
     let flushed = false;
+    let looked = false;
     const { transaction } = lmdb.databases.root;
     Object.assign(lmdb.databases.root, {
-      transaction: async (action: () => void) => {
-        const first = lmdb.transactions === 0;
-        await transaction(action);
-        // The first flush runs until the second transaction has begun.
-        while (first && lmdb.transactions < 2)
-          await new Promise<void>((done) => systemEnvironment.defer(done));
-        if (first)
-          for (let i = 0; i < 5; i++) await new Promise<void>((done) => systemEnvironment.defer(done));
-        flushed ||= first;
+      transaction: async (action: () => void, seen?: () => void) => {
+        await transaction(action, seen);
+        // The flush runs until the test has looked.
+        while (!looked) await turn();
+        flushed = true;
       },
     });
     const timestamp = await ask(queue, new Request({ type: "next" }, false, undefined));
     expect(timestamp).toBeGreaterThan(0);
     expect(flushed).toBe(false);
+    looked = true;
     await queue.idle();
     expect(flushed).toBe(true);
   });
 });
 
 it("keeps no reference to answered requests, even if it never becomes empty", async () => {
-  const { queue } = start();
+  const { queue } = startOn(new FakeLmdb());
   const perGroup = 4_096;
   const pushMany = () => Promise.all(Array.from({ length: perGroup }, () => ask(queue, put("a"))));
   const answered = Array.from({ length: 8 }, () => {
@@ -345,7 +412,7 @@ it("keeps no reference to answered requests, even if it never becomes empty", as
     queue.push(request);
     return new WeakRef(request);
   });
-  // While the queue does one part, the next one already waits.
+  // While the queue does one part of the requests, the next part already waits.
   let ahead = pushMany();
   for (let part = 0; part < 6; part++) {
     const done = ahead;
@@ -358,13 +425,15 @@ it("keeps no reference to answered requests, even if it never becomes empty", as
   await ahead;
 });
 
-describe("the write queue on a broken environment", () => {
+describe.each(ways)("the write queue on a broken environment, if $way,", ({ isShared }) => {
+  const start = (mend: Mend) => startOn(new FakeLmdb(isShared), mend);
+
   it("answers the committed requests once LMDB is reopened", async () => {
-    const mended: unknown[] = [];
-    const { lmdb, queue } = start(async (error) => mended.push(error) > 0);
+    const reopened: unknown[] = [];
+    const { lmdb, queue } = start(async (error) => reopened.push(error) > 0);
     lmdb.fates = ["panic"];
     expect(await Promise.all([ask(queue, put("a")), ask(queue, put("b"))])).toEqual(["applied", "applied"]);
-    expect(mended).toMatchObject([{ code: -30795 }]);
+    expect(reopened).toMatchObject([{ code: -30795 }]);
     expect(lmdb.threads).toBe(1);
     expect(await ask(queue, put("c"))).toBe("applied");
   });

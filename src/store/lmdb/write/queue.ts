@@ -4,7 +4,9 @@ import { type Flushes, flushThrough } from "../file/flushes.js";
 import type { LockName } from "../file/lock-holder.js";
 import type { Databases } from "../record/databases.js";
 import { isFreePagesLost, isPanic, storeError } from "../record/errors.js";
-import { leaveFreePages, readState, type StoreState, writeState } from "../record/state.js";
+import { dropQueued, leaveFreePages, readState, type StoreState, writeState } from "../record/state.js";
+import type { Draft } from "./draft.js";
+import { DraftPlanner, requestsPerLook } from "./draft-planner.js";
 import { Group, type Transaction } from "./group.js";
 import { GuardCache } from "./guard-cache.js";
 import { Plan, planRequest } from "./plan.js";
@@ -12,34 +14,35 @@ import type { QueueHooks } from "./queue-hooks.js";
 import { nameTask, type Request } from "./request.js";
 
 /**
- * A transaction takes requests for at most 10 ms of the event loop's time, and at most 4,096 of
- * them. The rest goes into the next transaction. Requests share the fixed cost of a transaction:
- * with 4 ms, 1,000 small concurrent commits were a third slower than with 10 ms.
+ * A transaction takes requests for at most 10 ms of the event loop's time, and at most 4,096
+ * requests. The rest goes into the next transaction. Requests share the fixed cost of a
+ * transaction: with 4 ms, 1,000 small concurrent commits were a third slower than with 10 ms.
  */
 const transactionMs = 10;
 const transactionRequests = 4_096;
 /**
- * Pause after a group that came too soon, in milliseconds. A request that reaches LMDB's binding
- * before its thread has noticed the end of a transaction joins that transaction, and delays its
- * flush.
- */
-const restMs = 1;
-/**
- * How many groups in a row may fail to begin a transaction in a reopened LMDB. After that, the
+ * How many consecutive groups may fail to begin a transaction in a reopened LMDB. After that, the
  * waiting requests fail.
  */
 const maxNotBegun = 3;
-/** How many requests to do between two reads of the clock. */
-const requestsPerLook = 8;
 
 /**
- * Group commit for one LMDB environment. All requests that wait when the queue gets LMDB's write
- * lock go into one transaction and share its flush. The next group begins while that flush runs.
+ * Group commit for one LMDB environment. Requests that wait at the same time share a transaction
+ * and its flush.
+ *
+ * While LMDB writes one group, the queue plans the next one: it checks the guards and computes the
+ * records, on top of the groups before. Such a plan is a {@link Draft}. When readers can see the
+ * group before, the queue requests LMDB's write lock for the next group, and queues the records of
+ * its draft behind that request. When the group has the lock, it compares the store's state with
+ * the state that the draft was planned on. If they are equal, no other process has written in
+ * between. LMDB's own thread then writes the records, while this thread plans the next draft. If
+ * they differ, the group drops the draft. It then checks and writes the waiting requests itself,
+ * while it has the lock.
  *
  * | state of a group | next | when |
  * | --- | --- | --- |
- * | scheduled | filled | LMDB has opened a transaction, and the requests are written |
- * | filled | committed | LMDB reports the commit; early requests are answered |
+ * | scheduled | filled | LMDB has opened a transaction, and the draft is right or the requests are written |
+ * | filled | committed | LMDB reports the commit; requests with `early` are answered |
  * | committed | flushed | the file shows the flush; all requests are answered |
  * | filled | lost | the commit failed without effect: the requests fail or wait again |
  * | filled | unknown | the commit failed, and another process hides its outcome |
@@ -54,10 +57,21 @@ export class WriteQueue {
   readonly #writer: number;
   readonly #mend: (error: unknown) => Promise<boolean>;
   readonly #hooks: QueueHooks;
+  /** The requests in order. Groups have taken the first `#taken` of them. */
   #waiting: Request[] = [];
   #taken = 0;
-  #scheduled = false;
-  #resting = false;
+  readonly #planner: DraftPlanner;
+  /**
+   * Whether to plan drafts. A draft is probably useless if another process has written since this
+   * queue's last group, or if the disk is nearly full, so that each request needs space to be found.
+   */
+  #mayPlan = true;
+  /** Whether {@link #advance} will run soon. */
+  #advancing = false;
+  /** The group that waits for LMDB's write lock. */
+  #scheduled: Group | undefined;
+  /** The group that had the lock last, until readers can see its commit. */
+  #unseen: Group | undefined;
   #lastGroup = 0;
   #transaction: Transaction | undefined;
   /** Groups with requests that may be answered once LMDB has committed. */
@@ -65,13 +79,14 @@ export class WriteQueue {
   readonly #flights = new Set<Promise<void>>();
   /** The groups of the running transactions and flushes. */
   readonly #groups = new Set<Group>();
-  /** How many groups in a row could not begin a transaction. */
+  /** How many consecutive groups could not begin a transaction. */
   #notBegun = 0;
   #broken: PercolatorError | undefined;
 
   /**
-   * `flushes` tells from the file what is flushed. Without it, the queue trusts LMDB's binding.
-   * `mend` reopens LMDB after a failure if necessary, and resolves to whether it did.
+   * `flushes` reads from the file which transactions are flushed. Without it, the queue trusts
+   * LMDB's binding. `mend` reopens LMDB after a failure if necessary, and resolves to whether it
+   * did.
    */
   constructor(
     databases: Databases,
@@ -85,19 +100,20 @@ export class WriteQueue {
     this.#mend = mend;
     this.#flushes = flushes;
     this.#databases = databases;
+    this.#planner = new DraftPlanner(databases, environment, path);
     this.#environment = environment;
     this.#path = path;
     this.#writer = Math.floor(environment.random() * Number.MAX_SAFE_INTEGER);
   }
 
-  /** Adds `request` to the queue. Its promise settles when it is done. */
+  /** Adds `request` to the queue. The request's promise settles when the request is done. */
   push(request: Request): void {
     if (this.#broken !== undefined) {
       request.reject(this.#broken);
       return;
     }
     this.#waiting.push(request);
-    if (!this.#resting) this.#schedule();
+    this.#advanceSoon();
   }
 
   /** Resolves when no transaction or flush runs. */
@@ -108,7 +124,7 @@ export class WriteQueue {
   /** LMDB's locks for which requests wait now, or which this queue holds. */
   waitsFor(): readonly LockName[] {
     if (this.#flights.size === 0) return [];
-    return this.#scheduled ? ["write", "flush"] : ["flush"];
+    return this.#scheduled === undefined ? ["flush"] : ["write", "flush"];
   }
 
   flushedThrough(): number {
@@ -116,8 +132,8 @@ export class WriteQueue {
   }
 
   /**
-   * Gives up the requests that wait for a lock. A request that no group has taken yet is never
-   * written.
+   * Gives up the requests that wait for a lock. A request that is given up before a group has taken
+   * it is never written.
    */
   giveUp(lock: LockName, error: PercolatorError): void {
     if (lock === "flush")
@@ -125,15 +141,46 @@ export class WriteQueue {
     for (let at = this.#taken; at < this.#waiting.length; at++) this.#waiting[at]!.giveUp(error);
   }
 
+  #advanceSoon(): void {
+    if (this.#advancing) return;
+    this.#advancing = true;
+    this.#environment.defer(() => {
+      this.#advancing = false;
+      this.#advance();
+    });
+  }
+
+  /** Plans waiting requests. Schedules them once readers can see the group before. */
+  #advance(): void {
+    // A group that waits for the lock soon needs this thread.
+    if (this.#scheduled !== undefined || !this.#hasMore()) return;
+    const isPlanned = this.#plan();
+    if (this.#unseen === undefined) this.#schedule();
+    else if (!isPlanned) this.#advanceSoon();
+  }
+
+  /** Returns false if there is more to plan. */
+  #plan(): boolean {
+    // A draft cannot see what a group has written itself until readers can see it.
+    if (!this.#mayPlan || this.#unseen?.wroteNow === true) return true;
+    try {
+      return this.#planner.plan(this.#waiting, this.#taken, transactionRequests, transactionMs);
+    } catch {
+      // LMDB cannot be read. A group without a draft will fail for the same reason, and say so.
+      this.#planner.clear();
+      this.#mayPlan = false;
+      return true;
+    }
+  }
+
   #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    const group = new Group(++this.#lastGroup);
+    const number = ++this.#lastGroup;
+    const group = new Group(number, this.#planner.take({ writer: this.#writer, group: number }));
+    this.#scheduled = group;
     this.#groups.add(group);
     this.#hooks.waits?.();
-    const begin = () => this.#databases.root.transaction(() => this.#fill(group));
     const ready = this.#hooks.ready?.();
-    const flight = (ready === undefined ? begin() : ready.then(begin))
+    const flight = (ready === undefined ? this.#begin(group) : ready.then(() => this.#begin(group)))
       .then(() => this.#flushed(group))
       .then(
         () => this.#finish(group),
@@ -143,8 +190,26 @@ export class WriteQueue {
         this.#flights.delete(flight);
         this.#groups.delete(group);
         this.#unanswered = this.#unanswered.filter((each) => each !== group);
+        this.#goOn(group);
       });
     this.#flights.add(flight);
+  }
+
+  #begin(group: Group): Promise<void> {
+    const ended = this.#databases.root.transaction(
+      () => this.#fill(group),
+      () => this.#seen(group),
+    );
+    const { draft, number } = group;
+    if (draft?.writes === true) {
+      group.isQueued = true;
+      try {
+        draft.queue(this.#databases, { counter: draft.counter, writer: this.#writer, group: number });
+      } catch (error) {
+        group.queueFailure = error;
+      }
+    }
+    return ended;
   }
 
   /**
@@ -152,35 +217,87 @@ export class WriteQueue {
    * the error.
    */
   #fill(group: Group): void {
-    const before = this.#transaction;
     group.begun = true;
+    this.#scheduled = undefined;
+    this.#unseen = group;
     this.#notBegun = 0;
+    let isRight = false;
     try {
       this.#hooks.checkPlace?.();
       const state = readState(this.#databases);
       group.transaction = this.#enter(state);
       this.#noteFates(group.transaction, state);
       this.#answerEarly(group.transaction, state);
-      this.#drain(group, group.transaction, state.counter);
+      isRight = group.isDraftRight(state) && group.draft!.first === this.#waiting[this.#taken];
+      if (isRight) this.#takeDraft(group, group.transaction, group.draft!);
+      else this.#fillNow(group, group.transaction, state);
     } catch (error) {
+      isRight = false;
       if (group.transaction !== undefined) group.transaction.failure ??= error;
       else this.#break(group, storeError(error, this.#path, "write"));
     }
-    this.#scheduled = false;
+    if (!isRight) this.#dropDraft(group);
     if (group.early && group.wrote) this.#unanswered.push(group);
-    if (this.#hasMore()) this.#rest(group.transaction === before);
+    this.#advanceSoon();
   }
 
-  /** `joined`: the last group came too soon, and joined the transaction before it. */
-  #rest(joined: boolean): void {
-    if (this.#resting) return;
-    this.#resting = true;
-    const goOn = () => {
-      this.#resting = false;
-      if (this.#hasMore()) this.#schedule();
-    };
-    if (joined) this.#environment.setTimer(goOn, restMs);
-    else this.#environment.defer(goOn);
+  #takeDraft(group: Group, transaction: Transaction, draft: Draft): void {
+    for (const request of draft.requests) {
+      request.take();
+      group.requests.push(request);
+    }
+    this.#taken += draft.covered;
+    this.#forgetTaken();
+    group.early = draft.early;
+    group.wrote = draft.writes;
+    if (group.wrote && group.requests.length > 1 && this.#leavesFreePages(transaction))
+      leaveFreePages(this.#databases);
+  }
+
+  /** Checks and writes the waiting requests, because the group has no draft that is right. */
+  #fillNow(group: Group, transaction: Transaction, state: StoreState): void {
+    this.#planner.clear();
+    for (const request of group.draft?.requests ?? []) request.unplan();
+    this.#drain(group, transaction, state.counter);
+    this.#mayPlan = transaction.room === undefined && !this.#leavesFreePages(transaction);
+  }
+
+  /** Keeps LMDB's thread from writing the draft. */
+  #dropDraft(group: Group): void {
+    if (!group.isQueued) return;
+    group.isQueued = false;
+    try {
+      dropQueued(this.#databases);
+    } catch (error) {
+      // After a failed put, LMDB does not commit the transaction.
+      if (group.transaction !== undefined) group.transaction.failure ??= error;
+    }
+  }
+
+  /** Readers can see the group's commit, if it wrote anything. */
+  #seen(group: Group): void {
+    if (this.#unanswered.length > 0) this.#answerSeen();
+    this.#goOn(group);
+  }
+
+  /** Answers early requests of the groups that readers can see. */
+  #answerSeen(): void {
+    try {
+      this.#databases.root.resetReadTxn();
+      const state = readState(this.#databases);
+      const early = this.#unanswered.filter((each) => each.isCommittedBy(state, this.#writer));
+      this.#unanswered = this.#unanswered.filter((each) => !early.includes(each));
+      for (const each of early) this.#answer(each.requests.filter((request) => request.early));
+    } catch {
+      // The next group or the flush answers them.
+    }
+  }
+
+  /** Goes on when the group's commit is visible, or the group has ended. */
+  #goOn(group: Group): void {
+    if (this.#unseen === group) this.#unseen = undefined;
+    if (this.#scheduled === group) this.#scheduled = undefined;
+    if (this.#hasMore()) this.#advanceSoon();
   }
 
   /** Whether another group is needed. A group without requests still answers those before it. */
@@ -208,8 +325,8 @@ export class WriteQueue {
       const request = this.#waiting[this.#taken]!;
       const spares = group.requests.length > 0 && this.#leavesFreePages(transaction);
       const refusal = request.settled ? undefined : this.#findRoom(request, transaction, spares);
-      // The transaction has no room left for this request after the others. It will be the first of
-      // the next transaction.
+      // The transaction has too little disk space left for this request. The request will be the
+      // first of the next transaction.
       if (refusal !== undefined && transaction.requests > 1) break;
       this.#taken++;
       if (refusal !== undefined) request.reject(refusal);
@@ -220,7 +337,8 @@ export class WriteQueue {
     }
     this.#forgetTaken();
     if (group.wrote && transaction.failure === undefined) {
-      // A single request changes little, and the queue repeats it if its commit fails.
+      // A single request needs no spare pages. It changes few pages, and if its commit fails, the
+      // queue repeats it.
       if (group.requests.length > 1 && this.#leavesFreePages(transaction)) leaveFreePages(this.#databases);
       writeState(this.#databases, { counter, writer: this.#writer, group: group.number });
     }
@@ -232,8 +350,9 @@ export class WriteQueue {
   }
 
   /**
-   * Why the disk has no room for a request. Undefined if it has. `spares`: whether to count spare
-   * pages too, as for a request that shares its transaction.
+   * The error for a request that needs more disk space than there is. Undefined if the space
+   * suffices. `spares`: whether the request needs spare pages too, as a request does that shares its
+   * transaction.
    */
   #findRoom({ task }: Request, { room }: Transaction, spares: boolean): PercolatorError | undefined {
     try {
@@ -280,9 +399,9 @@ export class WriteQueue {
   }
 
   /**
-   * Records which earlier groups are committed. While this transaction holds LMDB's write lock, the
-   * state tells that for certain. Once this transaction is committed, the state describes it
-   * instead.
+   * Records which earlier groups were committed. While this transaction holds LMDB's write lock,
+   * the stored state shows that reliably. Once this transaction is committed, the state describes
+   * this transaction instead.
    */
   #noteFates(transaction: Transaction, state: StoreState): void {
     for (const group of this.#groups) {
@@ -295,8 +414,8 @@ export class WriteQueue {
   /**
    * Answers requests of earlier groups without waiting for their flush. While this transaction
    * holds LMDB's write lock, every earlier one is committed or lost. If the state names this queue
-   * and that group or a later one, the group is committed. If it does not, another process may have
-   * committed in between, and the flush decides.
+   * and the number of an earlier group or a greater one, that group is committed. If the state
+   * names another queue, another process may have committed in between, and the flush decides.
    */
   #answerEarly(transaction: Transaction, state: StoreState): void {
     const earlier = this.#unanswered.filter((group) => group.transaction !== transaction);
@@ -309,8 +428,8 @@ export class WriteQueue {
   }
 
   /**
-   * Waits until the file shows that a group is flushed. LMDB's binding is not reliable: at times it
-   * resolved a group with the flush of the transaction before it.
+   * Waits until the file shows that a group is flushed. LMDB's binding is not reliable: sometimes
+   * it resolved a group's promise after the flush of an earlier transaction.
    */
   #flushed(group: Group): Promise<void> | undefined {
     const { transaction, wrote } = group;
@@ -326,7 +445,7 @@ export class WriteQueue {
   ): Promise<void> {
     const isFlushed = await flushThrough(flushes, transaction.id, this.#environment);
     if (!isFlushed || this.#outcome(group) === "lost") {
-      throw new StoreError(`LMDB did not commit its transaction ${transaction.id}, and did not say why.`);
+      throw new StoreError(`LMDB did not commit its transaction ${transaction.id}, and gave no reason.`);
     }
   }
 
@@ -340,6 +459,7 @@ export class WriteQueue {
       return;
     }
     this.#answer(group.requests);
+    if (group.isQueued) this.#planner.forget(group.draft!);
   }
 
   #answer(requests: readonly Request[]): void {
@@ -360,41 +480,45 @@ export class WriteQueue {
    */
   async #fail(group: Group, failure: unknown): Promise<void> {
     const reason = group.transaction?.failure ?? failure;
-    // LMDB breaks its environment only after a commit, or before it begins one.
+    // Later drafts may be planned on top of this group.
+    this.#planner.clear();
+    // LMDB breaks its environment only after a commit, or before a transaction begins. A group that
+    // wrote something was therefore committed.
     if (isPanic(reason) && !group.cannotBeSeen) group.fate ??= "committed";
-    // LMDB writes its list of free pages before the commit is visible, so nothing of it was
+    // LMDB writes its list of free pages before the commit is visible, so nothing of the group was
     // committed.
     if (isFreePagesLost(reason)) group.fate ??= "lost";
-    let mended: boolean | undefined;
+    let reopened: boolean | undefined;
     let error = storeError(reason, this.#path, "write");
     try {
-      mended = await this.#mend(reason);
+      reopened = await this.#mend(reason);
     } catch (failed) {
       error = storeError(failed, this.#path, "write");
     }
-    if (group.begun) this.#tell(group, error, mended);
-    else this.#beginAgain(error, mended === true);
+    if (group.begun) this.#tell(group, error, reopened);
+    else this.#beginAgain(error, reopened === true);
   }
 
   /**
-   * Answers a group whose commit failed. `mended`: whether LMDB was reopened; undefined if that
+   * Answers a group whose commit failed. `reopened`: whether LMDB was reopened; undefined if that
    * failed.
    */
-  #tell(group: Group, error: PercolatorError, mended: boolean | undefined): void {
+  #tell(group: Group, error: PercolatorError, reopened: boolean | undefined): void {
     const outcome = this.#outcome(group);
     if (outcome === "lost") {
-      if (mended) this.#putBack(group.requests, error);
+      if (reopened) this.#putBack(group.requests, error);
       else
         for (const request of group.requests) if (!request.settled) request.reject(request.failure ?? error);
-    } else if (outcome === "unknown" || mended === undefined) {
+    } else if (outcome === "unknown" || reopened === undefined) {
       for (const request of group.requests) if (!request.settled) request.settleUnknown(error);
-    } else if (mended && isPanic(error.cause)) {
-      // Reopening LMDB has flushed the file. It fails if an earlier flush has failed.
+    } else if (reopened && isPanic(error.cause)) {
+      // Reopening LMDB has flushed the file. Reopening would have failed if an earlier flush had
+      // failed.
       this.#answer(group.requests);
     } else {
       const message =
         `The database in ${this.#path} committed, but the system could not flush its files: ${error.message} ` +
-        "What was written last is lost if the machine stops. Check the disk, and open the database again.";
+        "The last commits are lost if the machine stops. Check the disk, and open the database again.";
       this.#break(group, new StoreError(message, { cause: error }));
     }
   }
@@ -410,20 +534,20 @@ export class WriteQueue {
     }
     this.#waiting = [...again, ...this.#waiting.slice(this.#taken)];
     this.#taken = 0;
-    if (this.#hasMore() && !this.#resting) this.#schedule();
+    this.#planner.clear();
+    this.#advanceSoon();
   }
 
   /**
    * Handles a group for which LMDB could not begin a transaction. The next group tries again, if
    * that may help.
    */
-  #beginAgain(error: PercolatorError, mended: boolean): void {
-    this.#scheduled = false;
-    if (!mended || ++this.#notBegun >= maxNotBegun) {
+  #beginAgain(error: PercolatorError, reopened: boolean): void {
+    if (!reopened || ++this.#notBegun >= maxNotBegun) {
       this.#notBegun = 0;
       this.#rejectWaiting(error);
     }
-    if (this.#hasMore() && !this.#resting) this.#schedule();
+    this.#mayPlan = true;
   }
 
   /** Whether a group whose commit failed is visible anyway. */
@@ -439,8 +563,8 @@ export class WriteQueue {
   }
 
   /**
-   * Stops all writing after a failed flush. What the system holds of the file is then unknown, and
-   * another write could tear it.
+   * Stops all writing after a failed flush. It is then unknown which pages have reached the disk,
+   * and another write could leave the file torn.
    */
   #break({ requests }: { readonly requests: readonly Request[] }, error: PercolatorError): void {
     this.#broken ??= error;
@@ -452,5 +576,6 @@ export class WriteQueue {
     for (const request of this.#waiting.slice(this.#taken)) if (!request.settled) request.reject(error);
     this.#waiting = [];
     this.#taken = 0;
+    this.#planner.clear();
   }
 }

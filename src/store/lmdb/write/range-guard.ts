@@ -36,8 +36,8 @@ export function rangeHolds(databases: Databases, guard: RangeGuard): boolean {
 }
 
 /**
- * Whether the cell may have such a version, judged by its entry's flags. For most cells the flags
- * already say no.
+ * Whether the cell may have a version of `part` with `from <= timestamp < to`, judged by its entry
+ * alone. For most cells, the entry already rules that out.
  */
 function mayHave(
   scan: CellScan,
@@ -47,7 +47,7 @@ function mayHave(
 ): boolean {
   if (part !== "write") return (scan.flags & protocolParts[part].flag) !== 0;
   if (scan.timestamp < from) return false;
-  return scan.timestamp < to || (scan.flags & (flags.older | flags.beside)) !== 0;
+  return scan.timestamp < to || (scan.flags & (flags.older | flags.inline)) !== 0;
 }
 
 function has(

@@ -26,7 +26,7 @@ const doing = {
  */
 const answerMs = 1_000;
 
-/** How often a request goes into another group after LMDB had to be reopened. */
+/** How often a request may go into another group because LMDB had to be reopened. */
 const maxPutBacks = 2;
 
 /**
@@ -63,8 +63,8 @@ export class Request {
     this.task = task;
     this.#environment = environment;
     // A timestamp need not wait for the flush. LMDB keeps the order of its commits. So if anything
-    // written with it or after it survives a machine stop, the counter survives too. If nothing
-    // survives, nothing knows the timestamp.
+    // that was written with the timestamp or after it survives a stop of the machine, the counter
+    // survives too. If nothing survives, the timestamp is stored nowhere.
     this.early = early || task.type === "next";
     this.answered = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -93,13 +93,19 @@ export class Request {
     return ++this.#putBacks <= maxPutBacks;
   }
 
-  /** Gives the answer that was found. */
+  /** Forgets the answer, because the plan that it comes from is not used. */
+  unplan(): void {
+    this.answer = undefined;
+    this.failure = undefined;
+  }
+
+  /** Settles the request with its failure or its answer. */
   settle(): void {
     if (this.failure !== undefined) this.reject(this.failure);
     else if (this.answer !== undefined) this.resolve(this.answer);
   }
 
-  /** Answers that the task may have been applied. */
+  /** Settles a request whose task may have been applied. */
   settleUnknown(error: PercolatorError): void {
     if (this.failure !== undefined) this.reject(this.failure);
     else if (this.task.type === "next") this.reject(error);
@@ -137,7 +143,7 @@ export class Request {
 
   /**
    * Called when another process holds a lock for which the request waits. The second call gives the
-   * request up, so each request waits for at least one interval.
+   * request up, so each request waits for at least the time between two calls.
    */
   giveUp(error: PercolatorError): void {
     if (this.settled) return;

@@ -9,14 +9,18 @@ import { GuardCache } from "./guard-cache.js";
 import type { Task } from "./request.js";
 
 /**
- * With this much free disk space nothing is counted, since one transaction never writes as much.
+ * If the disk has this much free space, the queue does not calculate how much a transaction needs,
+ * because no transaction writes as much.
  */
 const plentyBytes = 1024 ** 3;
-/** Disk space left to other programs. If they took it while LMDB writes, LMDB would run out. */
+/**
+ * Disk space left to other programs. If they take up to this much while LMDB writes, LMDB does not
+ * run out of space.
+ */
 const leftBytes = 4 * 1024 ** 2;
 /**
- * The file grows by this much more than needed, if the disk has it. So it does not grow at each
- * transaction.
+ * If the disk has the space, the file grows by this much more than needed. So the file need not
+ * grow at each transaction.
  */
 const stepBytes = 1024 ** 2;
 const zeros = Buffer.alloc(64 * 1024);
@@ -27,26 +31,30 @@ const zeros = Buffer.alloc(64 * 1024);
  */
 const pagesOfTransaction = 24;
 /**
- * The last pages are reserved for garbage collection and for ending sessions. The pages before them
- * are reserved for short values and deleted cells.
+ * The last {@link pagesForMakingRoom} pages are reserved for deletes of versions and for system
+ * tables, as in garbage collection and at the end of a session. The {@link pagesForShort} pages
+ * before them are reserved for these and for short values, such as delete markers.
  */
 const pagesForMakingRoom = 32;
 const pagesForShort = 32;
 const shortBytes = 256;
 /**
- * Pages that a cell usually changes at most: its own, one that is split off, and a share of those
- * above.
+ * The most pages that one changed cell usually changes: its own page, one that is split off, and a
+ * share of the pages above.
  */
 const pagesOfCell = 2.5;
-/** Allowance for a cell's older records, which are stored with its value. */
+/** Factor on the bytes of a value, because older records of the cell are stored with the value. */
 const entryFactor = 1.25;
-/** A value that takes this fraction of a page may get separate, consecutive pages. */
+/** A value that takes more than this fraction of a page may get separate, consecutive pages. */
 const longPart = 0.25;
-/** A long value may move the value that it replaces to as many other pages. */
+/**
+ * Runs of pages that a long value needs: its own, and another one, since the value that it replaces
+ * may move.
+ */
 const rowsOfValue = 2;
 /**
- * LMDB sometimes splits runs of free pages that would have fit others better: usually at most this
- * many.
+ * For a short value, LMDB sometimes takes a page out of a run of free pages that a long value needs.
+ * In one transaction it usually does that to at most this many runs.
  */
 const dividedRows = 4;
 
@@ -103,8 +111,8 @@ export class Room {
   }
 
   /**
-   * Whether `task` has room, in addition to the tasks taken before. If so, takes it. `spares`:
-   * whether to leave spare free pages with it.
+   * Whether there is enough space for `task`, in addition to the tasks taken before. If so, takes
+   * the task. `spares`: whether the transaction must then also leave spare free pages.
    */
   take(task: Task, spares: boolean): boolean {
     const { pageSize } = this.#state;
@@ -131,8 +139,8 @@ export class Room {
 
   refusal(): StoreFullError {
     return new StoreFullError(
-      `The database in ${dirname(this.#dataFile)} could not write: its disk has ${Math.floor(this.#freeBytes / 1024)} KiB left, and more is ` +
-        "needed. Nothing was changed. Free space and try again.",
+      `The database in ${dirname(this.#dataFile)} could not write: its disk has only ${Math.floor(this.#freeBytes / 1024)} KiB left. ` +
+        "Nothing was changed. Free space and try again.",
     );
   }
 
@@ -153,7 +161,7 @@ export class Room {
       this.#freePages ??= data.freePages(data.newest(), this.#oldestReader());
       const { pages, rows, longLists } = this.#freePages;
       if (pages < all - spare + holes) return false;
-      // A list on one page needs no run of pages.
+      // A free list on one page needs no run of pages.
       const listsInRow = longLists.filter((count) => count > 1);
       const inRow = need.inRow + listsInRow.reduce((sum, count) => sum + count, 0);
       if (inRow <= spare) return true;
@@ -177,7 +185,7 @@ export class Room {
 /** The pages that a transaction writes. */
 interface Need {
   single: number;
-  /** All pages of {@link rows}. */
+  /** Number of pages in all runs together. */
   inRow: number;
   /** Number of runs of consecutive pages. */
   rows: number;

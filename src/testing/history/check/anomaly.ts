@@ -2,9 +2,9 @@
 export type AnomalyKind =
   /** Dirty write: a cycle that consists only of writes over writes (Adya). */
   | "G0"
-  /** Aborted read: a value of a transaction that did not commit (Adya). */
+  /** Aborted read: a transaction read a value whose writer did not commit (Adya). */
   | "G1a"
-  /** Intermediate read: a value that its own writer overwrote (Adya). */
+  /** Intermediate read: a transaction read a value that the same writer later overwrote (Adya). */
   | "G1b"
   /** Circular information flow: a cycle of writes, and of reads of written values (Adya). */
   | "G1c"
@@ -20,10 +20,10 @@ export type AnomalyKind =
    * cells (Adya).
    */
   | "G2-item"
-  /** The same, through a range that was read: a phantom (Adya). */
+  /** As `G2-item`, but a transaction read the cell through a range: a phantom (Adya). */
   | "G2"
   /**
-   * Lost update: two overlapping writers of a cell, of which the later one had read it (Berenson).
+   * Lost update: two writers of a cell overlapped, and the later one had read the cell (Berenson).
    */
   | "P4"
   /** Two overlapping writers of a cell both committed. */
@@ -33,8 +33,8 @@ export type AnomalyKind =
   /** A reader did not see a transaction in one cell, and later saw it in another (Bailis). */
   | "fractured-read"
   /**
-   * A transaction does not read its own write, or reads the same cell twice with different results
-   * (Cerone's INT).
+   * A transaction does not read its own write, or reads the same cell twice and gets different
+   * results (Cerone's INT).
    */
   | "internal"
   /** A scan is out of order, repeats a cell, or leaves its range. */
@@ -43,15 +43,15 @@ export type AnomalyKind =
   | "future-read"
   /** A reader misses a commit at or below its start (Adya's G-SIb, missed effects). */
   | "missed-write"
-  /** The same, and the client had been told of that commit before the reader began. */
+  /** A missed write whose commit the client knew of before the reader began. */
   | "stale-read"
   /** A client sees less than it saw before (Terry). */
   | "non-monotonic-read"
   /** A client does not see its own write after it was told that the write committed (Terry). */
   | "read-your-writes"
   /**
-   * A transaction began after another was reported as committed, but its start timestamp is below
-   * that commit timestamp.
+   * A transaction began after the commit of another one was reported, but its start timestamp is
+   * below that commit's timestamp.
    */
   | "real-time"
   /** A value that no transaction wrote. */

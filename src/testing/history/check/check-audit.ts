@@ -3,7 +3,7 @@ import type { Anomalies } from "./anomaly.js";
 import type { Cell, CellIndex, CheckedTransaction } from "./checked-history.js";
 import { show } from "./classify.js";
 
-/** A cell's versions in the store, and those of them whose writer is known. */
+/** A cell's versions in the store, and which of these versions have a known writer. */
 interface AuditedCell {
   readonly versions: readonly AuditedVersion[];
   readonly byCommit: ReadonlyMap<number, AuditedVersion>;
@@ -11,9 +11,9 @@ interface AuditedCell {
 }
 
 /**
- * Compares the outcomes that clients were told with the versions in the store at the end. Each
- * reported commit must be there whole, at its one timestamp, and nothing else may be there. The
- * versions also decide the unknown outcomes.
+ * Compares the outcomes that clients received with the versions in the store at the end. Every
+ * write of a reported commit must be in the store, at the commit's timestamp. The versions decide
+ * which transactions of unknown outcome committed. The store may contain no other version.
  */
 export function checkAudit(
   audit: HistoryAudit,
@@ -46,16 +46,17 @@ class AuditCheck {
 
   /**
    * Decides all unknown outcomes. Several transactions may have started at the same time and
-   * written the same value. Versions are first matched to transactions that are in the store whole,
-   * those with more cells first. The remaining transactions committed in part, or not at all.
+   * written the same value. The check first matches versions to transactions whose writes are all
+   * in the store. It begins with the transactions that wrote most cells. The remaining transactions
+   * committed in part, or not at all.
    */
   #decideAll(unknown: readonly CheckedTransaction[]): void {
     const most = [...unknown].sort((a, b) => b.writes.size - a.writes.size);
-    const left = most.filter((writer) => !this.#standsWhole(writer) || !this.#decide(writer));
+    const left = most.filter((writer) => !this.#isWhole(writer) || !this.#decide(writer));
     for (const writer of left) this.#decide(writer);
   }
 
-  #standsWhole(writer: CheckedTransaction): boolean {
+  #isWhole(writer: CheckedTransaction): boolean {
     const commits = [...writer.writes.keys()].map((cell) => {
       const audited = this.#cells.get(cell);
       return audited && this.#find(audited, writer, cell)?.commitTimestamp;
@@ -79,14 +80,15 @@ class AuditCheck {
     }
     if (lost.length === 0) return;
     this.#anomalies.add(found.length > 0 ? "atomicity" : "lost-write", [writer], () => {
-      const rest = found.length > 0 ? `, though it stands in ${found.join(", ")}` : "";
-      return `${writer} was told committed, and its write of ${lost.join(", ")} does not stand in the store${rest}.`;
+      const rest = found.length > 0 ? `, although its write of ${found.join(", ")} is there` : "";
+      return `${writer} was reported as committed, but its write of ${lost.join(", ")} is not in the store${rest}.`;
     });
   }
 
   /**
    * Decides one unknown outcome. The transaction has committed if one of its versions is in the
-   * store; then all its cells must be. Returns whether it has.
+   * store. In that case, its versions of all other cells must be in the store too. Returns whether
+   * the transaction has committed.
    */
   #decide(writer: CheckedTransaction): boolean {
     const found = new Map<Cell, AuditedVersion>();
@@ -108,7 +110,7 @@ class AuditCheck {
     }
     if (lost.length === 0) return true;
     this.#anomalies.add("atomicity", [writer], () => {
-      return `${writer} stands in ${[...found.keys()].join(", ")}, and not in ${lost.join(", ")}.`;
+      return `the store has the write of ${writer} in ${[...found.keys()].join(", ")}, but not in ${lost.join(", ")}.`;
     });
     return true;
   }
@@ -119,7 +121,7 @@ class AuditCheck {
     cell.remove(writer);
     cell.add(version.commitTimestamp, version.value, writer);
     this.#anomalies.add("atomicity", [writer], () => {
-      return `${writer} stands in ${cell} at another commit timestamp, ${version.commitTimestamp}.`;
+      return `the store has the write of ${writer} in ${cell} at another commit timestamp, ${version.commitTimestamp}.`;
     });
   }
 
@@ -128,9 +130,7 @@ class AuditCheck {
     return audited.versions.find((version) => isBy(version, writer, cell) && !audited.claimed.has(version));
   }
 
-  /**
-   * Reports the versions whose writer was not reported as committed, and is not of unknown outcome.
-   */
+  /** Reports the versions whose writer has neither a reported commit nor an unknown outcome. */
   #checkRest(transactions: readonly CheckedTransaction[]): void {
     for (const [cell, { versions, claimed }] of this.#cells) {
       for (const version of versions) {
@@ -139,14 +139,14 @@ class AuditCheck {
           continue;
         }
         const writer = cell.writers.find((each) => !each.committed && isBy(version, each, cell));
-        const stands = `${cell} = ${show(version.value)}, started at ${version.startTimestamp}, committed at ${version.commitTimestamp}`;
+        const stored = `${cell} = ${show(version.value)}, started at ${version.startTimestamp}, committed at ${version.commitTimestamp}`;
         if (writer !== undefined) {
           this.#anomalies.add("resurrected-write", [writer], () => {
-            return `${writer} was told that nothing was written, and ${stands}, stands in the store.`;
+            return `${writer} was reported as not written, but the store has ${stored}.`;
           });
         } else {
           this.#anomalies.add("garbage", transactions.slice(0, 0), () => {
-            return `${stands}, stands in the store, and no recorded transaction wrote it.`;
+            return `the store has ${stored}, but no recorded transaction wrote it.`;
           });
         }
       }
@@ -154,8 +154,8 @@ class AuditCheck {
   }
 
   /**
-   * Garbage collection drops the versions that no snapshot at or above the safepoint can see, and
-   * deletes below it.
+   * Whether garbage collection may have removed a version. It removes the versions that no snapshot
+   * at or above the safepoint can see, and the delete markers below the safepoint.
    */
   #mayBeCollected(cell: Cell, commit: number, value: string | undefined): boolean {
     const audited = this.#cells.get(cell);

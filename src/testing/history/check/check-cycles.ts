@@ -3,7 +3,7 @@ import type { Cell, CheckedTransaction } from "./checked-history.js";
 import { type CycleEdge, type CycleRule, cycleKind, shortestCycle } from "./cycles.js";
 import { buildGraph, type DependencyGraph, type Edge, filterGraph, strongComponents } from "./graph.js";
 
-/** Most transactions of one component from which to search for a shortest cycle. */
+/** Most transactions of a component, and most suspects, at which the search for cycles begins. */
 const maxStarts = 50;
 
 /**
@@ -31,8 +31,10 @@ export function checkSerializable(
 }
 
 /**
- * Reports the cycles that snapshot isolation forbids. If all reads are right and no writers
- * overlap, there are none. It therefore searches only through the `suspects`.
+ * Reports the cycles that snapshot isolation forbids. *Suspects* are the transactions with a wrong
+ * read, and overlapping writers. For cycles without anti-dependencies, the function searches the
+ * whole graph. For forbidden cycles with anti-dependencies, it searches only from the suspects. A
+ * history has such cycles only if it also has suspects.
  */
 export function checkSnapshotCycles(
   transactions: readonly CheckedTransaction[],
@@ -65,7 +67,7 @@ export function checkSnapshotCycles(
   }
 }
 
-/** Returns the places of the first suspects in a graph. */
+/** Returns the indexes of the first suspects among a graph's nodes. */
 function suspectsIn(
   { nodes }: DependencyGraph,
   suspects: ReadonlySet<CheckedTransaction>,
@@ -95,7 +97,7 @@ function findShortest(
 const meanings = {
   ww: "whose write was overwritten by",
   wr: "whose write was read by",
-  rw: "which read what was overwritten by",
+  rw: "which read a version that was overwritten by",
 } as const;
 
 function report(
@@ -110,6 +112,6 @@ function report(
       const how = inRange ? ", in a range" : "";
       return `${nodes[from]}, ${meanings[type]} T${nodes[to]!.id} (${type} on ${cell}${how})`;
     });
-    return `each comes before the next, and the last before the first: ${steps.join("; ")}.`;
+    return `each comes before the next, but the last comes before the first: ${steps.join("; ")}.`;
   });
 }

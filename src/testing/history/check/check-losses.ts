@@ -9,8 +9,8 @@ const minMissing = 2;
 
 /**
  * Searches for transactions whose writes are missing from all reads that should have seen them. If
- * all its writes are missing, a reported commit is lost. If only some are, the transaction was
- * divided.
+ * all writes of a transaction are missing, its reported commit is lost. If only some are missing,
+ * the transaction committed in part.
  */
 export function checkLosses(transactions: readonly CheckedTransaction[], anomalies: Anomalies): void {
   for (const writer of transactions) {
@@ -29,7 +29,7 @@ export function checkLosses(transactions: readonly CheckedTransaction[], anomali
     anomalies.add(seen.length > 0 ? "atomicity" : "lost-write", [writer, ...readers], () => {
       const cells = missed.map(({ cell }) => cell).join(", ");
       const rest = seen.length > 0 ? `, while its write of ${seen.join(", ")} was seen` : "";
-      return `nobody sees the write of ${cells} by ${writer} who should (${[...new Set(readers)].join(", ")})${rest}.`;
+      return `none of the transactions that should see the write of ${cells} by ${writer} sees it (${[...new Set(readers)].join(", ")})${rest}.`;
     });
   }
 }

@@ -3,8 +3,8 @@ import type { Anomalies } from "./anomaly.js";
 import type { CheckedTransaction, Observation, Version } from "./checked-history.js";
 
 /**
- * A cell that a read showed with another value than the snapshot and the transaction's own writes
- * allow.
+ * A read of a cell that returned a value other than the one in the snapshot, overlaid with the
+ * transaction's own writes.
  */
 export interface WrongRead {
   readonly reader: CheckedTransaction;
@@ -68,7 +68,9 @@ function checkObservation(reader: CheckedTransaction, observation: Observation):
   return undefined;
 }
 
-/** Checks that a range shows its cells in order, none twice, and none from outside. */
+/**
+ * Checks that a range read returned its cells in order, each once, and no cell outside the range.
+ */
 function checkOrder(reader: CheckedTransaction, range: RecordedRange, anomalies: Anomalies): void {
   const { rows, columns, reverse, cells } = range;
   for (const [at, { row, column }] of cells.entries()) {

@@ -24,7 +24,7 @@ export function checkRealTime(transactions: readonly CheckedTransaction[], anoma
     if (newest === undefined || transaction.start >= newest.commit!) continue;
     const before = newest;
     anomalies.add("real-time", [before, transaction], () => {
-      return `${transaction} began after ${before} was told committed, and starts below its commit timestamp: its reads are stale.`;
+      return `${transaction} began after ${before} was reported as committed, but starts below its commit timestamp: its reads are stale.`;
     });
   }
 }

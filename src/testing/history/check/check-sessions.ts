@@ -43,7 +43,8 @@ function momentsOf(transactions: readonly CheckedTransaction[]): readonly Moment
     const { begun, ended, operations } = transaction.recorded;
     moments.push({ at: begun!, type: "begin", transaction });
     if (ended === undefined) continue;
-    // A client reads from a snapshot after it got the snapshot.
+    // The recorded end of a snapshot is the moment at which the client got the snapshot. The client
+    // can read from the snapshot after that.
     let at = ended;
     for (const operation of operations) {
       if (operation.type !== "write") at = Math.max(at, operation.completed);
@@ -54,8 +55,8 @@ function momentsOf(transactions: readonly CheckedTransaction[]): readonly Moment
 }
 
 /**
- * Whether a transaction starts below what an earlier one of the same client has seen or written. If
- * none does, correct reads cannot go back.
+ * Whether a transaction starts below the start or commit timestamp of an earlier transaction of the
+ * same client. If none does, and all reads are correct, the client never sees less than before.
  */
 function goesBack(moments: readonly Moment[]): boolean {
   let newest = 0;
@@ -91,7 +92,7 @@ class Session {
       this.#anomalies.add(kind, [known.by, transaction], () => {
         const knew = `${known.by} had ${known.written ? "written" : "seen"} ${cell} as of ${known.commit}`;
         const now = commit < 0 ? "without a value" : `as of ${commit}`;
-        return `${knew}, and ${transaction} of the same client, begun after it, saw it ${now}.`;
+        return `${knew}, but ${transaction} of the same client, which began later, saw it ${now}.`;
       });
     });
   }

@@ -2,8 +2,8 @@ import type { Anomalies } from "./anomaly.js";
 import type { Cell, CheckedTransaction } from "./checked-history.js";
 
 /**
- * Checks that committed writers of a cell do not overlap: of any two, one begins at or after the
- * commit of the other.
+ * Checks that committed writers of a cell do not overlap. Of any two writers, one must begin at or
+ * after the other one's commit.
  */
 export function checkWriters(cells: readonly Cell[], anomalies: Anomalies): ReadonlySet<CheckedTransaction> {
   const overlapping = new Set<CheckedTransaction>();
@@ -16,7 +16,7 @@ export function checkWriters(cells: readonly Cell[], anomalies: Anomalies): Read
       const hasRead = readsCell(second, cell);
       anomalies.add(hasRead ? "P4" : "overlapping-writers", [first, second], () => {
         const lost = hasRead ? ", which had read it before, and so lost the update" : "";
-        return `${first} and ${second}${lost} overlap, and both have written ${cell}.`;
+        return `${first} and ${second}${lost} overlap, but both have written ${cell}.`;
       });
     }
   }
@@ -43,7 +43,7 @@ export function checkTimestamps(transactions: readonly CheckedTransaction[], ano
     if (other === undefined) committed.set(commit, transaction);
     else {
       anomalies.add("timestamps", [other, transaction], () => {
-        return `${other} and ${transaction} have one commit timestamp, ${commit}.`;
+        return `${other} and ${transaction} have the same commit timestamp, ${commit}.`;
       });
     }
   }

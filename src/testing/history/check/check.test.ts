@@ -25,7 +25,7 @@ describe("anomalies", () => {
     expect(kindsOf(withAudit(each))).toEqual([...each.kinds].sort());
   });
 
-  test("every kind has a history that has it", () => {
+  test("every kind has a history with that anomaly", () => {
     const every: Record<AnomalyKind, true> = {
       G0: true,
       G1a: true,
@@ -71,7 +71,7 @@ describe("anomalies", () => {
         transactions: [3, 2],
         message:
           'stale-read: T3 (bob; start 5, committed) read t.v["x"] by name as 0, missing the write of T2 (alice; start 3, ' +
-          "commit 4), told committed before the reader began. At 5 it is 1.",
+          "commit 4), which was reported as committed before the reader began. At 5 it is 1.",
       },
     ]);
   });
@@ -98,7 +98,7 @@ describe("sound histories", () => {
     expect(anomalies).toEqual([]);
   });
 
-  test("what stood before anything was recorded", () => {
+  test("contents from before the recording", () => {
     const history = makeHistory(
       { start: 5, steps: [read("x", 1), scan({ start: "" }, ["x", 1])] },
       { start: 5, commit: 6, steps: [write("x", 2)] },
@@ -135,7 +135,7 @@ describe("sound histories", () => {
 });
 
 describe("size", () => {
-  test("More than 100,000 operations, with ranges and serializable transactions, and one wrong read among them", () => {
+  test("more than 100,000 operations, with ranges and serializable transactions, and one wrong read among them", () => {
     const rows = 500;
     const row = (at: number) => `r${String(at % rows).padStart(3, "0")}`;
     const values = new Map<string, number>();

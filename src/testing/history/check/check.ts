@@ -28,7 +28,10 @@ export interface HistoryReport {
   readonly committed: number;
   readonly conflicted: number;
   readonly failed: number;
-  /** Count of transactions whose outcome was never reported, and how many of them had committed. */
+  /**
+   * Count of transactions whose outcome was never reported. `resolved` counts those of them that
+   * had committed.
+   */
   readonly unknown: number;
   readonly resolved: number;
   /**
@@ -47,11 +50,12 @@ export interface HistoryReport {
  *   overlaid with its own writes. It compares absent cells and rows too.
  * - Writers of a cell must not overlap.
  * - Later reads must see reported commits, and must not see reported failures. A transaction
- *   without a reported outcome counts as committed if any read saw it, and then it must be there
- *   whole.
- * - Real-time order and sessions must hold, and serializable transactions must have an order.
+ *   without a reported outcome counts as committed if any read saw it. In that case, later reads
+ *   must see all its writes.
+ * - Start timestamps must follow real time, and a client must never see less than it saw before.
+ *   Serializable transactions must have an order that explains their reads.
  *
- * The time is proportional to the cells that were read, and to n log n for n transactions.
+ * The check takes time proportional to the number of cells read, and to n log n for n transactions.
  *
  * @example
  * const { anomalies, committed } = checkHistory(recorder.history());

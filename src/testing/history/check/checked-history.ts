@@ -55,8 +55,10 @@ export class Cell {
   }
 
   /**
-   * Returns the index of the version that a reader at `timestamp` saw. If several have the value,
-   * returns the most likely one.
+   * Returns the index of the version that a reader at `timestamp` saw, if it saw `value`. If
+   * several versions have the value, returns the newest one at or below `timestamp`, or else the
+   * oldest one above it. If the cell was empty for the reader and no version at or below
+   * `timestamp` is a delete, returns -1. If no version has the value, returns undefined.
    */
   indexShown(timestamp: number, value: RecordedValue): number | undefined {
     const { versions } = this;
@@ -113,7 +115,10 @@ export class CellIndex {
     return cell;
   }
 
-  /** Sorts the names. The caller calls it once, after the last cell and before the first range. */
+  /**
+   * Sorts the names. Call it once, after the last cell was added and before the first call of
+   * {@link range}.
+   */
   sort(): void {
     for (const table of this.#tables.values()) {
       table.names = [...table.rows.keys()].sort(byCodeUnits);
@@ -154,7 +159,7 @@ function firstFrom(names: readonly string[], start: string): number {
   return low;
 }
 
-/** One of a transaction's writes to a cell, in its order. */
+/** One write of a transaction to a cell. `at` is a moment of the recorder's logical clock. */
 export interface OwnWrite {
   readonly value: RecordedValue;
   readonly at: number;
@@ -174,11 +179,11 @@ export interface Observation {
 export class CheckedTransaction {
   readonly recorded: RecordedTransaction;
   readonly writes = new Map<Cell, OwnWrite[]>();
-  /** Whether it counts as committed: its client was told so, or a read saw one of its writes. */
+  /** Whether it counts as committed: its commit was reported, or a read saw one of its writes. */
   committed: boolean;
   /**
-   * Its commit timestamp. If the client was not told and the store was not audited, the latest one
-   * that the reads allow.
+   * Its commit timestamp. If it was not reported and the store was not audited, this is the latest
+   * timestamp that the reads allow.
    */
   commit: number | undefined;
   readonly #index: CellIndex;

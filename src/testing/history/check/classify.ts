@@ -3,7 +3,7 @@ import type { Anomalies } from "./anomaly.js";
 import type { WrongRead } from "./check-reads.js";
 import type { Cell, CheckedTransaction, Observation, Version } from "./checked-history.js";
 
-/** How many versions back to search for a writer that the reader saw in another cell. */
+/** How many older versions of a cell to search for a writer that the reader saw in another cell. */
 const maxPassed = 100;
 
 /** Classifies each wrong read by what the reader saw in place of the expected version. */
@@ -76,10 +76,10 @@ class Classification {
       this.#add("G1b", [overwritten], `which ${overwritten} overwrote itself before it committed`);
     } else if (aborted !== undefined) {
       this.#add("G1a", [aborted], `of ${aborted}, which did not commit`);
-    } else this.#add("garbage", [], "which nobody wrote");
+    } else this.#add("garbage", [], "which no recorded transaction wrote");
   }
 
-  /** Reports that a transaction saw the same cell differently at another time. */
+  /** Reports a transaction that read the same cell twice with different results. */
   #nameRepeated(): boolean {
     const { observation } = this.#read;
     const other = this.#view.of(observation.cell).find((each) => each.value !== observation.value);
@@ -121,12 +121,11 @@ class Classification {
     const { begun } = reader.recorded;
     const isStale =
       writer?.recorded.outcome.type === "committed" && told !== undefined && begun !== undefined;
-    const missed =
-      writer === undefined ? "what stood before anything was recorded" : `the write of ${writer}`;
+    const missed = writer === undefined ? "the version from before the recording" : `the write of ${writer}`;
     this.#add(
       isStale && told < begun ? "stale-read" : "missed-write",
       writer === undefined ? [] : [writer],
-      `missing ${missed}${isStale && told < begun ? ", told committed before the reader began" : ""}`,
+      `missing ${missed}${isStale && told < begun ? ", which was reported as committed before the reader began" : ""}`,
     );
   }
 
@@ -136,7 +135,7 @@ class Classification {
     const { reader } = this.#read;
     this.#anomalies.add(vanished ? "OTV" : "fractured-read", [reader, writer], () => {
       const saw = `${seen.cell} = ${show(seen.value)} of ${writer}`;
-      const order = vanished ? "and afterwards did not see" : "after it had not seen";
+      const order = vanished ? "but afterwards did not see" : "but before had not seen";
       return `${reader} saw ${saw}, ${order} its write of ${unseen.cell} (shown: ${show(unseen.value)}).`;
     });
   }

@@ -1,7 +1,7 @@
 import type { AnomalyKind } from "./anomaly.js";
 import type { Edge, PlainGraph } from "./graph.js";
 
-/** An edge of a cycle, with its origin. */
+/** An edge of a cycle, with the node at which it begins. */
 export type CycleEdge = From<Edge>;
 
 type From<E> = E & { readonly from: number };
@@ -31,7 +31,7 @@ interface Step<E> {
   readonly edge: From<E> | undefined;
 }
 
-/** Finds a shortest cycle through a node that obeys a rule. */
+/** Finds a shortest cycle that goes through the node `start` and obeys a rule. */
 export function shortestCycle<E extends TypedEdge>(
   { edges }: PlainGraph<E>,
   start: number,

@@ -1,8 +1,8 @@
 import type { Cell, CheckedTransaction } from "./checked-history.js";
 
 /**
- * Why one transaction precedes another (Adya). It wrote the version before (ww), it wrote what the
- * other read (wr), or it read what the other overwrote (rw).
+ * Why transaction A precedes transaction B (Adya). A wrote the version before B's (ww), A wrote the
+ * version that B read (wr), or A read the version that B overwrote (rw).
  */
 export type EdgeType = "ww" | "wr" | "rw";
 
@@ -14,13 +14,13 @@ export interface Edge {
   readonly inRange: boolean;
 }
 
-/** The direct dependencies of committed transactions, by place. */
+/** The direct dependencies of committed transactions. `edges[i]` are the edges of `nodes[i]`. */
 export interface DependencyGraph {
   readonly nodes: readonly CheckedTransaction[];
   readonly edges: readonly (readonly Edge[])[];
 }
 
-/** Whose anti-dependencies count: those of all transactions, or only of serializable ones. */
+/** Which anti-dependencies count: those of all transactions, or only those of serializable ones. */
 export type AntiDependencies = "all" | "serializable";
 
 /**
@@ -76,7 +76,7 @@ export function filterGraph(graph: DependencyGraph, keep: (edge: Edge) => boolea
   return { nodes: graph.nodes, edges: graph.edges.map((edges) => edges.filter(keep)) };
 }
 
-/** Nodes by place, with the nodes that their edges lead to. */
+/** Nodes by their index, with the nodes that their edges lead to. */
 export interface PlainGraph<E extends { readonly to: number }> {
   readonly edges: readonly (readonly E[])[];
 }

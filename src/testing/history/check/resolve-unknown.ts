@@ -47,8 +47,8 @@ class Resolver {
   }
 
   run(): void {
-    // First decides what only one transaction can have written. Then decides the rest with what is
-    // left.
+    // The first pass decides the versions that only one transaction can have written. The second
+    // pass matches the remaining versions to the remaining transactions.
     for (const guess of [false, true]) {
       let changed = true;
       while (changed) {
@@ -59,8 +59,8 @@ class Resolver {
   }
 
   /**
-   * Explains the reads of a cell by undecided writers, oldest first. Returns true if it decided
-   * one.
+   * Explains the reads of a cell by undecided writers, oldest first. Returns true if it decided a
+   * writer.
    */
   #explain(cell: Cell, guess: boolean): boolean {
     let changed = false;
@@ -98,8 +98,9 @@ class Resolver {
   }
 
   /**
-   * Whether a read missed the writer in one of its cells, although it would have seen it if the
-   * writer had committed by `start`.
+   * Whether a read proves that the writer did not commit by `start`: a read at or above `start` did
+   * not show the value that the writer wrote, although no other version was committed between
+   * `start` and that read.
    */
   #isContradicted(writer: CheckedTransaction, start: number): boolean {
     for (const cell of writer.writes.keys()) {
@@ -113,7 +114,7 @@ class Resolver {
   }
 
   /**
-   * Places the versions of a writer at the latest possible timestamp: before those of the
+   * Places the versions of a writer at the latest possible timestamp: before the versions of the
    * transactions that overwrote them.
    */
   #settle(writer: CheckedTransaction): void {
@@ -135,8 +136,8 @@ class Resolver {
   }
 
   /**
-   * Returns earlier decisions that this one proves too late: writers that began before a writer of
-   * the same cell and were placed after its start.
+   * Returns the writers that were placed too late, as the decision about `writer` shows. Each of
+   * them began before `writer`, wrote the same cell, and was placed after the start of `writer`.
    */
   #overlapping(writer: CheckedTransaction): ReadonlySet<CheckedTransaction> {
     const found = new Set<CheckedTransaction>();

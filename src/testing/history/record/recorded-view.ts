@@ -153,7 +153,7 @@ interface RangeGrowth {
   add(cells: readonly ShownCell[], rows: OpenRange["rows"], columns: OpenRange["columns"]): void;
 }
 
-/** Begins a range that is recorded as far as the caller reads it. */
+/** Begins the record of a range. The record covers only what the caller reads of the range. */
 function openRange(recording: Recording, table: string, invoked: number, reverse = false): RangeGrowth {
   let range: OpenRange | undefined;
   const cells: ShownCell[] = [];

@@ -25,7 +25,7 @@ async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   return found;
 }
 
-test("a recorded transaction is a transaction, and answers as one", async () => {
+test("a recorded transaction has the same interface and results as a transaction", async () => {
   await using db = await open("memory:");
   const recorder = new HistoryRecorder();
   const tx = await recorder.client("a").begin(db, { label: "first" });

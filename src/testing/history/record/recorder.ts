@@ -17,15 +17,15 @@ export type RecordedDatabase = Pick<Database, "transact" | "begin" | "snapshot">
 /** A client whose transactions are recorded. They work as usual. */
 export interface RecordedClient {
   readonly name: string;
-  /** As `db.transact`. Each attempt is recorded as a transaction of its own. */
+  /** Like `db.transact`. Each attempt is recorded as a separate transaction. */
   transact<T>(
     db: RecordedDatabase,
     run: (tx: Transaction) => T | Promise<T>,
     options?: TransactOptions,
   ): Promise<T>;
-  /** As `db.begin`. */
+  /** Like `db.begin`. */
   begin(db: RecordedDatabase, options?: TransactionOptions): Promise<Transaction>;
-  /** As `db.snapshot`. */
+  /** Like `db.snapshot`. */
   snapshot(db: RecordedDatabase, options?: SnapshotOptions): Promise<Snapshot>;
 }
 
@@ -33,7 +33,7 @@ export interface RecordedClient {
 export interface HistoryRecorderOptions {
   /**
    * Returns the current moment. If recorders in several processes of one machine share a monotonic
-   * clock, their records can be joined into one history. Default: each recorder counts for itself.
+   * clock, their records can be joined into one history. Default: each recorder has its own count.
    */
   readonly moment?: (() => number) | undefined;
 }
@@ -208,7 +208,7 @@ export class HistoryRecorder {
     }
   }
 
-  /** Records the value that a run receives as a read of its transaction. */
+  /** Records the value that a run receives. It counts as a read of the run's transaction. */
   #recordChange(recording: Recording, { column, row, value }: Change): void {
     if (column.kind === "signal") return;
     recording.add({

@@ -5,7 +5,7 @@ export class LogicalClock {
   readonly #moment: () => number;
   #now = 0;
 
-  /** `moment`: another clock. The logical clock never lags behind it. */
+  /** `moment` reads another clock. The logical clock never lags behind that clock. */
   constructor(moment: () => number = () => 0) {
     this.#moment = moment;
   }
@@ -22,7 +22,7 @@ export type RecordingDetails = Pick<
   "id" | "client" | "label" | "kind" | "isolation" | "startTimestamp" | "begun"
 >;
 
-/** A range whose iteration continues. */
+/** A range whose iteration has not ended. */
 export type OpenRange = { -readonly [K in keyof RecordedRange]: RecordedRange[K] };
 
 /** Codes of the errors that guarantee that nothing was written. */
@@ -79,8 +79,8 @@ export class Recording {
   }
 
   /**
-   * Records an error. If it came before the request to commit, nothing was written. Otherwise its
-   * code decides.
+   * Records an error. If the error came before the request to commit, nothing was written. After
+   * the request, the error's code tells whether something may have been written.
    */
   failed(error: unknown): void {
     const code = (error as { code?: unknown } | undefined)?.code;
@@ -88,7 +88,7 @@ export class Recording {
     else this.#end({ type: !this.#committing || nothingWritten.has(code) ? "failed" : "unknown" });
   }
 
-  /** Returns the transaction as it is now. */
+  /** Returns the transaction as recorded so far. */
   transaction(): RecordedTransaction {
     const outcome = this.#outcome ?? { type: this.#committing ? "unknown" : "failed" };
     return { ...this.#details, ended: this.#ended, outcome, operations: [...this.#operations] };

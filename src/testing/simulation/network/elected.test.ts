@@ -30,7 +30,7 @@ function several(names: readonly string[]) {
   return { world, behaviour, asked, oracle };
 }
 
-test("it stays with the one that leads, and follows to the one that is named", async () => {
+test("it stays with the leader, and follows to a leader that is named", async () => {
   const { behaviour, asked, oracle } = several(["a", "b", "c"]);
   behaviour.set("a", { pointsTo: "c" }).set("c", "leads");
   expect(await oracle.next()).toBe(1);
@@ -42,13 +42,13 @@ test("it stays with the one that leads, and follows to the one that is named", a
   expect(asked.slice(3)).toEqual(["c", "b", "b"]);
 });
 
-test("those that fail or do not answer are passed over, each asked once a round", async () => {
+test("candidates that fail or do not answer are skipped, and each is asked once a round", async () => {
   const { world, behaviour, asked, oracle } = several(["a", "b", "c"]);
   behaviour.set("a", "fails").set("b", "silent").set("c", "leads");
   expect(await world.until(oracle.next())).toBe(1);
   expect(asked).toEqual(["a", "b", "c"]);
-  expect(world.time).toBeGreaterThanOrEqual(2_000);
-  // Two candidates that name each other as leader are not asked forever.
+  expect(world.passedMs).toBeGreaterThanOrEqual(2_000);
+  // The oracle does not ask two candidates forever if each names the other one as leader.
   behaviour.set("c", { pointsTo: "a" }).set("a", { pointsTo: "c" }).set("b", { pointsTo: "nobody" });
   const next = oracle.next();
   await world.settle();
@@ -57,30 +57,30 @@ test("those that fail or do not answer are passed over, each asked once a round"
   expect(await world.until(next)).toBe(2);
 });
 
-test("while nobody leads it goes on for a time, and then says so", async () => {
+test("if there is no leader it keeps trying for a time, and then reports that", async () => {
   const { world, oracle } = several(["a", "b"]);
   const failure = await world.until(Promise.resolve(oracle.next()).catch((error: unknown) => error));
   expect(failure).toMatchObject({ code: "ORACLE_UNAVAILABLE", retryable: true });
   expect(failure).toHaveProperty("cause.code", "NOT_LEADER");
-  expect(world.time).toBeGreaterThanOrEqual(5_000);
-  expect(world.time).toBeLessThan(8_000);
+  expect(world.passedMs).toBeGreaterThanOrEqual(5_000);
+  expect(world.passedMs).toBeLessThan(8_000);
 });
 
-test("a failure that cannot pass is not passed over", async () => {
+test("a permanent failure is not skipped", async () => {
   const { behaviour, asked, oracle } = several(["a", "b"]);
   behaviour.set("a", "broken").set("b", "leads");
   await expect(oracle.next()).rejects.toThrow("broken");
   expect(asked).toEqual(["a"]);
 });
 
-test("up to a hundred candidates, each of a name of its own", () => {
+test("up to a hundred candidates, each with its own name", () => {
   const names = Array.from({ length: 101 }, (_, i) => `candidate ${i}`);
   expect(() => several(names.slice(1))).not.toThrow();
   for (const refused of [names, [], ["a", "a"]])
     expect(() => several(refused)).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
 });
 
-test("closing ends what is asked", async () => {
+test("closing ends running requests", async () => {
   const { behaviour, oracle } = several(["a"]);
   behaviour.set("a", "silent");
   const asked = oracle.next();
@@ -88,7 +88,7 @@ test("closing ends what is asked", async () => {
   await expect(asked).rejects.toMatchObject({ code: "CLOSED" });
 });
 
-test("candidates must be some, and differ", () => {
+test("there must be candidates, and their names must differ", () => {
   expect(() => several([])).toThrow(/1 to 100/);
-  expect(() => several(["a", "a"])).toThrow(/one name/);
+  expect(() => several(["a", "a"])).toThrow(/the same name/);
 });

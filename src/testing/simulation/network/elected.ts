@@ -13,7 +13,7 @@ import {
   within,
 } from "../../../oracle/index.js";
 
-/** A candidate for leadership of an oracle, as its clients reach it. */
+/** A client's connection to a candidate for leadership of an oracle. */
 export interface OracleCandidate {
   /** Its name, which {@link NotLeaderError.leader} refers to. */
   readonly name: string;
@@ -38,9 +38,10 @@ const maxCandidates = 100;
 
 /**
  * Creates a {@link gatheredOracle} that asks the leader among several candidates. Each round asks
- * the candidate that answered last, then the one that it names, then the others, each once. It
- * skips a failed candidate, but rejects with an error of this package that is not `retryable`.
- * After a round without an answer it waits and starts again, for `retryForMs`.
+ * each candidate at most once, and begins with the one that answered last. If a candidate names the
+ * leader, the round asks that leader next. A candidate that fails is skipped. But if the failure is
+ * an error of this package that is not `retryable`, the oracle rejects with that error. After a
+ * round without an answer, the oracle waits and starts again, for `retryForMs`.
  */
 export function electedOracle(options: ElectedOracleOptions): GatheredOracle {
   const { candidates, candidateTimeoutMs = 2_000, ...gathering } = options;
@@ -85,8 +86,8 @@ class Election {
         throwIfAborted(signal, "Asking the oracle");
         if (error instanceof PercolatorError && !error.retryable) throw error;
         const pointedTo = this.#pointedTo(error);
-        // The next round begins with the candidate that was named last, or else with a different
-        // one than this time.
+        // The next round begins with the candidate that was named last. If none was named, it
+        // begins with the candidate after this one.
         this.#first = pointedTo ?? this.#after(index);
         const next = this.#next(index, pointedTo, untried);
         if (next === undefined) throw this.#nobody(error);
@@ -129,7 +130,7 @@ class Election {
   #nobody(cause: unknown): OracleUnavailableError {
     const names = this.#candidates.map((candidate) => `"${candidate.name}"`).join(", ");
     return new OracleUnavailableError(
-      `None of the oracle's candidates (${names}) gives timestamps at the moment. Try again; see whether they run.`,
+      `None of the oracle's candidates (${names}) assigns timestamps now. Check whether they run, and try again.`,
       { cause },
     );
   }
@@ -142,6 +143,6 @@ function checkCandidates(candidates: readonly OracleCandidate[]): void {
     );
   }
   if (new Set(candidates.map((candidate) => candidate.name)).size < candidates.length) {
-    throw new InvalidArgumentError("Two of the oracle's candidates have one name; give each its own.");
+    throw new InvalidArgumentError("Two of the oracle's candidates have the same name. Give each its own.");
   }
 }

@@ -11,10 +11,10 @@ export interface IncidentsOptions {
   readonly counts: SimulationCounts;
   readonly reduction: Reduction;
   readonly world: () => World;
-  /** Returns the machine of a client's first life. */
+  /** Returns the machine of a client's first process. */
   readonly clientMachine: (index: number) => Machine | undefined;
   readonly oracle: () => OracleService | undefined;
-  /** Starts a client's next life. */
+  /** Starts the client's program again, in a new process. */
   readonly beginAgain: (index: number) => void;
   readonly makeMachine: (name: string, clocks: Clocks | undefined) => Machine;
 }
@@ -74,7 +74,7 @@ export class Incidents {
         return;
       case "pause":
       case "oraclePause":
-        machine.standsUntil = time + ms;
+        machine.pausedUntil = time + ms;
         return;
       case "cut":
       case "oracleCut":
@@ -94,7 +94,7 @@ export class Incidents {
     });
   }
 
-  /** Replaces a candidate that has stopped by another one. */
+  /** Starts another candidate after a while, in place of the one that has stopped. */
   #replace(afterMs: number, index: number, { processName }: Machine): void {
     const { plan, makeMachine, oracle } = this.#options;
     this.#later(afterMs, () => {

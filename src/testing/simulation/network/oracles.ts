@@ -116,7 +116,7 @@ export class ElectedOracle implements OracleService {
   }
 }
 
-/** Returns the name by which clients know a candidate, whichever process holds it. */
+/** Returns the name by which clients know a candidate. A replacement process keeps the name. */
 function nameOf(index: number): string {
   return `candidate ${index + 1}`;
 }
@@ -137,5 +137,5 @@ function rangeRequest(count: number, apply: () => Promise<TimestampRange>): Requ
 }
 
 function noAnswer(): never {
-  throw new OracleUnavailableError("The oracle gave no answer in time. Try again.");
+  throw new OracleUnavailableError("The oracle did not answer in time. Try again.");
 }

@@ -16,9 +16,9 @@ export interface WireOptions {
   /** Called with each timestamp that a store's counter assigned. */
   readonly onTimestamp: (askedAfter: number, timestamp: number) => void;
   /**
-   * For a store within the sender's process: a request is performed only while the sender runs, and
-   * requests within one interval of this many milliseconds are sent together. 0 sends each alone.
-   * Undefined means that the store is elsewhere.
+   * Set for a store within the sender's process, which performs a request only while the sender
+   * runs. Requests within one interval of this many milliseconds are sent together. 0 sends each
+   * request alone. Undefined means that the store is elsewhere.
    */
   readonly embeddedEveryMs?: number | undefined;
 }
@@ -32,7 +32,10 @@ interface Sent<T> {
   readonly reject: (error: unknown) => void;
 }
 
-/** The network between one machine and what it shares with others. */
+/**
+ * The network between one machine and the stores, oracles and services that it shares with other
+ * machines.
+ */
 export class Wire implements Network {
   readonly #options: WireOptions;
   #sent = 0;
@@ -104,7 +107,8 @@ export class Wire implements Network {
     world.plan(at, "arrival", receiver, () => {
       if (receiver === undefined) this.#underWay--;
       const doing = this.#apply(sent, answerAfterMs);
-      // Another machine may have to wait for others before it answers. A store does not.
+      // The world runs no other event until a store has answered. It does not wait for another
+      // machine, because that machine may need further events before it can answer.
       return receiver === undefined ? doing : undefined;
     });
   }

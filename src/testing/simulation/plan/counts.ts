@@ -3,7 +3,7 @@ import { type FaultKind, faultKinds } from "./fault.js";
 /** What happened in one run, or in several. */
 export interface SimulationCounts {
   runs: number;
-  /** Events in sequence: arrivals, answers and timers. */
+  /** Events of the runs, such as arrivals, answers and timers. */
   events: number;
   /** Virtual time, in milliseconds. */
   virtualMs: number;

@@ -9,15 +9,15 @@ import type { Reduction } from "./reduction.js";
 export interface Fate {
   readonly fault: NetworkFault | "cut" | undefined;
   /**
-   * When the request arrives, in milliseconds after it was sent. Several times if it is performed
+   * When the request arrives, in milliseconds after it was sent. Two moments if it is performed
    * twice, none if it is lost.
    */
   readonly arrivals: readonly number[];
-  /** Index of the arrival whose answer counts. */
+  /** Index of the arrival whose answer the sender receives. */
   readonly answered: number;
   /** How long the answer takes, in milliseconds. */
   readonly backMs: number;
-  /** When the sender is told that no answer came, or undefined if one comes. */
+  /** When the sender learns that no answer came, or undefined if an answer comes. */
   readonly lostAfterMs: number | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface FatesOptions {
 
 /**
  * Decides what happens to requests. Each decision depends only on the sender and the number of the
- * request, so leaving one out changes no other.
+ * request. Leaving out one request therefore changes the fate of no other request.
  */
 export class Fates {
   /** Whether all faults have ended. */

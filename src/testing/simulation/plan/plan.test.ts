@@ -27,7 +27,7 @@ test("about one run in 20 is on LMDB, and what the others draw does not depend o
   for (const [index, plan] of all.entries()) if (plan.store !== "lmdb") expect(plan).toEqual(without[index]);
 });
 
-test("on LMDB processes commit in one phase, in two, and mixed, and no request is lost, done twice or late", () => {
+test("on LMDB processes commit in one phase, in two, and mixed, and no request is lost, repeated or late", () => {
   const drawn = plans(200, ["lmdb"]);
   expect(new Set(drawn.map(({ store }) => store))).toEqual(new Set(["lmdb"]));
   const commits = drawn.map((plan) => [...new Set(plan.commits)].sort().join(" and "));

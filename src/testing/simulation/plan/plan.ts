@@ -72,7 +72,7 @@ export interface Plan {
   readonly groupEveryMs: number;
   readonly leaseMs: number;
   readonly knowsProcesses: boolean;
-  /** Whether every read is compared. If not, processes use the fastest way of reading. */
+  /** Whether the run checks every read. If not, processes use the fastest way of reading. */
   readonly watchesReads: boolean;
   /** Which clients' processes have a worker. */
   readonly workers: readonly boolean[];
@@ -105,17 +105,14 @@ const memoryKinds: Readonly<Record<MemoryKind, number>> = {
 };
 
 /**
- * Share of runs on LMDB if other stores may be drawn too. Such a run takes longer than one on a
- * memory store.
+ * Share of runs that use LMDB if other stores may be drawn too. A run on LMDB takes longer than one
+ * on a memory store.
  */
 const lmdbShare = 0.05;
 /** Faults that cannot happen between a process and a store within the process. */
 const notEmbedded: ReadonlySet<FaultKind> = new Set(["lostRequest", "lostAnswer", "late", "twice", "cut"]);
 
-/**
- * Draws the plan of a run: its store, its faults, and how often they happen. No two plans are
- * alike.
- */
+/** Draws the plan of a run: its store, its faults, and how often they happen. */
 export function drawPlan(random: SeededRandom, options: PlanOptions): Plan {
   const settings = random.fork("settings");
   const lmdb = random.fork("lmdb");
@@ -133,8 +130,8 @@ export function drawPlan(random: SeededRandom, options: PlanOptions): Plan {
   const timeoutMs = logUniform(settings, 50, 800);
   const errors = clockErrors(random.fork("clocks"), may, options.clients);
   const maxDelayMs = logUniform(settings, Math.max(50, 3 * latencyMs), isOfRows ? 4_000 : 8_000);
-  // A store of rows relies on nothing arriving later than the retention. Clocks that differ shorten
-  // it.
+  // A store of one-row mutations needs every request to arrive within the retention. Differences
+  // between clocks shorten the retention.
   const minRetentionMs = commit === "one-phase" ? 0 : maxDelayMs + errors.worstMs;
   const collects = settings.chance(0.5);
   const bulkMutations = isOfRows && random.fork("bulk").chance(0.7);
@@ -167,8 +164,8 @@ export function drawPlan(random: SeededRandom, options: PlanOptions): Plan {
 }
 
 /**
- * Draws the faults of a run. Some runs have none, and most have only some: a fault may hide an
- * error that another run shows.
+ * Draws the faults of a run. Some runs have no faults, and most have only some kinds. One fault may
+ * hide an error that only a run without that fault shows.
  */
 function drawFaults(random: SeededRandom, allowed: readonly FaultKind[]): readonly FaultKind[] {
   if (random.chance(0.1)) return [];
@@ -198,10 +195,7 @@ interface ClockErrors {
 }
 
 const oracleCandidates = 2;
-/**
- * Longest duration of a run while its clocks drift, in milliseconds. It bounds the sum of their
- * errors.
- */
+/** Longest run for which `worstMs` includes the drift of clocks, in milliseconds. */
 const maxRunMs = 60_000;
 
 function clockErrors(random: SeededRandom, may: (kind: FaultKind) => boolean, clients: number): ClockErrors {
@@ -223,7 +217,7 @@ function clockErrors(random: SeededRandom, may: (kind: FaultKind) => boolean, cl
 
 const maxOfAKind = 2;
 
-/** Draws the incidents. Each kind that a run has happens once or twice. */
+/** Draws the incidents. Each kind of incident that a run allows happens once or twice. */
 function drawIncidents(
   random: SeededRandom,
   may: (kind: FaultKind) => boolean,

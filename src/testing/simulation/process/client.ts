@@ -32,8 +32,9 @@ export interface SimulatedClient {
   /**
    * Performs one named step. An error that a fault explains, such as a conflict or a store that
    * does not answer, ends only the step. Any other error fails the run. To shorten a failing run,
-   * the simulation leaves out steps, so they should not depend on each other. `random` belongs to
-   * the step. Resolves to false if the step was left out or ended early.
+   * the simulation leaves out steps, so they should not depend on each other. Each step gets random
+   * numbers of its own, which do not change if other steps are left out. Resolves to false if the
+   * step was left out or ended early.
    */
   step(name: string, run: (random: SeededRandom) => unknown): Promise<boolean>;
 }
@@ -59,7 +60,8 @@ export interface Workload {
   /** The programs. Each runs in a process of its own. */
   readonly clients: readonly SimulatedProgram[];
   /**
-   * Checks the database when everything is healed and nothing is due. Throws if its state is wrong.
+   * Checks the database when all faults have ended and nothing is due. Throws if its state is
+   * wrong.
    */
   readonly check?: ((db: Database) => Promise<unknown>) | undefined;
 }

@@ -35,7 +35,7 @@ export interface ProcessOptions {
   readonly name: string;
   readonly world: World;
   readonly machine: Machine;
-  /** Returns the store as this process reaches it. Called once. */
+  /** Returns this process's connection to the store. Called once. */
   readonly connect: () => RowStore | Promise<RowStore>;
   /** Undefined if the store assigns timestamps. */
   readonly oracle: Oracle | undefined;
@@ -43,7 +43,7 @@ export interface ProcessOptions {
   readonly commit: "auto" | "two-phase";
   readonly tables: readonly AnyTable[];
   readonly observers: readonly Observer[];
-  /** The observers that it runs if its own are older than the registered ones. */
+  /** The observers that the process runs instead if its own are older than the registered ones. */
   readonly newest: readonly Observer[];
   readonly watcher: ProtocolWatcher;
   readonly counts: SimulationCounts;

@@ -6,7 +6,7 @@ function event(at: number, order: number): SimulatedEvent {
   return { at, order, kind: "other", machine: undefined, happen: () => undefined, isCancelled: false };
 }
 
-test("what comes first is taken first, and of one moment what was planned first", () => {
+test("events are taken in the order of time, and at the same time in the order of planning", () => {
   const random = new SeededRandom("queue");
   const queue = new EventQueue();
   const standing: SimulatedEvent[] = [];

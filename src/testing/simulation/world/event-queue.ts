@@ -1,18 +1,19 @@
 /**
- * What follows from an event. If it is a function, calling it reports the result, after the results
- * of earlier events.
+ * What an event returns. If it is a promise, the world waits for it. If the promise resolves to a
+ * function, that function reports what the event did. The world calls it after the functions of
+ * earlier events.
  */
 export type Happening = void | Promise<void> | Promise<() => void>;
 
 export type EventKind = "arrival" | "answer" | "timer" | "request" | "other";
 
-/** A machine as the order of events knows it. */
+/** The part of a machine that the event queue needs. */
 export interface EventMachine {
   readonly processName: string;
   /** Events that have happened to it. */
   happened: number;
-  /** World time until which the machine stands still. */
-  readonly standsUntil: number;
+  /** World time until which the machine is paused. */
+  readonly pausedUntil: number;
   /** Whether the machine has stopped for good. */
   readonly isStopped: boolean;
 }
@@ -26,7 +27,7 @@ export interface SimulatedEvent {
   readonly kind: EventKind;
   /**
    * The machine that the event happens to. The event waits while the machine is paused, and never
-   * happens after it has stopped. Undefined for a receiver that never fails.
+   * happens after the machine has stopped. Undefined for a receiver that never fails.
    */
   readonly machine: EventMachine | undefined;
   readonly happen: () => Happening;

@@ -6,7 +6,7 @@ import type { World } from "./world.js";
 export interface Clocks {
   /** How far the wall clock is ahead, in milliseconds. */
   readonly offsetMs: number;
-  /** Milliseconds that its clocks advance in one of the world's. */
+  /** Milliseconds that its clocks advance while the world's time advances by one. */
   readonly rate: number;
 }
 
@@ -23,7 +23,7 @@ export class Machine implements Environment {
   /** Count of its events so far. */
   happened = 0;
   /** World time until which it is paused. */
-  standsUntil = 0;
+  pausedUntil = 0;
   /** World time until which nothing that it sends arrives. */
   cutUntil = 0;
   #isStopped = false;

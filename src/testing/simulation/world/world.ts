@@ -105,7 +105,8 @@ export class World {
     // Requests of the same moment are sent in one turn, so that a store can group them.
     while (event.kind === "request" && this.#hasRequestNow())
       happening.push(this.#happen(this.#queue.pop()!));
-    // Their answers are reported in the order of the requests, whichever the store finishes first.
+    // Reports their answers in the order of the requests, even if the store finishes them in a
+    // different order.
     for (const each of happening) {
       const tell = await each;
       if (typeof tell === "function") tell();
@@ -127,8 +128,8 @@ export class World {
       machine.happened++;
       this.#options.before(machine);
       if (machine.isStopped) return;
-      if (machine.standsUntil > this.time) {
-        this.#putOff(event, machine.standsUntil);
+      if (machine.pausedUntil > this.time) {
+        this.#putOff(event, machine.pausedUntil);
         return;
       }
     }
@@ -145,8 +146,8 @@ export class World {
       if (event === undefined) return undefined;
       const { machine } = event;
       if (event.isCancelled || machine?.isStopped) continue;
-      if (machine === undefined || machine.standsUntil <= event.at) return event;
-      this.#putOff(event, machine.standsUntil);
+      if (machine === undefined || machine.pausedUntil <= event.at) return event;
+      this.#putOff(event, machine.pausedUntil);
     }
   }
 

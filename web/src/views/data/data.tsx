@@ -62,7 +62,7 @@ function commandsOf({ state }: Route, table: string | undefined): readonly Comma
   return [{ command: "get", args: [table, row], options: { at } }];
 }
 
-/** State that another table, prefix or time makes meaningless. */
+/** Resets the state that has no meaning for another table, prefix or time. */
 const fromTop = { after: undefined, row: undefined, cell: undefined, show: undefined };
 
 function Controls({ route, table, tables }: { route: Route; table: string; tables: readonly string[] }) {

@@ -5,7 +5,7 @@ import { useAbout } from "../../state/about.js";
 import { useStore } from "../../state/store.js";
 
 interface Props {
-  /** Milliseconds since 1970, or a timestamp of the database; undefined means now. */
+  /** Milliseconds since 1970, or a timestamp of the database. Undefined means now. */
   readonly at: string | undefined;
   /** `isFinal` is false while the slider still moves. */
   readonly onChange: (at: string | undefined, isFinal: boolean) => void;
@@ -14,8 +14,8 @@ interface Props {
 /** Steps of the slider. */
 const steps = 1_000;
 /**
- * Stays away from the end of the retention, so that the chosen time can still be read a moment
- * later.
+ * The slider ends this many milliseconds before the oldest time that can be read. Otherwise a time
+ * that the user chose there could leave the retention before the server reads at it.
  */
 const slackMs = 2_000;
 /** Timestamps count microseconds since 1970: any number above this one is a timestamp. */
@@ -37,7 +37,7 @@ export function MomentField({ at, onChange }: Props) {
   const oldest = now - retentionMs + slackMs;
   const momentOf = (step: number) =>
     step >= steps ? undefined : Math.max(oldest, Math.round(now - (1 - step / steps) * retentionMs));
-  // Asks only when the slider rests, so that a slow store does not answer each step.
+  // Waits until the slider rests, so that the store need not answer a request for each step.
   useEffect(() => {
     if (slid === undefined) return;
     const timer = setTimeout(() => {

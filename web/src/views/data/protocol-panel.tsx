@@ -9,14 +9,14 @@ import { Empty, Failed, Loading } from "../../parts/notices.js";
 type Column = InspectedRow["columns"][number];
 type Hint = InspectedRow["hints"][number];
 
-/** Often enough to see the steps of a commit. */
+/** Time between two requests, short enough to see the steps of a commit. */
 const everyMs = 1_000;
 
 /** Data, locks and write records of a row side by side, as in figure 4 of the paper. */
 export function ProtocolPanel({ table, row }: { readonly table: string; readonly row: string }) {
   const { data, error, reload } = useApi<InspectedRow>(apiPath("inspect", { table, row }), everyMs);
   if (error !== undefined && data === undefined) return <Failed error={error} retry={reload} />;
-  if (data === undefined) return <Loading what="what the protocol keeps" />;
+  if (data === undefined) return <Loading what="the protocol cells" />;
   if (data.columns.length === 0 && data.hints.length === 0)
     return (
       <Empty title="This row has no protocol cells.">

@@ -28,7 +28,9 @@ function outcomeOf(action: Action, { done: count, gone, standing }: Acted): stri
   const parts = [counted(count, ...done[action])];
   if (gone > 0) parts.push(`${counted(gone, "was", "were")} no longer there`);
   if (standing > 0)
-    parts.push(`${counted(standing, "lock")} still ${standing === 1 ? "stands" : "stand"}: the owner lives`);
+    parts.push(
+      `${counted(standing, "lock")} still ${standing === 1 ? "stands" : "stand"}: the owner is alive`,
+    );
   return `${parts.join("; ")}.`;
 }
 

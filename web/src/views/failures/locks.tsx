@@ -28,8 +28,8 @@ export function Locks({ route }: { readonly route: Route }) {
       {data.locks.length === 0 ? (
         <Empty title="There are no locks.">
           {commit === "one-phase"
-            ? "This database commits in one phase, which leaves no locks."
-            : "A lock exists while its transaction commits. Locks of a process that ended are resolved by the next transaction that meets them."}
+            ? "This database commits in one phase, which needs no locks."
+            : "A lock exists while its transaction commits. If a process ends, the next transaction that meets its locks resolves them."}
         </Empty>
       ) : (
         <section class="panel" aria-labelledby="locks">
@@ -105,7 +105,7 @@ function Line({
       <td
         data-label="Age"
         class="number"
-        title={`Its owner counts as gone ${duration(ttlMs)} after its last refresh.`}
+        title={`The lock expires ${duration(ttlMs)} after its owner last refreshed it.`}
       >
         {duration(ageMs)}
       </td>
@@ -126,7 +126,7 @@ function Line({
           <button type="button" onClick={() => propose(resolving(lock))}>
             Resolve
           </button>
-          {ownerLives === true ? <span class="unseen"> It stays, because its owner lives.</span> : null}
+          {ownerLives === true ? <span class="unseen"> It stays, because its owner is alive.</span> : null}
         </td>
       )}
     </tr>
@@ -134,7 +134,7 @@ function Line({
 }
 
 function resolving({ id, row, ownerLives }: LockShown): Intent {
-  const left = ownerLives === true ? " Its owner lives, so the lock stays." : "";
+  const left = ownerLives === true ? " Its owner is alive, so the lock stays." : "";
   return {
     action: "locks/resolve",
     body: { id },

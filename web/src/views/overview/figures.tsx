@@ -66,7 +66,7 @@ export function Figures({ now }: { readonly now: Overview }) {
         value={bounded(now.locks)}
         unit="held"
         href={hashOf("failures", { show: "locks" })}
-        note={commit === "one-phase" ? "one-phase commits leave none" : "most of them for an instant"}
+        note={commit === "one-phase" ? "one-phase commits need none" : "most are held for an instant"}
       />
       <Figure
         name="Workers"

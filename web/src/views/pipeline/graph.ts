@@ -19,7 +19,9 @@ export interface GraphEdge {
   /** Whether the observer watches the column, or was seen to read or write it. */
   readonly kind: "watches" | "reads" | "writes";
   readonly observer: string;
-  /** Of a watched column: runs of the observer. */
+  /**
+   * For a watched column, the runs of the observer. Otherwise the cells that it reads or writes.
+   */
   readonly perSecond: number;
 }
 
@@ -33,7 +35,9 @@ export interface Graph {
 export const columnId = (table: string, column: string) => `column:${table}.${column}`;
 export const observerId = (name: string) => `observer:${name}`;
 
-/** The graph of a pipeline. Without `withReads`, columns that are only read have no edge. */
+/**
+ * The graph of a pipeline. With `withReads` it also has edges for the columns that observers read.
+ */
 export function graphOf({ tables, observers, flows }: Pipeline, withReads: boolean): Graph {
   const edges = edgesOf(observers, flows, withReads);
   const touched = new Set(edges.flatMap(({ from, to }) => [from, to]));

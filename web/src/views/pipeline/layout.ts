@@ -44,15 +44,14 @@ interface Point {
 const gaps = { ranksep: 44, nodesep: 18, edgesep: 10, marginx: 14, marginy: 14 };
 
 /**
- * Places nodes in layers from left to right, so that links lead to the right if they can, and few
- * of them cross.
+ * Places nodes in layers from left to right. Most links lead to the right, and few of them cross.
  */
 export function layout(nodes: readonly Sized[], links: readonly Link[]): Layout {
   if (nodes.length === 0) return { width: 0, height: 0, nodes: new Map(), links: [] };
   const graph = new Graph({ multigraph: true });
   graph.setGraph({ rankdir: "LR", ...gaps });
-  // Dagre follows links from the first node on: from sources, so that it turns only links that come
-  // back.
+  // Dagre follows the links from the first nodes on, and reverses each link that closes a cycle.
+  // Nodes that no link leads to come first, so that the reversed links are those that lead back.
   const targets = new Set(links.map(({ to }) => to));
   const isTarget = ({ id }: Sized) => Number(targets.has(id));
   for (const { id, width, height } of nodes.toSorted((a, b) => isTarget(a) - isTarget(b)))
@@ -84,7 +83,7 @@ function route(link: Link, placed: ReadonlyMap<string, Placed>, points: readonly
     x: isRight ? node.x + node.width : node.x,
     y: node.y + node.height / 2 + (isBack ? Math.min(10, node.height / 4) : 0),
   });
-  // No node is between neighbouring layers.
+  // A link between neighbouring layers passes no node, so it needs no points in between.
   const between = Math.abs(from.layer - to.layer) === 1 ? [] : points.slice(1, -1);
   const way = [side(from, !isBack), ...between, side(to, isBack)];
   const half = Math.floor((way.length - 1) / 2);

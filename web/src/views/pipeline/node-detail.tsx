@@ -53,7 +53,7 @@ function ObserverDetail({
       <p class="links">
         <a href={hashOf("transactions", { observer: name })}>Its runs</a>
         <a href={hashOf("failures", { observer: name })}>Its parked changes</a>
-        <a href={hashOf("workers")}>Who runs it</a>
+        <a href={hashOf("workers")}>Its workers</a>
       </p>
     </>
   );

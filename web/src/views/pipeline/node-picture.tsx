@@ -16,7 +16,7 @@ interface Props {
   readonly href: string;
   readonly isSelected: boolean;
   readonly isDim: boolean;
-  /** Whether Tab stops at this node. */
+  /** Whether the Tab key stops at this node. */
   readonly isFirst: boolean;
   readonly onFocus: () => void;
 }

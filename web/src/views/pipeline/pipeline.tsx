@@ -89,7 +89,7 @@ function Shown({ pipeline, route }: { readonly pipeline: Pipeline; readonly rout
       {selected === undefined ? null : <NodeDetail node={selected} graph={graph} />}
       {graph.apart.length === 0 ? null : (
         <p class="note">
-          Not watched by any observer, and not seen written by one:{" "}
+          Columns that no observer watches, and that no observer was seen to write:{" "}
           {graph.apart.map(({ table, column }) => `${table}.${column}`).join(", ")}.
         </p>
       )}
@@ -97,7 +97,7 @@ function Shown({ pipeline, route }: { readonly pipeline: Pipeline; readonly rout
   );
 }
 
-/** Takes the observers' figures from the stream, which is newer than the graph. */
+/** Replaces the observers' figures by those of the stream, which are newer than the graph's. */
 function useNewest(observers: readonly ObserverOverview[]): readonly ObserverOverview[] {
   const streamed = useStore(overview)?.observers;
   return useMemo(

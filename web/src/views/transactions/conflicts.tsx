@@ -11,7 +11,7 @@ import { useStore } from "../../state/store.js";
 
 const everyMs = 3_000;
 
-/** Which transactions conflict with which over which cell, most frequent first, with advice. */
+/** Which transactions conflict on which cells, most frequent first, with advice. */
 export function Conflicts() {
   const { data, error, reload } = useApi<ConflictInsights>(apiPath("conflicts"), everyMs);
   const { now: startedAt } = useAbout();

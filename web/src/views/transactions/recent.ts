@@ -5,7 +5,10 @@ import { onTransactions } from "../../api/stream.js";
 import { type Answer, useApi } from "../../api/use-api.js";
 import { type Filter, fits, maxKept, merged } from "./kept.js";
 
-/** Only the server knows which tables a transaction wrote. */
+/**
+ * Time between two requests for a list filtered by table. The stream does not say which tables a
+ * transaction wrote, so the page must ask the server for this filter.
+ */
 const tableEveryMs = 2_000;
 /** The list changes at most this often, so that it can be read. */
 const renewMs = 250;
@@ -17,7 +20,7 @@ export interface Recent {
   readonly answer: Answer<readonly TransactionShown[]>;
 }
 
-/** The newest transactions, followed unless the list is paused. */
+/** The newest transactions. The list follows new ones unless it is paused. */
 export function useRecent(filter: Filter, isPaused: boolean): Recent {
   const isByTable = filter.table !== "";
   const path = apiPath("transactions", { ...filter, limit: maxKept });

@@ -7,13 +7,16 @@ const lineHeight = 22;
 const labelWidth = 150;
 const width = 560;
 const right = 62;
-/** The most lines drawn. The shortest reads are left out. */
+/**
+ * Most lines to draw, and most reads among them. If there are more reads, the longest ones are
+ * drawn.
+ */
 const maxLines = 80;
 const maxReads = 16;
 
 const kinds = { read: "read", wait: "wait", step: "step" } as const;
 
-/** The parts of a transaction that took time, one per line, from its begin to its end. */
+/** The parts of a transaction that took time, one on each line, from its start to its end. */
 export function Timeline({
   transaction: { spans, durationMs },
 }: {
@@ -48,7 +51,7 @@ export function Timeline({
   );
 }
 
-/** All waits and steps and the longest reads, in the order of time. */
+/** The waits, the steps and the longest reads, in the order of time, at most `maxLines`. */
 function shownOf(spans: readonly TransactionSpan[]): readonly TransactionSpan[] {
   const reads = spans.filter(({ kind }) => kind === "read");
   const longest = new Set(

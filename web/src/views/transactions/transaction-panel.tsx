@@ -95,7 +95,7 @@ function ConflictOf({
   );
 }
 
-/** Its cause and its effects, as links. */
+/** The cause and the effects of a transaction, as links. */
 function Causes({ transaction, route }: { readonly transaction: TransactionDetail; readonly route: Route }) {
   const { cause, causedBy, caused } = transaction;
   return (
@@ -147,7 +147,7 @@ function TransactionLink({
   );
 }
 
-/** The command that shows a cell that it wrote. */
+/** The command that shows the history of a cell that the transaction wrote. */
 function HistoryCommand({ cell }: { readonly cell: CellName | undefined }) {
   if (cell === undefined) return null;
   return <Command parts={{ command: "history", args: [columnName(cell), cell.row] }} />;
@@ -156,7 +156,7 @@ function HistoryCommand({ cell }: { readonly cell: CellName | undefined }) {
 interface CellsProps {
   readonly title: string;
   readonly cells: readonly CellName[];
-  /** How many cells there were; only some are named. */
+  /** How many cells there were. `cells` may name only some of them. */
   readonly of: number;
   readonly children?: ComponentChildren;
 }
@@ -175,7 +175,9 @@ function Cells({ title, cells, of, children }: CellsProps) {
           </li>
         ))}
       </ul>
-      {of > cells.length ? <p class="faint">and {count(of - cells.length)} more, or the same again</p> : null}
+      {of > cells.length ? (
+        <p class="faint">and {count(of - cells.length)} more, some of them perhaps repeated</p>
+      ) : null}
       {children}
     </div>
   );

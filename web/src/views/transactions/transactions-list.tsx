@@ -17,7 +17,7 @@ import { useStore } from "../../state/store.js";
 import { type Filter, maxKept } from "./kept.js";
 import { useRecent } from "./recent.js";
 
-/** Rows drawn at first; a button shows the rest. */
+/** Rows drawn at first. A button shows the others. */
 const linesAtFirst = 60;
 
 export const outcomeLevels: Readonly<Record<TransactionShown["outcome"], Level>> = {

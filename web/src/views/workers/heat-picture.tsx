@@ -12,8 +12,8 @@ interface Place {
 }
 
 /**
- * Counts as colours: key ranges from top to bottom, time from left to right. Arrow keys and the
- * pointer read one field.
+ * Counts as colours: key ranges from top to bottom, time from left to right. The pointer or the
+ * arrow keys select a field, and its count is shown.
  */
 export function HeatPicture({ heat }: { readonly heat: HeatMap }) {
   const canvas = useRef<HTMLCanvasElement>(null);
@@ -131,7 +131,7 @@ function draw(canvas: HTMLCanvasElement, heat: HeatMap, buckets: number, place: 
   const gap = Math.min(wide, high) > 5 ? 1 : 0;
   for (const [range, row] of heat.counts.entries())
     for (const [bucket, value] of row.entries()) {
-      // A root, so that one field with thousands does not hide all others.
+      // A logarithm, so that fields with small counts stay visible next to a field with thousands.
       const part = value === 0 ? 0 : 0.12 + (0.88 * Math.log1p(value)) / Math.log1p(most);
       context.globalAlpha = 1;
       context.fillStyle = cold!;

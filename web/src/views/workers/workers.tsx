@@ -36,7 +36,7 @@ function Sessions({
       <ReachNote reach={reach} of="workers" />
       {unheard.map(({ name, error }) => (
         <p key={name} class="note reach">
-          <Mark level="warn" /> {name} did not say what it has seen: {error}
+          <Mark level="warn" /> {name} did not report what it has seen: {error}
         </p>
       ))}
       <section class="panel" aria-labelledby="sessions">
@@ -46,7 +46,7 @@ function Sessions({
         </div>
         {sessions.length === 0 ? (
           <Empty title="No process runs observers.">
-            What is committed waits until one does: <code>percolator worker LOCATION APP</code>
+            Committed changes wait until one does: <code>percolator worker LOCATION APP</code>
           </Empty>
         ) : (
           <table class="stack" onKeyDown={moveByKeys}>
@@ -108,7 +108,7 @@ function SessionRow({ session }: { readonly session: Workers["sessions"][number]
   );
 }
 
-/** A figure of a process that reports. */
+/** A figure of a process. A process that does not report to this dashboard has none. */
 function Known({
   label,
   value,

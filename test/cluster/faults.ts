@@ -4,13 +4,16 @@ import { pause } from "../support/waiting.js";
 import type { ProcessCluster } from "./cluster.js";
 import { times } from "./members.js";
 
-/** Whom a blow meets. */
+/** The kind of process that a fault affects. */
 export type Victim = "member" | "leader";
-/** Which of its connections: to the store, or those that clients have to a coordinator. */
+/**
+ * The connections that a fault affects: those to the store, or those from clients to the
+ * coordinator.
+ */
 export type Link = "store" | "clients";
 
-/** What befalls a cluster. */
-export type Blow =
+/** A fault in a cluster. */
+export type Fault =
   | { readonly type: "kill"; readonly victim: Victim; readonly afterMs: number }
   | {
       readonly type: "stop";
@@ -31,7 +34,7 @@ export type Blow =
       readonly link: Link;
       readonly way: Way | "both";
       readonly forMs: number;
-      /** Whether what was held arrives late, or is lost. */
+      /** Whether held messages arrive late or are lost. */
       readonly afterwards: "arrives" | "lost";
     }
   | {
@@ -41,7 +44,7 @@ export type Blow =
       readonly times: number;
       readonly everyMs: number;
     }
-  /** Loses requests, or answers whose requests were delivered, one by one. */
+  /** Loses single requests, or the answers to delivered requests. */
   | {
       readonly type: "lose";
       readonly victim: Victim;
@@ -51,8 +54,8 @@ export type Blow =
     }
   | { readonly type: "store stops"; readonly forMs: number };
 
-/** One of each kind, so that a few rounds meet all. */
-export function everyBlow(random: Random): readonly Blow[] {
+/** Returns one fault of each kind, so that a few rounds cover all kinds. */
+export function everyFault(random: Random): readonly Fault[] {
   const long = times.leaseMs + 1_000;
   return [
     { type: "kill", victim: "member", afterMs: random.below(300) },
@@ -70,8 +73,8 @@ export function everyBlow(random: Random): readonly Blow[] {
   ];
 }
 
-/** Any blow. */
-export function randomBlow(random: Random): Blow {
+/** Draws a fault of any kind. */
+export function randomFault(random: Random): Fault {
   const victim = random.pick<Victim>(["member", "member", "leader"]);
   const link = victim === "member" ? "store" : random.pick<Link>(["store", "clients"]);
   const forMs = random.below(4_000);
@@ -96,54 +99,58 @@ export function randomBlow(random: Random): Blow {
   }
 }
 
-/** Strikes, and makes good what can be; resolves when it is over. Answers whether the others could go on meanwhile. */
-export async function strike(cluster: ProcessCluster, blow: Blow, random: Random): Promise<void> {
-  if (blow.type === "store stops") return stopStore(cluster, blow.forMs);
+/**
+ * Causes the fault and repairs what can be repaired. Resolves when the fault is over. Returns
+ * whether the other processes could continue meanwhile.
+ */
+export async function strike(cluster: ProcessCluster, fault: Fault, random: Random): Promise<void> {
+  if (fault.type === "store stops") return stopStore(cluster, fault.forMs);
   const member = random.pick(cluster.members);
   const leader = await cluster.leader();
-  const { process } = blow.victim === "member" ? member : leader;
-  if (blow.type === "kill") {
-    await pause(blow.afterMs);
+  const { process } = fault.victim === "member" ? member : leader;
+  if (fault.type === "kill") {
+    await pause(fault.afterMs);
     await process.kill();
     return;
   }
-  if (blow.type === "stop") {
+  if (fault.type === "stop") {
     process.signal("SIGSTOP");
-    await pause(blow.forMs);
-    if (blow.afterwards === "kill") await process.kill();
+    await pause(fault.forMs);
+    if (fault.afterwards === "kill") await process.kill();
     process.signal("SIGCONT");
     return;
   }
   const proxy =
-    blow.victim === "member" ? member.store : blow.link === "store" ? leader.store : leader.clients;
-  await disturb(proxy, blow);
+    fault.victim === "member" ? member.store : fault.link === "store" ? leader.store : leader.clients;
+  await disturb(proxy, fault);
 }
 
-/** Disturbs a connection, and makes it good again. */
+/** Disturbs a connection, and restores it. */
 export async function disturb(
   proxy: NetworkProxy,
-  blow: Extract<Blow, { readonly type: "delay" | "silence" | "cuts" | "lose" }>,
+  fault: Extract<Fault, { readonly type: "delay" | "silence" | "cuts" | "lose" }>,
 ): Promise<void> {
-  switch (blow.type) {
+  switch (fault.type) {
     case "delay":
-      proxy.delay(blow.ms);
-      await pause(blow.forMs);
+      proxy.delay(fault.ms);
+      await pause(fault.forMs);
       break;
     case "silence":
-      proxy.silence(blow.way === "both" ? undefined : blow.way);
-      await pause(blow.forMs);
-      if (blow.afterwards === "lost") proxy.cut();
+      proxy.silence(fault.way === "both" ? undefined : fault.way);
+      await pause(fault.forMs);
+      if (fault.afterwards === "lost") proxy.cut();
       break;
     case "cuts":
-      for (let count = 0; count < blow.times; count++) {
+      for (let count = 0; count < fault.times; count++) {
         proxy.cut();
-        await pause(blow.everyMs);
+        await pause(fault.everyMs);
       }
       break;
     case "lose":
-      // Where nothing passes any more, there is nothing to lose either.
-      for (let count = 0; count < blow.times; count++) {
-        await Promise.race([proxy.cutAtCall(blow.way), pause(300)]);
+      // Waits at most 300 ms for each call, because perhaps no more calls pass through the
+      // connection.
+      for (let count = 0; count < fault.times; count++) {
+        await Promise.race([proxy.cutAtCall(fault.way), pause(300)]);
       }
   }
   proxy.heal();

@@ -6,7 +6,7 @@ import { hintTable } from "../../transaction/index.js";
  * Whether there is a hint of one of these observers. Works only on a store that answers
  * synchronously.
  */
-export function hintsStand(store: RowStore, observers: readonly Observer[]): boolean {
+export function hasHints(store: RowStore, observers: readonly Observer[]): boolean {
   return observers.some(({ name }) => hintsBetween(store, `${name}\0`, `${name}\x01`));
 }
 

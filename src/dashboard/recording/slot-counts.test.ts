@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { addSeries, SecondCounts } from "./seconds.js";
+import { addSeries, SlotCounts } from "./slot-counts.js";
 
 describe("counts of each second", () => {
   test("end with the newest full second", () => {
-    const counts = new SecondCounts(4);
+    const counts = new SlotCounts(4);
     for (const ms of [10_000, 10_999, 11_500, 13_000, 13_100]) counts.add(ms);
     expect(counts.series(13_200)).toEqual({ endsAt: 13_000, values: [0, 2, 1, 0] });
     expect(counts.series(14_000)).toEqual({ endsAt: 14_000, values: [2, 1, 0, 2] });
@@ -11,7 +11,7 @@ describe("counts of each second", () => {
   });
 
   test("give a rate of the last full seconds", () => {
-    const counts = new SecondCounts(16);
+    const counts = new SlotCounts(16);
     for (let ms = 0; ms < 10_000; ms += 100) counts.add(ms, 2);
     expect(counts.rate(10_050)).toBe(20);
     expect(counts.rate(12_000)).toBe(12);

@@ -11,8 +11,8 @@ import {
 } from "../../store/index.js";
 import { hintTable, systemTable } from "../../transaction/index.js";
 
-/** One version in a store. */
-export interface StandingVersion {
+/** One version that a store contains. */
+export interface StoredVersion {
   readonly table: string;
   readonly row: Uint8Array;
   readonly column: Uint8Array;
@@ -25,7 +25,7 @@ export interface StandingVersion {
 export const ownTables: readonly string[] = [systemTable, hintTable, parkedTable];
 
 /** Yields every version in a table of a store that answers synchronously. */
-export function* standingVersions(store: RowStore, table: string): Generator<StandingVersion, void> {
+export function* storedVersions(store: RowStore, table: string): Generator<StoredVersion, void> {
   let start: Position | undefined;
   do {
     const page: RawPage | Promise<RawPage> = store.readRaw({ table, start, columns: allColumns, parts });
@@ -41,6 +41,6 @@ export function* standingVersions(store: RowStore, table: string): Generator<Sta
 }
 
 /** Returns a mutation that would write a version. */
-export function putOf({ table, row, column, part, timestamp, value }: StandingVersion): RowMutation {
+export function putOf({ table, row, column, part, timestamp, value }: StoredVersion): RowMutation {
   return { table, row, guards: [], mutations: [{ type: "put", column, part, timestamp, value }] };
 }

@@ -7,7 +7,7 @@ import type { World } from "../world/world.js";
 import type { SimulatedClient, SimulatedProgram } from "./client.js";
 import { isExplained, type SimulatedProcess, showError } from "./process.js";
 
-export interface LifeOptions {
+export interface ClientLifeOptions {
   /** Index of the client in the workload. */
   readonly index: number;
   /** 1 for the first life, one more for each restart. */
@@ -24,17 +24,17 @@ export interface LifeOptions {
   readonly fail: (message: string) => void;
 }
 
-/** One life of a client: its program, from start to end. */
-export class Life {
+/** One life of a client: a process that runs the client's program from the beginning. */
+export class ClientLife {
   readonly index: number;
   readonly name: string;
   readonly machine: Machine;
   db: Database | undefined;
-  readonly #options: LifeOptions;
+  readonly #options: ClientLifeOptions;
   readonly #named = new Map<string, number>();
   #hasEnded = false;
 
-  constructor(options: LifeOptions) {
+  constructor(options: ClientLifeOptions) {
     this.#options = options;
     this.index = options.index;
     this.name = options.process.name;

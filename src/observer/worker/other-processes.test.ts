@@ -1,0 +1,243 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { documents } from "../../../test/support/observer/documents.js";
+import { type Database, open } from "../../database/index.js";
+import { sleep } from "../../environment/index.js";
+import { int, table } from "../../schema/index.js";
+import type { RowStore } from "../../store/index.js";
+import { memoryStore } from "../../store/memory/index.js";
+import { ProcessStore, TestClock } from "../../testing/index.js";
+import { hintTable } from "../../transaction/index.js";
+import { observer } from "../index.js";
+
+/** No observer watches it. */
+const notes = table("notes", { count: int() });
+
+let clock: TestClock;
+/** When each look of the worker's process at hints began, in milliseconds of test time. */
+let looks: number[];
+/** How often the worker's process has read the counter of commits. */
+let counters: number;
+/** How long the store takes to answer a look, in milliseconds. */
+let lookMs: number;
+/** If set, answers the worker's reads of the counter instead of the store. */
+let counter: (() => number | Promise<number>) | undefined;
+/** When each run began. */
+let runs: number[];
+let store: RowStore;
+
+beforeEach(() => {
+  clock = new TestClock();
+  [looks, counters, lookMs, counter, runs] = [[], 0, 0, undefined, []];
+  store = memoryStore({ environment: clock.process() });
+});
+
+const noted = observer("noted", documents.contents, () => {
+  runs.push(clock.passedMs);
+});
+
+/** The store as the worker's process reaches it. Others may write to it if `shared` is true. */
+class WatchedStore extends ProcessStore {
+  override readonly capabilities: RowStore["capabilities"];
+  override readonly atomic: RowStore["atomic"];
+  override readonly zeroCopy = undefined;
+
+  constructor(
+    private readonly environment: ReturnType<TestClock["process"]>,
+    shared: boolean,
+  ) {
+    super(store, environment);
+    this.capabilities = { ...store.capabilities, shared };
+    const atomic = store.atomic!;
+    this.atomic = {
+      next: (options) => atomic.next(options),
+      commit: (batch, options) => atomic.commit(batch, options),
+      counter: () => {
+        counters++;
+        return counter === undefined ? atomic.counter() : counter();
+      },
+    };
+  }
+
+  override readRange(...[read, options]: Parameters<RowStore["readRange"]>) {
+    const page = super.readRange(read, options);
+    if (read.table !== hintTable) return page;
+    looks.push(clock.passedMs);
+    return lookMs === 0 ? page : sleep(this.environment, lookMs).then(() => page);
+  }
+}
+
+async function start({ shared = true, observers = [noted] } = {}) {
+  const environment = clock.process();
+  const options = { tables: [documents, notes], observers };
+  const db = await clock.until(open(new WatchedStore(environment, shared), { ...options, environment }));
+  const process = clock.process();
+  const other = await clock.until(
+    open(new ProcessStore(store, process), { tables: [documents, notes], environment: process }),
+  );
+  const worker = db.work();
+  await clock.advance(1_000);
+  const close = () => clock.until(Promise.all([db.close(), other.close()]));
+  return { db, other, worker, close };
+}
+
+const change = (db: Database, row = "a") =>
+  clock.until(db.transact((tx) => tx.set(documents.contents, row, `${clock.passedMs}`)));
+/** A commit that leaves no hint. */
+const note = (db: Database) => clock.until(db.transact((tx) => tx.set(notes.count, "a", 1)));
+
+/** Counts what happens while time passes. */
+async function countDuring(ms: number, count: () => number): Promise<number> {
+  const before = count();
+  await clock.advance(ms);
+  return count() - before;
+}
+
+describe("a commit of another process", () => {
+  test("runs within 50 ms, whenever it comes", async () => {
+    const { other, close } = await start();
+    for (let time = 0; time < 20; time++) {
+      await clock.advance(1_000 + 13 * time);
+      const committed = clock.passedMs;
+      await change(other);
+      await clock.advance(100);
+      expect(runs.at(-1)! - committed).toBeLessThanOrEqual(50);
+    }
+    expect(runs).toHaveLength(20);
+    await close();
+  });
+
+  test("runs within 7 ms while more come", async () => {
+    const { other, close } = await start();
+    await change(other);
+    await clock.advance(50);
+    for (let commit = 0; commit < 100; commit++) {
+      const committed = clock.passedMs;
+      await change(other, `row ${commit}`);
+      await clock.advance(7);
+      expect(runs.at(-1)! - committed).toBeLessThanOrEqual(7);
+    }
+    expect(runs).toHaveLength(101);
+    await close();
+  });
+
+  test("runs within 50 ms after a time in which the store could not say whether there was one", async () => {
+    const { other, close } = await start();
+    const failures = [
+      () => {
+        throw new Error("the disk is away");
+      },
+      () => Promise.reject(new Error("the disk is away")),
+    ];
+    for (const failure of failures) {
+      counter = failure;
+      expect(await countDuring(500, () => counters)).toBeGreaterThan(1);
+      counter = undefined;
+      const committed = clock.passedMs;
+      await change(other);
+      await clock.advance(50);
+      expect(runs.at(-1)! - committed).toBeLessThanOrEqual(50);
+    }
+    await close();
+  });
+});
+
+describe("looking for commits of other processes", () => {
+  test("happens less often while nothing happens", async () => {
+    const { other, close } = await start();
+    for (let commit = 0; commit < 20; commit++) {
+      await note(other);
+      await clock.advance(5);
+    }
+    expect(await countDuring(30, () => counters)).toBeGreaterThanOrEqual(4);
+    await clock.advance(1_000);
+    expect(await countDuring(1_000, () => counters)).toBe(20);
+    await close();
+  });
+
+  test("costs no looks at hints while this process's own observers run and commit", async () => {
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const long = observer("noted", documents.contents, () => ended);
+    const { db, close } = await start({ observers: [long] });
+    await change(db);
+    await clock.advance(1_000);
+    looks.length = 0;
+    for (let commit = 0; commit < 100; commit++) {
+      await note(db);
+      await clock.advance(10);
+    }
+    // The worker looks every 250 ms anyway, in many places at once.
+    expect(new Set(looks).size).toBeLessThanOrEqual(5);
+    end();
+    await close();
+  });
+
+  test("ends when the worker stops", async () => {
+    const { other, worker, close } = await start();
+    await clock.until(worker.stop());
+    const seen = [counters, looks.length];
+    await change(other);
+    await clock.advance(5_000);
+    expect([counters, looks.length]).toEqual(seen);
+    expect(runs).toEqual([]);
+    await close();
+  });
+
+  test("does not happen on a store that no other process can write to", async () => {
+    const { db, close } = await start({ shared: false });
+    await change(db);
+    await clock.advance(1_000);
+    expect(runs).toHaveLength(1);
+    expect(await countDuring(1_000, () => counters)).toBe(0);
+    await close();
+  });
+});
+
+describe("a worker whose looks for hints take long", () => {
+  test("pauses four times as long as it looked, even if others commit all the time", async () => {
+    const { other, close } = await start();
+    lookMs = 200;
+    await clock.advance(2_000);
+    const before = looks.length;
+    for (let commit = 0; commit < 500; commit++) {
+      await note(other);
+      await clock.advance(10);
+    }
+    expect(looks.length - before).toBeGreaterThanOrEqual(4);
+    expect(looks.length - before).toBeLessThanOrEqual(6);
+    lookMs = 0;
+    await close();
+  });
+
+  test("looks right after its pause if another process commits during a look or the pause", async () => {
+    const { other, close } = await start();
+    lookMs = 20;
+    for (const afterMs of [10, 40]) {
+      // While another process commits, the worker notices each commit within 5 ms, but looks for
+      // hints only every 100 ms.
+      for (let commit = 0; commit < 100; commit++) {
+        await note(other);
+        await clock.advance(5);
+      }
+      const looked = looks.length;
+      while (looks.length === looked) {
+        await note(other);
+        await clock.advance(1);
+      }
+      const begun = looks.at(-1)!;
+      await clock.advance(afterMs - (clock.passedMs - begun));
+      await change(other, `after ${afterMs}`);
+      const next = looks.length;
+      while (looks.length === next) await clock.advance(1);
+      expect(looks[next]! - begun).toBe(100);
+      lookMs = 0;
+      await clock.advance(1_000);
+      expect(runs.length).toBeGreaterThan(0);
+      lookMs = 20;
+    }
+    lookMs = 0;
+    await close();
+  });
+});
