@@ -12,6 +12,10 @@ describe("a snippet", () => {
     expect(show("A Cat, a catalog and the CAT.", "cat")).toBe("A [Cat], a catalog and the [CAT].");
   });
 
+  it("marks the words of text without spaces", () => {
+    expect(show("全文検索エンジン", "検索")).toBe("全文[検索]エンジン");
+  });
+
   it("shows the part of the text with most of the words", () => {
     const shown = show(`cat ${filler} dog ${filler} the cat and the dog ${filler}`, "cat", "dog");
     expect(shown).toMatch(/^… .*\[cat\] and the \[dog\].* …$/);

@@ -1,10 +1,11 @@
+import { fold, visitWords } from "../text/index.js";
+
 /** A part of a snippet, and whether it is a word of the query. */
 export interface SnippetPart {
   readonly text: string;
   readonly match: boolean;
 }
 
-const word = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 /** Limits of the work for one page: the characters to search, and the matches to consider. */
 const lookAt = 200_000;
 const maxMatches = 2_000;
@@ -38,12 +39,11 @@ export function makeSnippet(text: string, terms: ReadonlySet<string>): SnippetPa
 
 function findMatches(text: string, terms: ReadonlySet<string>): Match[] {
   const matches: Match[] = [];
-  for (const found of text.matchAll(word)) {
-    const term = found[0].normalize("NFKC").toLowerCase();
-    if (!terms.has(term)) continue;
-    matches.push({ start: found.index, end: found.index + found[0].length, term });
-    if (matches.length === maxMatches) break;
-  }
+  visitWords(text, (word, index) => {
+    const term = fold(word);
+    if (terms.has(term)) matches.push({ start: index, end: index + word.length, term });
+    return matches.length < maxMatches;
+  });
   return matches;
 }
 

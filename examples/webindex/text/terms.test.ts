@@ -24,6 +24,26 @@ test("words of any script, in lower case, counted in the order of first occurren
   ]);
 });
 
+test("Chinese, Japanese and Thai text is divided into words", () => {
+  expect([...termCounts("全文検索エンジン, Node入門。")]).toEqual([
+    ["全文", 1],
+    ["検索", 1],
+    ["エンジン", 1],
+    ["node", 1],
+    ["入門", 1],
+  ]);
+  expect([...termCounts("我喜欢数据库, 他也喜欢").keys()]).toContain("喜欢");
+  expect([...termCounts("สวัสดีชาวโลก").keys()]).toEqual(["สวัสดี", "ชาว", "โลก"]);
+});
+
+test("a long run without spaces is divided in pieces, because the segmenter's time is quadratic", () => {
+  const counts = termCounts("日本語の文法を学ぶ".repeat(3_000));
+  expect(counts.get("文法")).toBeGreaterThan(2_700);
+  // A character of two code units is never cut in two.
+  const rare = "\u{20000}";
+  expect([...termCounts(`語${rare.repeat(1_000)}`).keys()].join("")).not.toMatch(/\p{Surrogate}/u);
+});
+
 test("equivalent forms are one term", () => {
   expect(terms("caf\u00e9 cafe\u0301 ＣＡＦÉ ﬁn fin")).toEqual([
     ["café", 3],

@@ -1,0 +1,53 @@
+/** The words of a text, with their places. */
+
+/** A letter or digit of any script, followed by letters, digits and combining marks. */
+const pattern = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
+
+/** Scripts that are written without spaces between words. */
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+
+/**
+ * ICU divides all of these scripts by the same rules and dictionaries in every locale. A fixed
+ * locale keeps the terms independent of the machine.
+ */
+const segmenter = new Intl.Segmenter("zh", { granularity: "word" });
+
+/**
+ * The most UTF-16 code units that are segmented together. The time of `Intl.Segmenter` grows with
+ * the square of the length.
+ */
+const longestSegmented = 256;
+
+/** Receives a word and where it begins. Returns false to end the visit. */
+export type WordVisitor = (word: string, index: number) => boolean;
+
+/**
+ * Visits the words of a text by Unicode's definition. Text without spaces, such as Chinese and
+ * Japanese, is divided by dictionaries.
+ */
+export function visitWords(text: string, visit: WordVisitor): void {
+  const isSpaced = !unspaced.test(text);
+  for (const { 0: word, index } of text.matchAll(pattern)) {
+    const goesOn = isSpaced || !unspaced.test(word) ? visit(word, index) : divide(word, index, visit);
+    if (!goesOn) return;
+  }
+}
+
+function divide(run: string, start: number, visit: WordVisitor): boolean {
+  for (let from = 0; from < run.length; ) {
+    const to = endOfPiece(run, from);
+    for (const { segment, index } of segmenter.segment(run.slice(from, to)))
+      if (!visit(segment, start + from + index)) return false;
+    from = to;
+  }
+  return true;
+}
+
+/** Ends a piece before a character that takes two code units, not within it. */
+function endOfPiece(run: string, from: number): number {
+  const to = from + longestSegmented;
+  if (to >= run.length) return run.length;
+  const last = run.charCodeAt(to - 1);
+  return last >= 0xd800 && last < 0xdc00 ? to - 1 : to;
+}
