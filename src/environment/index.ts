@@ -1,5 +1,6 @@
 export { abortError, throwIfAborted, underSignals, unlessAborted } from "./abort.js";
 export { type Backoff, backoffDelay } from "./backoff.js";
+export { sha256 } from "./crypto.js";
 export type { Environment, Timer } from "./environment.js";
 export { packageManifest } from "./manifest.js";
 export { onAbort } from "./on-abort.js";

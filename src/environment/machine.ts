@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
+import { sha256 } from "./crypto.js";
 
 /** Facts that tell one machine, or one container on it, from all others. */
 export interface MachineFacts {
@@ -28,7 +28,7 @@ export interface MachineFacts {
 export function machineName({ hostname: host, bootId, processNamespace, addresses }: MachineFacts): string {
   const isKnown = bootId !== undefined && processNamespace !== undefined;
   const facts = isKnown ? [bootId, processNamespace] : [...new Set(addresses)].sort();
-  return `${host}/${createHash("sha256").update(JSON.stringify(facts)).digest("hex").slice(0, 16)}`;
+  return `${host}/${sha256(JSON.stringify(facts)).slice(0, 16)}`;
 }
 
 /** The facts of the machine on which this process runs. */

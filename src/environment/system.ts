@@ -1,16 +1,26 @@
-import { randomUUID } from "node:crypto";
+import { randomUuid } from "./crypto.js";
 import type { Environment, Timer } from "./environment.js";
 import { machineName, thisMachine } from "./machine.js";
 
 // Node fires a timer with a longer delay at once.
 const maxTimerMs = 2 ** 31 - 1;
 
-const machine = `${machineName(thisMachine())}/`;
+let machine: string | undefined;
+
+/**
+ * What the names of all processes of this machine begin with. Reads the machine's facts at the
+ * first call, so that loading the package does not.
+ */
+function machinePrefix(): string {
+  machine ??= `${machineName(thisMachine())}/`;
+  return machine;
+}
 
 /** Sends signal 0, which only asks whether a process exists. */
 function isRunning(processName: string): boolean | undefined {
-  if (!processName.startsWith(machine)) return undefined;
-  const id = Number(processName.slice(machine.length));
+  const prefix = machinePrefix();
+  if (!processName.startsWith(prefix)) return undefined;
+  const id = Number(processName.slice(prefix.length));
   if (!Number.isInteger(id) || id <= 0) return undefined;
   try {
     process.kill(id, 0);
@@ -46,8 +56,10 @@ export const systemEnvironment: Environment = Object.freeze({
   now,
   monotonic: () => performance.now(),
   random: () => Math.random(),
-  uniqueId: () => randomUUID(),
-  processName: `${machine}${process.pid}`,
+  uniqueId: () => randomUuid(),
+  get processName() {
+    return `${machinePrefix()}${process.pid}`;
+  },
   isRunning,
   setTimer(callback: () => void, delayMs: number, options?: { background?: boolean }): Timer {
     const handle = setTimeout(callback, Math.min(Math.max(0, delayMs), maxTimerMs));

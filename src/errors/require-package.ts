@@ -11,7 +11,7 @@ export interface PackageNeed {
   readonly packages: readonly string[];
 }
 
-const requireFromHere = createRequire(import.meta.url);
+let requireFromHere: NodeJS.Require | undefined;
 
 /**
  * Loads the module `specifier` of an optional peer, on the first call. Modules that need a peer
@@ -22,6 +22,7 @@ const requireFromHere = createRequire(import.meta.url);
  */
 export function requirePackage<Module>(specifier: string, { user, packages }: PackageNeed): Module {
   try {
+    requireFromHere ??= createRequire(import.meta.url);
     return requireFromHere(specifier) as Module;
   } catch (cause) {
     const name = packages.find((each) => specifier === each || specifier.startsWith(`${each}/`)) ?? specifier;

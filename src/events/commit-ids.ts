@@ -1,5 +1,4 @@
-import { createHash } from "node:crypto";
-import { systemEnvironment } from "../environment/index.js";
+import { sha256, systemEnvironment } from "../environment/index.js";
 
 /**
  * The generator of span ids that OpenTelemetry's SDK takes: 16 bytes for traces and 8 for spans, in
@@ -42,7 +41,7 @@ export class CommitIdGenerator implements IdGenerator {
 
   /** The ids of the span that stands for a commit, whichever process committed it. */
   of(commitTimestamp: number): CommitSpanIds {
-    const digest = createHash("sha256").update(`${this.#database}\0${commitTimestamp}`).digest("hex");
+    const digest = sha256(`${this.#database}\0${commitTimestamp}`);
     return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
   }
 

@@ -9,13 +9,13 @@ import { notBuiltPage } from "./plain-page.js";
 const hasIndex = (folder: string) => existsSync(join(folder, "index.html"));
 
 /**
- * The folder of the built pages: next to the compiled code, or the build folder if this runs from
- * the sources.
+ * The folder of the built pages: in `dist` next to the compiled modules, or in the build folder if
+ * this runs from the sources.
  */
 export function builtPages(): string {
-  const beside = fileURLToPath(new URL("../pages/", import.meta.url));
-  return hasIndex(beside)
-    ? beside
+  const compiled = fileURLToPath(new URL("../dashboard/pages/", import.meta.url));
+  return hasIndex(compiled)
+    ? compiled
     : fileURLToPath(new URL("../../../dist/dashboard/pages/", import.meta.url));
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { sha256 } from "../../environment/index.js";
 import { decodeJson, encodeJson, type Guard, isWhole, nullable, record } from "../stored-json.js";
 
 /**
@@ -61,7 +61,7 @@ export function encodeBackfill(state: BackfillState): Buffer {
 /** The id of a backfill. Two backfills of the same range and version have the same id. */
 export function backfillId({ start, end, version }: Omit<BackfillState, "id">): string {
   const range = JSON.stringify([start?.toString("hex") ?? null, end?.toString("hex") ?? null, version]);
-  return createHash("sha256").update(range).digest("hex").slice(0, 32);
+  return sha256(range).slice(0, 32);
 }
 
 export function decodeBackfill(bytes: Uint8Array, id: string): BackfillState {
