@@ -82,6 +82,15 @@ describe("the command", () => {
     expect(again.out).toContain("0 commits of 0 cells");
   });
 
+  it("reads the pages on threads, compares with the twin, and ends by itself", async () => {
+    await using scratch = await Scratch.make();
+    const one = await scratch.write("one.warc.gz", gzipEach(first));
+    const ended = await run(["--data", "memory:", "--once", "--verify", "--threads", "1", one]);
+    expect(ended).toMatchObject({ code: 0, err: "" });
+    expect(ended.out.match(/, equal$/gm)).toHaveLength(6);
+    expect((await run(["--threads", "many", one])).code).toBe(2);
+  });
+
   it("loads the readable parts of a damaged archive, reports the place of the damage, and exits with 1", async () => {
     await using scratch = await Scratch.make();
     const whole = gzipEach(first);

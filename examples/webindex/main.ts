@@ -68,8 +68,8 @@ async function main(args: readonly string[]): Promise<ExitCode> {
   const isDefault = given.length === 0 && !options.serve;
   const sources = isDefault ? [await openDefaultSource(process.cwd(), { signal })] : await Promise.all(given);
   const memory = new MemoryWatch();
-  const { concurrency, serve } = options;
-  await using index = await WebIndex.open(options.data, { concurrency, create: !serve });
+  const { concurrency, threads, serve } = options;
+  await using index = await WebIndex.open(options.data, { concurrency, threads, create: !serve });
   const session = new Session(options, index, signal);
   if (options.once) {
     const code = await session.loadAll(sources);

@@ -13,6 +13,7 @@ export interface Options {
   readonly host: string;
   readonly port: number;
   readonly concurrency: number;
+  readonly threads: number;
   readonly dashboardTokenFile: string | undefined;
   readonly dashboardWritable: boolean;
 }
@@ -51,6 +52,11 @@ export function readOptions(args: readonly string[]): Options {
         .default(64)
         .argParser(concurrency),
     )
+    .addOption(
+      new Option("--threads <number>", "threads that read pages; 0 reads them in the main thread")
+        .default(0)
+        .argParser(threads),
+    )
     .option(
       "--dashboard-token-file <file>",
       "holds the token of the dashboard, which answers others than this machine by it alone",
@@ -86,6 +92,10 @@ function port(given: string): number {
 
 function concurrency(given: string): number {
   return whole(given, 1, 1_000);
+}
+
+function threads(given: string): number {
+  return whole(given, 0, 256);
 }
 
 function whole(given: string, least: number, most: number): number {

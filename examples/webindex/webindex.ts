@@ -5,15 +5,21 @@ import { ReadCount } from "./load/reads.js";
 import { countKind, type Kind, type LoadReport } from "./load/report.js";
 import { stderrLogger } from "./log.js";
 import { extract } from "./observers/extract.js";
-import { observers } from "./observers/index.js";
+import { observers, observersWith } from "./observers/index.js";
 import { readStatistics } from "./search/search.js";
 import type { Source } from "./sources/index.js";
 import { documents, tables } from "./tables.js";
+import { PageThreads } from "./threads/page-threads.js";
 import { type IdleOptions, IndexWork } from "./work.js";
 
 export interface WebIndexOptions {
   /** How many observers run concurrently. Default: 64. */
   readonly concurrency?: number | undefined;
+  /**
+   * The number of threads that read pages: their text, terms and links. 0 reads them in this
+   * thread. Default: 0.
+   */
+  readonly threads?: number | undefined;
   /** As in the options of `open`. */
   readonly commit?: "auto" | "two-phase" | undefined;
   /** Creates the index if there is none. Default: true. */
@@ -44,23 +50,42 @@ export class WebIndex {
   readonly db: Database;
   readonly #work: IndexWork;
   readonly #reads: ReadCount;
+  readonly #threads: PageThreads | undefined;
 
-  private constructor(db: Database, work: IndexWork) {
+  private constructor(db: Database, work: IndexWork, threads: PageThreads | undefined) {
     this.db = db;
     this.#work = work;
     this.#reads = new ReadCount(db);
+    this.#threads = threads;
   }
 
   /** Opens the index at a location, creates it if necessary, and starts the due work. */
   static async open(location: string, options: WebIndexOptions = {}): Promise<WebIndex> {
+    const { logger = stderrLogger } = options;
+    const onError = (error: Error) => logger.warn("A thread ended; another one replaces it", { error });
+    const threads = options.threads ? new PageThreads({ threads: options.threads, onError }) : undefined;
+    try {
+      return await WebIndex.#open(location, { ...options, logger }, threads);
+    } catch (error) {
+      await threads?.close();
+      throw error;
+    }
+  }
+
+  static async #open(
+    location: string,
+    { concurrency = 64, commit, create, logger }: WebIndexOptions & { readonly logger: Logger },
+    threads: PageThreads | undefined,
+  ): Promise<WebIndex> {
     // On more than one machine timestamps come from a coordinator. If there is no leader, this
     // process starts one.
     const coordinator = location.startsWith("bigtable:") ? "auto" : undefined;
-    const { concurrency = 64, commit, create, logger = stderrLogger } = options;
-    const db = await open(location, { tables, observers, commit, coordinator, create, logger });
+    const used = threads === undefined ? observers : observersWith(threads.extract);
+    const db = await open(location, { tables, observers: used, commit, coordinator, create, logger });
     const onError = (error: unknown) =>
       logger.warn("A round of work failed; it will be done again", { error });
-    return new WebIndex(db, new IndexWork(db, { concurrency, onError }));
+    const behindAt = Math.min(concurrency / 2, threads?.extract.concurrency ?? concurrency);
+    return new WebIndex(db, new IndexWork(db, { concurrency, behindAt, onError }), threads);
   }
 
   /**
@@ -153,6 +178,7 @@ export class WebIndex {
   async close(): Promise<void> {
     await this.#work.stop();
     await this.db.close();
+    await this.#threads?.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -27,6 +27,11 @@ export interface IndexWorkOptions {
   /** How many observers run concurrently. */
   readonly concurrency: number;
   /**
+   * With this many running observers, many pages are being handled. Default: half of
+   * `concurrency`.
+   */
+  readonly behindAt?: number | undefined;
+  /**
    * Receives the error of a failed round. The due work stays due, and a later round tries it again.
    */
   readonly onError: (error: unknown) => void;
@@ -46,6 +51,7 @@ export interface IdleOptions {
 export class IndexWork {
   readonly #db: Database;
   readonly #concurrency: number;
+  readonly #behindAt: number;
   readonly #onError: (error: unknown) => void;
   readonly #first: Worker;
   readonly #stopping = new AbortController();
@@ -55,9 +61,10 @@ export class IndexWork {
   /** While callers wait: a worker that does not rest, and the number of callers. */
   #unresting: { readonly worker: Worker; users: number } | undefined;
 
-  constructor(db: Database, { concurrency, onError }: IndexWorkOptions) {
+  constructor(db: Database, { concurrency, behindAt = concurrency / 2, onError }: IndexWorkOptions) {
     this.#db = db;
     this.#concurrency = concurrency;
+    this.#behindAt = behindAt;
     this.#onError = onError;
     const first = observers.map(({ name }) => name).filter((name) => !names.includes(name));
     this.#first = db.work({ observers: first, concurrency });
@@ -112,7 +119,7 @@ export class IndexWork {
 
   /** Whether many pages are being handled, so that one later round should handle their effects. */
   get #isBehind(): boolean {
-    return this.#first.running >= this.#concurrency / 2;
+    return this.#first.running >= this.#behindAt;
   }
 
   /**

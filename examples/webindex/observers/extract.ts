@@ -1,35 +1,66 @@
-import { type Column, observer, type Transaction } from "percolatordb";
-import { describePage } from "../derive.js";
-import { documents } from "../tables.js";
+import {
+  type Change,
+  type Column,
+  type Observer,
+  type ObserverOptions,
+  observer,
+  type Transaction,
+} from "percolatordb";
+import { type Description, describePage } from "../derive.js";
+import { documents, type Links } from "../tables.js";
+
+/** Describes a page, in this thread or in another one. */
+export type Describe = (
+  contents: Uint8Array,
+  url: string,
+  change: Pick<Change, "signal">,
+) => Description | Promise<Description>;
 
 /**
- * Reads a page: its hash, title, words and links. Writes only what changed, so that later observers
- * handle only that.
+ * Makes the observer that reads a page: its hash, title, words and links. It writes only what
+ * changed, so that later observers handle only that.
  */
-export const extract = observer(
-  "extract",
-  documents.contents,
-  async (tx, { row: url, value: contents }) => {
-    const page = contents === undefined ? undefined : describePage(contents, url);
-    const before = await Promise.all([
-      tx.get(documents.hash, url),
-      tx.get(documents.title, url),
-      tx.get(documents.words, url),
-      tx.get(documents.links, url),
-      tx.get(documents.truncated, url),
-    ]);
-    const rehashed = replace(tx, documents.hash, url, before[0], page?.hash);
-    replace(tx, documents.title, url, before[1], page?.title);
-    replace(tx, documents.truncated, url, before[4], page?.truncated);
-    const reworded = replace(tx, documents.words, url, before[2], page?.words);
-    // The observer that finds the page's cluster also indexes it.
-    if (rehashed) tx.notify(documents.rescore, url);
-    else if (reworded) tx.notify(documents.reindex, url);
-    const same = JSON.stringify(before[3]) === JSON.stringify(page?.links);
-    if (!same) replace(tx, documents.links, url, before[3], page?.links);
-  },
-  { priority: 4 },
-);
+export function extractBy(describe: Describe, options: Pick<ObserverOptions, "concurrency"> = {}): Observer {
+  return observer(
+    "extract",
+    documents.contents,
+    async (tx, change) => {
+      const { row: url, value: contents } = change;
+      const page = contents === undefined ? undefined : await describe(contents, url, change);
+      await writePage(tx, url, page);
+    },
+    { priority: 4, ...options },
+  );
+}
+
+/** Reads a page in this thread. `PageThreads` has the one that reads it in another. */
+export const extract = extractBy(describePage);
+
+async function writePage(tx: Transaction, url: string, page: Description | undefined): Promise<void> {
+  const before = await Promise.all([
+    tx.get(documents.hash, url),
+    tx.get(documents.title, url),
+    tx.get(documents.words, url),
+    tx.get(documents.links, url),
+    tx.get(documents.truncated, url),
+  ]);
+  const rehashed = replace(tx, documents.hash, url, before[0], page?.hash);
+  replace(tx, documents.title, url, before[1], page?.title);
+  replace(tx, documents.truncated, url, before[4], page?.truncated);
+  const reworded = replace(tx, documents.words, url, before[2], page?.words);
+  // The observer that finds the page's cluster also indexes it.
+  if (rehashed) tx.notify(documents.rescore, url);
+  else if (reworded) tx.notify(documents.reindex, url);
+  if (!hasSameLinks(before[3], page?.links)) replace(tx, documents.links, url, before[3], page?.links);
+}
+
+function hasSameLinks(before: Links | undefined, after: Links | undefined): boolean {
+  if (before === undefined || after === undefined) return before === after;
+  return (
+    before.length === after.length &&
+    before.every(([url, anchor], index) => url === after[index]![0] && anchor === after[index]![1])
+  );
+}
 
 /** Writes a value if it has changed. Returns whether it has. */
 function replace<V>(
