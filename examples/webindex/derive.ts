@@ -7,7 +7,7 @@ import { contentHash } from "./identity.js";
 import type { Anchors, Links } from "./tables.js";
 import { wordsOf } from "./terms.js";
 import { cut } from "./text/charset.js";
-import { extract, hasMoreTerms, limits } from "./text/index.js";
+import { countTerms, extract, limits } from "./text/index.js";
 
 /** What the index takes from a page. */
 export interface Description {
@@ -36,10 +36,10 @@ export const anchorLimits = { links: 200, members: 20 } as const;
 export function describePage(packed: Uint8Array, url: string): Description {
   const { contentType, body }: Contents = unpackContents(packed);
   const { title, text, links, truncatedLinks, truncatedText } = extract(body, contentType, url);
-  const truncatedTerms = hasMoreTerms(text);
-  const kinds = { links: truncatedLinks, text: truncatedText, terms: truncatedTerms };
+  const terms = countTerms(text);
+  const kinds = { links: truncatedLinks, text: truncatedText, terms: terms.hasMore };
   const truncated = truncations.filter((kind) => kinds[kind]).join(" ") || undefined;
-  const words = wordsOf(title, text);
+  const words = wordsOf(title, terms.counts);
   return { hash: contentHash(body), title, words, links: mergeLinks(links), truncated };
 }
 

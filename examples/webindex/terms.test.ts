@@ -1,10 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { countsOf, lengthsOf, parseCounts, parseTerms, withAnchors, wordsOf } from "./terms.js";
+import { termCounts } from "./text/index.js";
 
 describe("the stored terms of a page", () => {
   it("count text and title separately", () => {
-    expect(wordsOf("Cat and Dog", "a dog, a dog, a bird")).toBe("a 3 dog 2,1 bird 1 cat 0,1 and 0,1");
-    expect(wordsOf("", "")).toBe("");
+    expect(wordsOf("Cat and Dog", termCounts("a dog, a dog, a bird"))).toBe(
+      "a 3 dog 2,1 bird 1 cat 0,1 and 0,1",
+    );
+    expect(wordsOf("", termCounts(""))).toBe("");
   });
 
   it("include the anchors, as often as they link here", () => {

@@ -12,9 +12,9 @@ const digits = /^[0-9]+$/;
 
 export type Counts = readonly [text: number, title: number, anchors: number];
 
-/** Returns a page's own terms: those of its text and title. */
-export function wordsOf(title: string, text: string): string {
-  return format([termCounts(text), termCounts(title)]);
+/** Returns a page's own terms: those that were counted in its text, and those of its title. */
+export function wordsOf(title: string, text: ReadonlyMap<string, number>): string {
+  return format([text, termCounts(title)]);
 }
 
 /** Adds the terms of a page's anchors to its own terms. */
@@ -74,7 +74,13 @@ export function lengthsOf(stored: string): Counts {
   if (stored === "") return lengths;
   const parts = stored.split(" ");
   for (let index = 1; index < parts.length; index += 2) {
-    const counts = parseCounts(parts[index]!);
+    const stored = parts[index]!;
+    // Most terms are only in the text.
+    if (!stored.includes(",")) {
+      lengths[0]++;
+      continue;
+    }
+    const counts = parseCounts(stored);
     for (const field of [0, 1, 2] as const) if (counts[field] > 0) lengths[field]++;
   }
   return lengths;

@@ -1,6 +1,6 @@
 /** Reads a page's title, text, links and terms. Pure functions of its bytes. */
 export { type Document, type Link, limits } from "./document.js";
 export { extract } from "./extract.js";
-export { fold, hasMoreTerms, longestTerm, maxTerms, termCounts } from "./terms.js";
+export { countTerms, fold, longestTerm, maxTerms, termCounts } from "./terms.js";
 export { maxUrlBytes, normalizeUrl, urlFitsKey } from "./url.js";
 export { visitWords } from "./words.js";

@@ -1,5 +1,7 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
-import { longestTerm, maxTerms, termCounts } from "./terms.js";
+import { countTerms, longestTerm, maxTerms, termCounts } from "./terms.js";
+import { visitWords } from "./words.js";
 
 const terms = (text: string) => [...termCounts(text)];
 
@@ -74,4 +76,24 @@ test("constructor and other property names of objects are ordinary words", () =>
     ["proto", 1],
     ["tostring", 1],
   ]);
+});
+
+test("words are exactly the matches of their definition, at their places", () => {
+  const definition = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
+  const unit = fc.constantFrom(..."aZ09 _-.é\u0301ßПہ²\u{1d400}🙂\ud800\udc00\u00a0—");
+  fc.assert(
+    fc.property(fc.array(unit, { maxLength: 30 }), (units) => {
+      const text = units.join("");
+      const found: [string, number][] = [];
+      visitWords(text, (word, index) => found.push([word, index]) > 0);
+      expect(found).toEqual(Array.from(text.matchAll(definition), (match) => [match[0], match.index]));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("a text with more different terms than are counted says so", () => {
+  const many = Array.from({ length: maxTerms }, (_, index) => `t${index}`).join(" ");
+  expect(countTerms(`${many} t0 ${"long".repeat(longestTerm)}`).hasMore).toBe(false);
+  expect(countTerms(`${many} t${maxTerms}`)).toMatchObject({ hasMore: true, counts: { size: maxTerms } });
 });

@@ -14,27 +14,25 @@ export const maxTerms = 50_000;
  * Dictionaries divide text without spaces, such as Chinese and Japanese (`words.ts`).
  */
 export function termCounts(text: string): Map<string, number> {
+  return countTerms(text).counts;
+}
+
+/** Counts as {@link termCounts}, and says whether the text has more different terms. */
+export function countTerms(text: string): {
+  readonly counts: Map<string, number>;
+  readonly hasMore: boolean;
+} {
   const counts = new Map<string, number>();
+  let hasMore = false;
   visitWords(fold(text), (term) => {
     if (term.length > longestTerm) return true;
     const count = counts.get(term);
     if (count !== undefined) counts.set(term, count + 1);
     else if (counts.size < maxTerms) counts.set(term, 1);
+    else hasMore = true;
     return true;
   });
-  return counts;
-}
-
-/** Whether a text has more different terms than are counted. */
-export function hasMoreTerms(text: string): boolean {
-  // A term and its separator take at least two characters.
-  if (text.length < maxTerms * 2) return false;
-  const terms = new Set<string>();
-  visitWords(fold(text), (term) => {
-    if (term.length <= longestTerm) terms.add(term);
-    return terms.size <= maxTerms;
-  });
-  return terms.size > maxTerms;
+  return { counts, hasMore };
 }
 
 /** Returns the form in which words are compared. */
