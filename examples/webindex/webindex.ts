@@ -9,7 +9,7 @@ import { observers, observersWith } from "./observers/index.js";
 import { readStatistics } from "./search/search.js";
 import type { Source } from "./sources/index.js";
 import { documents, tables } from "./tables.js";
-import { PageThreads } from "./threads/page-threads.js";
+import type { PageThreads } from "./threads/page-threads.js";
 import { type IdleOptions, IndexWork } from "./work.js";
 
 export interface WebIndexOptions {
@@ -62,8 +62,7 @@ export class WebIndex {
   /** Opens the index at a location, creates it if necessary, and starts the due work. */
   static async open(location: string, options: WebIndexOptions = {}): Promise<WebIndex> {
     const { logger = stderrLogger } = options;
-    const onError = (error: Error) => logger.warn("A thread ended; another one replaces it", { error });
-    const threads = options.threads ? new PageThreads({ threads: options.threads, onError }) : undefined;
+    const threads = options.threads ? await startThreads(options.threads, logger) : undefined;
     try {
       return await WebIndex.#open(location, { ...options, logger }, threads);
     } catch (error) {
@@ -184,4 +183,11 @@ export class WebIndex {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+/** Loads Piscina only for an index with threads. */
+async function startThreads(threads: number, logger: Logger): Promise<PageThreads> {
+  const { PageThreads } = await import("./threads/page-threads.js");
+  const onError = (error: Error) => logger.warn("A thread ended; another one replaces it", { error });
+  return new PageThreads({ threads, onError });
 }
