@@ -1,7 +1,9 @@
 import { checkOptionNames, InvalidArgumentError, type OptionNames } from "../errors/index.js";
 import type {
   BackfillOptions,
+  DiscardLoadOptions,
   DrainOptions,
+  LoadOptions,
   ParkedOptions,
   PendingOptions,
   UnregisterOptions,
@@ -30,6 +32,8 @@ interface CallOptions {
   "db.parked": ParkedOptions;
   "db.backfill": BackfillOptions;
   "db.unregister": UnregisterOptions;
+  "db.load": LoadOptions;
+  "db.discardLoad": DiscardLoadOptions;
   "db.collect": CollectOptions;
   "db.check": CheckOptions;
 }
@@ -71,6 +75,8 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
   "db.parked": listing,
   "db.backfill": { range: true, signal: true, onProgress: true },
   "db.unregister": { signal: true, onProgress: true },
+  "db.load": { signal: true, onProgress: true },
+  "db.discardLoad": { signal: true },
   "db.collect": { signal: true, retentionMs: true, onProgress: true },
   "db.check": { signal: true, onProgress: true, maxProblems: true },
 };

@@ -10,12 +10,20 @@ import {
   type BackfillOptions,
   type BackfillReport,
   backfill,
+  type DiscardLoadOptions,
   type DrainOptions,
   type DueCell,
+  discardLoad,
   discardParked,
   isObserver,
+  type LoadInfo,
+  type LoadOptions,
+  type LoadPart,
+  type LoadReport,
+  listLoads,
   listParked,
   listPending,
+  load,
   markDue,
   type ObservedCell,
   type Observer,
@@ -286,6 +294,54 @@ export class Database {
     known("db.unregister", options);
     this.#workers.forget(observer);
     await unregister(this.#registry, observer, options);
+  }
+
+  /**
+   * Loads rows into empty tables or ranges, at several times the rate of transactions: the initial
+   * load of the paper. Rows come in key order. Derived tables are loaded too, with the rows that
+   * observers would have written. No observer runs for what was loaded: the load writes the
+   * acknowledgments of all registered observers.
+   *
+   * - No reader sees a row until all are stored. Then all become visible in one transaction.
+   * - Until then, no transaction may write in the ranges: it gets a `LoadError`.
+   * - If the call is interrupted, call it again with the same name and parts. It continues behind the
+   *   last row that is known to be stored. {@link discardLoad} removes the rows instead.
+   * - If a load of this name was published before, the call changes nothing.
+   *
+   * Register the observers before the load. For an observer that is registered later, the loaded
+   * cells count as older than its registration, so it needs a {@link backfill}.
+   *
+   * @throws LoadError if a range is not empty, if another call runs this load or one with rows in
+   * common, or if the load was begun with other parts.
+   * @throws InvalidKeyError if a row is out of order. Also InvalidValueError, for bad values. What
+   * was stored before stays invisible. Correct the source, discard the load, and load again.
+   *
+   * @example
+   * await db.load("first-crawl", [
+   *   loadPart(documents, (after) => pagesSortedByUrl({ after })),
+   *   loadPart(duplicates, (after) => clustersSortedByHash({ after })),
+   * ]);
+   */
+  async load(name: string, parts: readonly LoadPart[], options: LoadOptions = {}): Promise<LoadReport> {
+    this.#writable("load rows");
+    return load(this.#registry, name, parts, known("db.load", options));
+  }
+
+  /** Lists the bulk loads, published ones included. */
+  async loads(): Promise<readonly LoadInfo[]> {
+    this.#open();
+    return listLoads(this.#registry);
+  }
+
+  /**
+   * Removes the rows of an unfinished bulk load, and opens its ranges to transactions again. If the
+   * call is interrupted, repeat it.
+   *
+   * @throws LoadError if there is no such load, if it is published, or if another call runs it.
+   */
+  async discardLoad(name: string, options: DiscardLoadOptions = {}): Promise<void> {
+    this.#writable("discard a load");
+    return discardLoad(this.#registry, name, known("db.discardLoad", options));
   }
 
   /**

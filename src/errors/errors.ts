@@ -29,6 +29,7 @@ export type ErrorCode =
   | "COORDINATOR"
   | "MISSING_PACKAGE"
   | "UNAWAITED_CALL"
+  | "LOAD"
   | "CLOSED"
   | "INTERNAL";
 
@@ -141,6 +142,15 @@ export class InvalidArgumentError extends PercolatorError {
 /** A documented limit was exceeded, such as the number of writes in one transaction. */
 export class LimitExceededError extends PercolatorError {
   readonly code = "LIMIT_EXCEEDED";
+}
+
+/**
+ * A bulk load is in the way of a transaction, or cannot begin or go on. A transaction that writes in
+ * the range of an unfinished load gets this error, and has written nothing. Run it again when the
+ * load is published or discarded.
+ */
+export class LoadError extends PercolatorError {
+  readonly code = "LOAD";
 }
 
 /**

@@ -10,6 +10,20 @@ export {
 export type { FailureText } from "./hint/failure.js";
 export { parseHintRow } from "./hint/hint.js";
 export { parkedTable } from "./hint/parked-entry.js";
+export { discardLoad, listLoads } from "./load/discard.js";
+export { load } from "./load/load.js";
+export {
+  type DiscardLoadOptions,
+  type LoadInfo,
+  type LoadOptions,
+  type LoadPart,
+  type LoadProgressReport,
+  type LoadRange,
+  type LoadReport,
+  type LoadRow,
+  type LoadRows,
+  loadPart,
+} from "./load/options.js";
 export { isObserver, type Observer, observer } from "./observer.js";
 export type { ObserverOptions } from "./options.js";
 export {

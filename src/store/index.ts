@@ -1,4 +1,4 @@
-export { asBuffer, byteString, equalBytes, readTimestamp, writeTimestamp } from "./bytes.js";
+export { asBuffer, byteString, compareBytes, equalBytes, readTimestamp, writeTimestamp } from "./bytes.js";
 export * from "./cell.js";
 export { storeLimits } from "./check.js";
 export * from "./mutation.js";

@@ -6,6 +6,7 @@ import type { MaybePromise, RowMutation, RowStore } from "../store/index.js";
 import type { ActiveTransactions } from "./active.js";
 import type { BackgroundWork } from "./background.js";
 import type { CellAddress } from "./cell/address.js";
+import type { KnownLoads } from "./cell/known-loads.js";
 import type { MetLock, Resolution, ResolutionOutcome } from "./cell/met-lock.js";
 import type { RowTurns } from "./row-turns.js";
 import type { Safepoint } from "./safepoint.js";
@@ -47,6 +48,38 @@ export interface ObservedColumns {
    * collection and checks.
    */
   observersOf(table: string, column: Uint8Array): readonly ColumnObserver[];
+  /** The bulk loads, in which commits must not interfere. Undefined if there were none. */
+  readonly loads?: LoadBarrier | undefined;
+}
+
+/** Keeps transactions out of the ranges of bulk loads. `LoadedRanges` implements it. */
+export interface LoadBarrier {
+  /** Transactions that start at or above this timestamp need no check. */
+  readonly until: number;
+  /** Why a commit is not allowed. Undefined if it is. */
+  refusal(commit: LoadBarrierRequest): Error | undefined;
+}
+
+/** What a load barrier must know of a commit. */
+export interface LoadBarrierRequest {
+  readonly start: number;
+  readonly writes: readonly CellAddress[];
+  readonly signals: readonly CellAddress[];
+  readonly reads:
+    | {
+        rows(): readonly Pick<CellAddress, "table" | "row">[];
+        readonly ranges: readonly RowRange[];
+      }
+    | undefined;
+}
+
+/** A range of rows of a table. */
+export interface RowRange {
+  readonly table: string;
+  /** First row, inclusive. Default: the table's first. */
+  readonly start?: Uint8Array | undefined;
+  /** End, exclusive. Default: the table's end. */
+  readonly end?: Uint8Array | undefined;
 }
 
 /** A hint: its address, its observer and the changed cell. */
@@ -90,6 +123,8 @@ export interface Notifications {
    * most the registry's `cacheMs` old.
    */
   fresh(): MaybePromise<ObservedColumns>;
+  /** Reads the registry now. No copy is used. */
+  reload(): MaybePromise<ObservedColumns>;
   /** Called after the commit point with the hints that the transaction wrote. */
   committed(hints: readonly Hint[], commitTimestamp: number): void;
 }
@@ -134,6 +169,7 @@ export interface TransactionContext {
   readonly liveness: Liveness;
   readonly safepoint: Safepoint;
   readonly active: ActiveTransactions;
+  readonly loads: KnownLoads;
   readonly resolver: LockResolution;
   readonly turns: RowTurns;
   readonly hooks: CommitHooks;

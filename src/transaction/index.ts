@@ -11,7 +11,9 @@ export {
   showRow,
 } from "./cell/address.js";
 export type { CommittedCell, CommittedRow } from "./cell/committed.js";
+export { KnownLoads, loadRowPrefix, loadStateCell, publishedState } from "./cell/known-loads.js";
 export { after } from "./cell/raw.js";
+export { walkCells } from "./cell/raw-walk.js";
 export {
   checkedTimestamp,
   decodeLock,
@@ -26,13 +28,17 @@ export {
 } from "./cell/records.js";
 export { hintTable, isSystemTable, safepointCell, systemCell, systemTable } from "./cell/system.js";
 export { conflictCell } from "./commit/conflict.js";
+export { LoadedRanges, type LoadToKeepOut, overlap } from "./commit/load-barrier.js";
 export { crashRecordTimestamp, putHint } from "./commit/one-phase.js";
 export type {
   ColumnObserver,
   Hint,
   Liveness,
+  LoadBarrier,
+  LoadBarrierRequest,
   Notifications,
   ObservedColumns,
+  RowRange,
   Schemas,
   TransactionContext,
   TransactionSettings,

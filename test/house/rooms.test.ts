@@ -34,7 +34,7 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
   "store/lmdb": ["record", "file", "read", "write", "folder"],
   "store/bigtable": ["protos", "wire", "table", "read", "write"],
   transaction: ["cell", "lock", "read", "commit", "maintenance", "wire"],
-  observer: ["hint", "session", "registry", "queue", "scan", "run", "worker"],
+  observer: ["hint", "session", "registry", "load", "queue", "scan", "run", "worker"],
   coordinator: ["protos", "wire", "security", "membership", "client", "server"],
   schema: ["value", "key"],
   recipes: ["queue", "lookup", "time"],

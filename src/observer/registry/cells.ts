@@ -1,5 +1,5 @@
 import type { ColumnDescription, ColumnKind, ColumnName, TableDescription } from "../../schema/index.js";
-import { type CellAddress, systemCell } from "../../transaction/index.js";
+import { type CellAddress, loadRowPrefix, systemCell } from "../../transaction/index.js";
 import {
   decodeJson,
   type Guard,
@@ -55,10 +55,11 @@ export const forgottenCell = (name: string): CellAddress => systemCell(`${forgot
 /** What a row of the registry describes. Undefined for any other row. */
 export function parseRegistryRow(
   row: Uint8Array,
-): { readonly kind: "table" | "observer" | "forgotten"; readonly name: string } | undefined {
+): { readonly kind: "table" | "observer" | "forgotten" | "load"; readonly name: string } | undefined {
   const text = Buffer.from(row).toString("utf8");
   if (text.startsWith(tableRow)) return { kind: "table", name: text.slice(tableRow.length) };
   if (text.startsWith(observerRow)) return { kind: "observer", name: text.slice(observerRow.length) };
+  if (text.startsWith(loadRowPrefix)) return { kind: "load", name: text.slice(loadRowPrefix.length) };
   if (text.startsWith(forgottenRow)) return { kind: "forgotten", name: text.slice(forgottenRow.length) };
   return undefined;
 }

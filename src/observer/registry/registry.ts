@@ -119,15 +119,7 @@ export class Registry implements Schemas, Notifications {
   }
 
   showRow(table: string, row: Uint8Array): string {
-    const bound = this.#view?.table(table);
-    if (bound === undefined) return showRow(row);
-    const { key } = bound[definition];
-    try {
-      return key.format(key.decode(row));
-    } catch {
-      // The row's bytes cannot be decoded, so the message shows them as they are.
-      return showRow(row);
-    }
+    return this.#view?.showRow(table, row) ?? showRow(row);
   }
 
   current(): MaybePromise<RegistryView> {

@@ -1,13 +1,15 @@
 import { StoreDamagedError } from "../../errors/index.js";
-import { type AnyTable, type TableDescription, tableFromDescription } from "../../schema/index.js";
+import { type AnyTable, definition, type TableDescription, tableFromDescription } from "../../schema/index.js";
 import { allColumns, type Position, pages, type RowMutation } from "../../store/index.js";
-import type {
-  CellAddress,
-  ColumnObserver,
-  CommittedCell,
-  Hint,
-  ObservedColumns,
-  SnapshotReader,
+import {
+  type CellAddress,
+  type ColumnObserver,
+  type CommittedCell,
+  type Hint,
+  LoadedRanges,
+  type ObservedColumns,
+  type SnapshotReader,
+  showRow,
 } from "../../transaction/index.js";
 import { type BackfillState, decodeBackfill } from "./backfill-state.js";
 import {
@@ -21,6 +23,7 @@ import {
   registryRows,
   type StoredForgotten,
 } from "./cells.js";
+import { type LoadRecord, loadRecord } from "./load-record.js";
 import { type ObserverRecord, RegisteredObserver } from "./registered.js";
 
 const nobody: readonly RegisteredObserver[] = Object.freeze([]);
@@ -35,6 +38,9 @@ export class RegistryView implements ObservedColumns {
   readonly tables: ReadonlyMap<string, TableDescription>;
   readonly observers: ReadonlyMap<string, RegisteredObserver>;
   readonly forgotten: ReadonlyMap<string, StoredForgotten>;
+  /** The bulk loads, in the order in which they began. */
+  readonly loadRecords: readonly LoadRecord[];
+  readonly loads: LoadedRanges | undefined;
   readonly #byTable = new Map<string, RegisteredObserver[]>();
   readonly #bound = new Map<string, AnyTable>();
 
@@ -44,6 +50,8 @@ export class RegistryView implements ObservedColumns {
     this.tables = parts.tables;
     this.observers = parts.observers;
     this.forgotten = parts.forgotten;
+    this.loadRecords = parts.loads;
+    this.loads = parts.loads.length === 0 ? undefined : new LoadedRanges(parts.loads, this);
     this.guards = guardsOf(parts.generation);
     for (const observer of parts.observers.values()) {
       const { table } = observer.record;
@@ -61,6 +69,10 @@ export class RegistryView implements ObservedColumns {
   /** The observers of a column. */
   watching(table: string, column: Uint8Array): readonly RegisteredObserver[] {
     return this.#byTable.get(table)?.filter((observer) => observer.watches(column)) ?? nobody;
+  }
+
+  showRow(table: string, row: Uint8Array): string {
+    return showRowOf(this.table(table), row);
   }
 
   hints(cell: CellAddress): readonly Hint[] {
@@ -95,6 +107,7 @@ interface RegistryParts {
   readonly tables: ReadonlyMap<string, TableDescription>;
   readonly observers: ReadonlyMap<string, RegisteredObserver>;
   readonly forgotten: ReadonlyMap<string, StoredForgotten>;
+  readonly loads: readonly LoadRecord[];
 }
 
 function guardsOf(generation: number): RowMutation {
@@ -109,6 +122,17 @@ function guardsOf(generation: number): RowMutation {
     ]),
     mutations: Object.freeze([]),
   });
+}
+
+/** Shows a row's key in messages. Shows bytes that cannot be decoded as they are. */
+export function showRowOf(table: AnyTable | undefined, row: Uint8Array): string {
+  if (table === undefined) return showRow(row);
+  const { key } = table[definition];
+  try {
+    return key.format(key.decode(row));
+  } catch {
+    return showRow(row);
+  }
 }
 
 /** A cell of the registry in a snapshot. */
@@ -142,13 +166,15 @@ export function registryOf(at: number, registry: Iterable<RegistryCell>): Regist
   const tables = new Map<string, TableDescription>();
   const forgotten = new Map<string, StoredForgotten>();
   const cells = new Map<string, ObserverCells>();
+  const loads = new Map<string, RegistryCell[]>();
   let generation = 0;
   for (const cell of registry) {
     if (Buffer.compare(cell.row, generationCell.row) === 0) generation = cell.commit;
     const parsed = parseRegistryRow(cell.row);
     if (parsed === undefined || cell.value === undefined) continue;
     const { kind, name } = parsed;
-    if (kind === "table") tables.set(name, decodeTable(cell.value, name));
+    if (kind === "load") loads.set(name, [...(loads.get(name) ?? []), cell]);
+    else if (kind === "table") tables.set(name, decodeTable(cell.value, name));
     else if (kind === "forgotten") forgotten.set(name, decodeForgotten(cell.value, name));
     else {
       const column = Buffer.from(cell.column).toString("utf8");
@@ -161,7 +187,15 @@ export function registryOf(at: number, registry: Iterable<RegistryCell>): Regist
   }
   const observers = new Map<string, RegisteredObserver>();
   for (const [name, found] of cells) observers.set(name, new RegisteredObserver(decodeObserver(name, found)));
-  return new RegistryView({ at, generation, tables, observers, forgotten });
+  const records = [...loads].map(([name, found]) => loadRecord(name, found));
+  return new RegistryView({
+    at,
+    generation,
+    tables,
+    observers,
+    forgotten,
+    loads: records.filter((each) => each !== undefined).sort((a, b) => a.start - b.start),
+  });
 }
 
 async function* registryCells(

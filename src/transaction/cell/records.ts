@@ -17,6 +17,11 @@ export interface WriteRecord {
   readonly kind: WriteKind;
   /** True for a one-phase commit. Other one-phase transactions may share its start timestamp. */
   readonly onePhase: boolean;
+  /**
+   * True for a cell of a bulk load. The cell is visible once the load is published: see
+   * {@link KnownLoads}. `start` identifies the load. Default: false.
+   */
+  readonly loaded?: boolean | undefined;
   /** The value. Undefined for a delete, and if the value is in `c:data` at `start`. */
   readonly value: Uint8Array | undefined;
 }
@@ -47,6 +52,7 @@ export type StatusRecord =
 const flagDelete = 1;
 const flagExternal = 2;
 const flagOnePhase = 4;
+const flagLoaded = 8;
 
 const writeRecord = "write record";
 
@@ -73,7 +79,8 @@ export function encodeWrite(record: WriteRecord): Buffer {
   bytes[0] =
     (record.kind === "delete" ? flagDelete : 0) |
     (external ? flagExternal : 0) |
-    (record.onePhase ? flagOnePhase : 0);
+    (record.onePhase ? flagOnePhase : 0) |
+    (record.loaded ? flagLoaded : 0);
   writeTimestamp(bytes, 1, record.start);
   if (value !== undefined) bytes.set(value, writeHeaderBytes);
   return bytes;
@@ -86,14 +93,27 @@ export function decodeWrite(bytes: Uint8Array): WriteRecord {
     start: checkedTimestamp(buffer, 1, writeRecord),
     kind: form === "delete" ? "delete" : "put",
     onePhase: (buffer[0]! & flagOnePhase) !== 0,
-    value: form === "value" ? buffer.subarray(writeHeaderBytes) : undefined,
+    loaded: isLoaded(buffer),
+    value: form === "value" || form === "loaded" ? buffer.subarray(writeHeaderBytes) : undefined,
   };
+}
+
+/** Whether a bulk load wrote the record. */
+export function isLoaded(write: Uint8Array): boolean {
+  return (write[0]! & flagLoaded) !== 0;
+}
+
+/** The start timestamp in a write record, unchecked. */
+export function writeStart(write: Buffer, from = 0): number {
+  return readTimestamp(write, from + 1);
 }
 
 /**
  * What a write record did: put a value that it holds, put a value that is in `c:data`, or deleted.
+ * `loaded` is a value that the record holds and that a bulk load put. A reader must first find out
+ * whether the load is published.
  */
-export type WriteForm = "value" | "elsewhere" | "delete";
+export type WriteForm = "value" | "loaded" | "elsewhere" | "delete";
 
 /**
  * Reads the form of a write record without decoding the rest. Throws if the bytes are no write
@@ -105,7 +125,8 @@ export function writeForm(bytes: Uint8Array, start = 0, end = bytes.length): Wri
     const flags = bytes[start]! & ~flagOnePhase;
     if (flags === 0) return "value";
     if (length === writeHeaderBytes && flags === flagDelete) return "delete";
-    if (length === writeHeaderBytes && flags === flagExternal) return "elsewhere";
+    if (flags === flagLoaded) return "loaded";
+    if (length === writeHeaderBytes && (flags & ~flagLoaded) === flagExternal) return "elsewhere";
   }
   const first = length > 0 ? bytes[start] : "nothing";
   throw unreadable(writeRecord, `its ${length} bytes begin with ${first}`);

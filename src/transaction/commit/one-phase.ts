@@ -16,6 +16,7 @@ import { encodeWrite } from "../cell/records.js";
 import type { Hint, ObservedColumns, TransactionContext } from "../context.js";
 import { noHooks } from "../steps.js";
 import { conflict, explainConflict, unexplainedConflict } from "./conflict.js";
+import { keptOut } from "./load-barrier.js";
 import type { CommitOutcome } from "./outcome.js";
 import type { ReadRow } from "./read-set.js";
 import type { CommitRequest } from "./request.js";
@@ -66,6 +67,12 @@ async function offer(
   attempt: number,
   cleared = 0,
 ): Promise<CommitOutcome> {
+  const refused = view === undefined ? undefined : keptOut(request, view);
+  if (refused !== undefined) {
+    const newest = await context.notifications.fresh();
+    if (newest === view || attempt === maxRegistryChanges) throw refused;
+    return offer(context, atomic, request, newest, attempt + 1, cleared);
+  }
   const built = buildBatch(context, request, view);
   const answer = await send(context, atomic, request, built.batch);
   if (answer.answer === "applied") return { commitTimestamp: answer.timestamp, hints: built.hints };

@@ -7,6 +7,7 @@ import { readCells } from "../cell/raw.js";
 import { ofPart } from "../cell/raw-walk.js";
 import { decodeWrite, type WriteKind, type WriteRecord } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
+import { publicationOf } from "../read/load-visibility.js";
 
 /** One committed version of a cell, as `db.history` returns it. */
 export interface HistoryEntry<V> {
@@ -37,11 +38,14 @@ export async function history<V, K>(
   const entries: HistoryEntry<V>[] = [];
   for (const version of ofPart(versions, "write")) {
     const record = decodeWrite(version.value);
+    // A loaded value is committed when its load is published, and not before.
+    const commit = record.loaded ? await publicationOf(context, record.start) : version.timestamp;
+    if (commit === undefined) continue;
     const bytes = record.kind === "delete" ? undefined : recordedValue(cell, record, versions);
     entries.push({
-      commitTimestamp: version.timestamp,
+      commitTimestamp: commit,
       startTimestamp: record.start,
-      time: timestampToDate(version.timestamp),
+      time: timestampToDate(commit),
       kind: record.kind,
       value: bytes === undefined ? undefined : decodeValue(column, row, bytes),
     });

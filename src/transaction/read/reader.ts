@@ -14,7 +14,7 @@ import {
 } from "../../store/index.js";
 import { columnsBelow } from "../cell/column-parts.js";
 import type { CommittedCell, CommittedRow } from "../cell/committed.js";
-import { writeForm, writeHeaderBytes } from "../cell/records.js";
+import { writeForm, writeHeaderBytes, writeStart } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
 import { Prefetch } from "./prefetch.js";
 import type { ReadPredictor } from "./read-predictor.js";
@@ -107,7 +107,10 @@ export class SnapshotReader {
         const bytes = asBuffer(write.value);
         const form = writeForm(bytes);
         if (form === "delete") return undefined;
-        if (form === "value") return decode(bytes, writeHeaderBytes, bytes.length);
+        const isShown =
+          form === "value" ||
+          (form === "loaded" && this.#context.loads.isVisible(writeStart(bytes), this.timestamp));
+        if (isShown) return decode(bytes, writeHeaderBytes, bytes.length);
       }
     }
     return this.#slowValue(table, row, columns, page, decode);

@@ -14,8 +14,9 @@ import { columnsFrom } from "../cell/column-parts.js";
 import { CommittedCell, committed, keep } from "../cell/committed.js";
 import { type MetLock, metLock, newResolution, type Resolution } from "../cell/met-lock.js";
 import { readCells } from "../cell/raw.js";
-import { decodeWrite, writeForm } from "../cell/records.js";
+import { decodeWrite, isLoaded, writeForm, writeStart } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
+import { isLoadVisible } from "./load-visibility.js";
 import type { ReaderOptions } from "./reader-options.js";
 
 /**
@@ -40,6 +41,18 @@ interface Decoded {
   readonly elsewhere: readonly Elsewhere[];
   /** Locks that the reader may not ignore. If there are any, the cells are not valid. */
   readonly locks: readonly MetLock[];
+  /**
+   * Start timestamps of bulk loads with cells here. The reader must find out whether they are
+   * visible. Until then, the cells are not valid.
+   */
+  readonly loads: readonly number[];
+}
+
+/** What blocks a read of a row. */
+type Obstacles = Pick<Decoded, "locks" | "loads">;
+
+function isBlocked({ locks, loads }: Obstacles): boolean {
+  return locks.length > 0 || loads.length > 0;
 }
 
 const none: readonly never[] = Object.freeze([]);
@@ -56,6 +69,8 @@ export class RowSettler {
   readonly #request: StoreRequestOptions | undefined;
   /** Created when the reader meets its first lock. */
   #resolution: Resolution | undefined;
+  /** Whether this reader sees the cells of bulk loads, by the start timestamp of the load. */
+  #loads: Map<number, boolean> | undefined;
 
   constructor(
     context: TransactionContext,
@@ -74,8 +89,8 @@ export class RowSettler {
    * The cells are lent if the views are.
    */
   atOnce(table: string, row: Uint8Array, views: readonly CellView[]): readonly CommittedCell[] | undefined {
-    const { cells, elsewhere, locks } = this.#decode(table, row, views);
-    return elsewhere.length === 0 && locks.length === 0 ? cells : undefined;
+    const decoded = this.#decode(table, row, views);
+    return decoded.elsewhere.length === 0 && !isBlocked(decoded) ? decoded.cells : undefined;
   }
 
   /** The cells of one page of a row. The caller may keep them. */
@@ -90,7 +105,7 @@ export class RowSettler {
     const shown = page.next === undefined ? columns : exactColumns(page.cells);
     const wasWhole = isWhole(page, columns);
     const decoded = this.#decode(table, row, page.cells);
-    const isSettled = decoded.locks.length === 0;
+    const isSettled = !isBlocked(decoded);
     const cells = isSettled
       ? await this.#complete(table, row, decoded)
       : await this.#again(table, row, shown, decoded);
@@ -111,36 +126,36 @@ export class RowSettler {
     views: readonly CellView[],
   ): Promise<readonly CommittedCell[]> {
     const decoded = this.#decode(table, row, views);
-    if (decoded.locks.length === 0) return await this.#complete(table, row, decoded);
+    if (!isBlocked(decoded)) return await this.#complete(table, row, decoded);
     return await this.#again(table, row, columns, undefined);
   }
 
   /**
-   * Reads columns of a row until no page shows a lock that the reader may not ignore. `met` is an
+   * Reads columns of a row until no page shows a lock that the reader may not ignore. `first` is an
    * earlier read, whose locks this method resolves first.
    */
   async #again(
     table: string,
     row: Uint8Array,
     columns: Columns,
-    met: Decoded | undefined,
+    first: Decoded | undefined,
   ): Promise<readonly CommittedCell[]> {
     const settled: CommittedCell[] = [];
     let left = columns;
-    let locks = met?.locks ?? none;
+    let met: Obstacles = first ?? { locks: none, loads: none };
     for (let resolutions = 0; left.length > 0; ) {
-      if (locks.length > 0 && ++resolutions >= maxResolutions) {
+      if (isBlocked(met) && ++resolutions >= maxResolutions) {
         throw new StoreDamagedError(
           `The locks on a row of "${table}" could not be resolved. Run \`percolator check\`.`,
         );
       }
-      await this.#resolve(locks);
+      await this.#resolve(met);
       const answer = this.#read(table, row, left);
       const page = answer instanceof Promise ? await answer : answer;
       const rest = page.next === undefined ? none : columnsFrom(left, Buffer.from(page.next));
       const decoded = this.#decode(table, row, page.cells);
-      locks = decoded.locks;
-      if (locks.length > 0) continue;
+      met = decoded;
+      if (isBlocked(decoded)) continue;
       settled.push(...(await this.#complete(table, row, decoded)));
       left = rest;
       resolutions = 0;
@@ -155,6 +170,7 @@ export class RowSettler {
     const cells: CommittedCell[] = [];
     let elsewhere: Elsewhere[] | undefined;
     let locks: MetLock[] | undefined;
+    let loads: number[] | undefined;
     for (const view of views) {
       const { column, lock, write } = view;
       if (lock !== undefined && !this.#isPassed(lock)) {
@@ -163,6 +179,15 @@ export class RowSettler {
       } else if (write !== undefined) {
         const bytes = asBuffer(write.value);
         const form = writeForm(bytes);
+        if (isLoaded(bytes)) {
+          const isVisible = this.#isLoadVisible(writeStart(bytes));
+          if (isVisible === undefined) {
+            loads ??= [];
+            loads.push(writeStart(bytes));
+          }
+          // A load begins with empty ranges. So if its cell is not visible, no other version is.
+          if (isVisible !== true) continue;
+        }
         if (form === "elsewhere") {
           elsewhere ??= [];
           elsewhere.push({ index: cells.length, write: Buffer.from(bytes), data: ownData(view) });
@@ -170,7 +195,15 @@ export class RowSettler {
         cells.push(committed(column, write.timestamp, bytes, form));
       }
     }
-    return { cells, elsewhere: elsewhere ?? none, locks: locks ?? none };
+    return { cells, elsewhere: elsewhere ?? none, locks: locks ?? none, loads: loads ?? none };
+  }
+
+  /** Undefined if this reader does not know it yet. */
+  #isLoadVisible(start: number): boolean | undefined {
+    const { loads } = this.#context;
+    if (loads.isVisible(start, this.#timestamp)) return true;
+    if (this.#options.exempt === true && loads.publishedAt(start) !== undefined) return true;
+    return this.#loads?.get(start);
   }
 
   /** Copies the cells and fetches the values that are in data cells. */
@@ -210,7 +243,11 @@ export class RowSettler {
     return this.#context.store.readRow(read, this.#request);
   }
 
-  async #resolve(locks: readonly MetLock[]): Promise<void> {
+  async #resolve({ locks, loads }: Obstacles): Promise<void> {
+    for (const start of new Set(loads)) {
+      this.#loads ??= new Map();
+      this.#loads.set(start, await isLoadVisible(this.#context, start, this.#timestamp, this.#options));
+    }
     if (locks.length === 0) return;
     const { trace } = this.#options;
     this.#resolution ??= newResolution(this.#timestamp, this.#options.signal);

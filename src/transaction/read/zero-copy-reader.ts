@@ -6,7 +6,7 @@ import type {
   ZeroCopyRecord,
   ZeroCopyStore,
 } from "../../store/index.js";
-import { writeForm, writeHeaderBytes } from "../cell/records.js";
+import { type WriteForm, writeForm, writeHeaderBytes, writeStart } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
 import type { ReaderOptions } from "./reader-options.js";
 
@@ -76,9 +76,20 @@ export class ZeroCopyReader {
     if (cell === undefined) return notLent;
     if (cell === "absent" || !cell.latest) return this.#beneath(cell, decode);
     const { buffer, start, end } = cell;
-    const form = writeForm(buffer, start, end);
+    const form = this.#form(buffer, start, end);
     if (form === "elsewhere") return notLent;
     return this.#answer(form === "delete" ? undefined : decode(buffer, start + writeHeaderBytes, end));
+  }
+
+  /**
+   * The form of a record. A loaded value whose load is known to be visible is a plain value, and any
+   * other loaded value counts as one that is elsewhere, because the reader must look further.
+   */
+  #form(buffer: Buffer, start: number, end: number): Exclude<WriteForm, "loaded"> {
+    const form = writeForm(buffer, start, end);
+    if (form !== "loaded") return form;
+    const { loads } = this.#context;
+    return loads.isVisible(writeStart(buffer, start), this.#timestamp) ? "value" : "elsewhere";
   }
 
   /**
@@ -92,7 +103,7 @@ export class ZeroCopyReader {
     let bytes: Buffer | undefined;
     if (cell !== "absent") {
       const { buffer, start, end } = cell;
-      const form = writeForm(buffer, start, end);
+      const form = this.#form(buffer, start, end);
       if (form === "elsewhere") return notLent;
       if (form === "value") bytes = Buffer.from(buffer.subarray(start + writeHeaderBytes, end));
     }
@@ -117,7 +128,7 @@ export class ZeroCopyReader {
     const items: T[] = [];
     const take: TakeCell = (row, rowStart, rowEnd, record, start, end) => {
       try {
-        const form = writeForm(record, start, end);
+        const form = this.#form(record, start, end);
         if (form === "value") {
           items.push(toItem(row, rowStart, rowEnd, record, start + writeHeaderBytes, end));
         }

@@ -1,0 +1,61 @@
+import { LoadError } from "../../errors/index.js";
+import { loadStateCell } from "../../transaction/index.js";
+import { encodeLoadState, type LoadRecord } from "../registry/load-record.js";
+import type { Registry } from "../registry/registry.js";
+import { forget, readProgress } from "./load.js";
+import { removeLoaded } from "./load-ranges.js";
+import { LoadWriter } from "./load-writer.js";
+import type { DiscardLoadOptions, LoadInfo } from "./options.js";
+import { Ownership } from "./ownership.js";
+
+/** The bulk loads in the registry, in the order in which they began. */
+export async function listLoads(registry: Registry): Promise<readonly LoadInfo[]> {
+  const { loadRecords } = await registry.reload();
+  return Promise.all(
+    loadRecords.map(async ({ start, name, ranges, state, publishedAt }) => {
+      const { rows, cells } = (await readProgress(registry, start)) ?? { rows: 0, cells: 0 };
+      const tables = [...new Set(ranges.map(({ table }) => table))];
+      return { name, state, tables, rows, cells, publishedAt };
+    }),
+  );
+}
+
+/**
+ * Removes what an unfinished load has stored, and opens its ranges again. If the call is
+ * interrupted, another call continues.
+ */
+export async function discardLoad(
+  registry: Registry,
+  name: string,
+  { signal }: DiscardLoadOptions,
+): Promise<void> {
+  const record = await unfinished(registry, name);
+  const ownership = new Ownership(registry, record.start, name);
+  await ownership.take(signal);
+  try {
+    const progress = await readProgress(registry, record.start);
+    await registry.change(async (tx) => {
+      await ownership.check(tx);
+      tx.write({ ...loadStateCell(record.start), value: encodeLoadState("discarding") });
+      return true;
+    }, signal);
+    if (progress !== undefined) {
+      const { store, environment } = registry.context;
+      const writer = new LoadWriter(store, environment, record.start, progress.at, ownership.at);
+      for (const range of record.ranges) await removeLoaded(registry.context, writer, range, signal);
+    }
+    await forget(registry, record.start);
+  } catch (error) {
+    await ownership.release().catch(() => {});
+    throw error;
+  }
+}
+
+async function unfinished(registry: Registry, name: string): Promise<LoadRecord> {
+  const record = (await registry.reload()).loadRecords.find((each) => each.name === name);
+  if (record === undefined) throw new LoadError(`There is no bulk load "${name}". \`db.loads()\` lists them.`);
+  if (record.state !== "published") return record;
+  throw new LoadError(
+    `The bulk load "${name}" is published, so its rows are ordinary rows by now. Delete them in transactions.`,
+  );
+}

@@ -1,0 +1,132 @@
+import { backoffDelay, type Environment, sleep } from "../../environment/index.js";
+import { LoadError, StoreError } from "../../errors/index.js";
+import type { Mutation, RowMutation, RowStore } from "../../store/index.js";
+import { loadOwnerCell } from "../registry/load-record.js";
+import type { LoadedRow } from "./row-encoder.js";
+
+/** How often a write without an answer is repeated. Repeating it is safe: it writes the same bytes. */
+const maxRepeats = 10;
+const repeating = { initialMs: 10, maximumMs: 2_000 };
+
+/**
+ * Writes batches of a load. On a store with atomic batches, each batch is guarded by the load's
+ * owner, so that a loader that was taken over can write no more.
+ */
+export class LoadWriter {
+  readonly #store: RowStore;
+  readonly #environment: Environment;
+  readonly #start: number;
+  readonly #at: number;
+  readonly #guard: RowMutation;
+
+  /** `ownedAt`: commit timestamp of the owner's cell. */
+  constructor(store: RowStore, environment: Environment, start: number, at: number, ownedAt: number) {
+    this.#store = store;
+    this.#environment = environment;
+    this.#start = start;
+    this.#at = at;
+    const { table, row, column } = loadOwnerCell(start);
+    const to = Number.POSITIVE_INFINITY;
+    this.#guard = {
+      table,
+      row,
+      guards: [
+        { type: "absent", column, part: "lock", from: 0, to },
+        { type: "absent", column, part: "write", from: ownedAt + 1, to },
+      ],
+      mutations: [],
+    };
+  }
+
+  /** Puts the cells of these rows. Resolves when they are durable. */
+  async put(table: string, rows: readonly LoadedRow[], signal: AbortSignal | undefined): Promise<void> {
+    const mutations: RowMutation[] = [];
+    for (const { row, cells } of rows) {
+      const puts: Mutation[] = [];
+      for (const { column, write, data } of cells) {
+        puts.push({ type: "put", column, part: "write", timestamp: this.#at, value: write });
+        if (data !== undefined)
+          puts.push({ type: "put", column, part: "data", timestamp: this.#start, value: data });
+      }
+      this.#divide(mutations, table, row, puts);
+    }
+    await this.#write(mutations, signal);
+  }
+
+  /** Deletes cells of this load. */
+  async remove(
+    table: string,
+    cells: readonly { readonly row: Uint8Array; readonly column: Uint8Array }[],
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const mutations: RowMutation[] = [];
+    for (const { row, column } of cells) {
+      this.#divide(mutations, table, row, [
+        { type: "delete", column, part: "write", from: this.#at, to: this.#at + 1 },
+        { type: "delete", column, part: "data", from: this.#start, to: this.#start + 1 },
+      ]);
+    }
+    await this.#write(mutations, signal);
+  }
+
+  /** A value and its write record stay in one mutation, so that each write names existing data. */
+  #divide(mutations: RowMutation[], table: string, row: Uint8Array, changes: readonly Mutation[]): void {
+    const most = this.#store.capabilities.mutationCells;
+    if (changes.length <= most) {
+      mutations.push({ table, row, guards: [], mutations: changes });
+      return;
+    }
+    for (let from = 0; from < changes.length; ) {
+      let end = Math.min(changes.length, from + most);
+      if (end < changes.length && changes[end]!.part === "data") end--;
+      mutations.push({ table, row, guards: [], mutations: changes.slice(from, end) });
+      from = end;
+    }
+  }
+
+  async #write(mutations: readonly RowMutation[], signal: AbortSignal | undefined): Promise<void> {
+    if (mutations.length === 0) return;
+    const { atomic } = this.#store;
+    const request = signal === undefined ? undefined : { signal };
+    if (atomic === undefined) {
+      await Promise.all(mutations.map((mutation) => this.#mutate(mutation, signal)));
+      return;
+    }
+    const batch = { rows: [this.#guard, ...mutations] };
+    for (let repeat = 1; ; repeat++) {
+      const answer = await atomic.commit(batch, request);
+      if (answer.answer === "applied") return;
+      if (answer.answer === "rejected") throw takenOver();
+      if (repeat === maxRepeats) throw unanswered(answer.cause);
+      await this.#pause(repeat, signal);
+    }
+  }
+
+  async #mutate(mutation: RowMutation, signal: AbortSignal | undefined): Promise<void> {
+    const request = signal === undefined ? undefined : { signal };
+    for (let repeat = 1; ; repeat++) {
+      if ((await this.#store.mutate(mutation, request)) === "applied") return;
+      if (repeat === maxRepeats) throw unanswered(undefined);
+      await this.#pause(repeat, signal);
+    }
+  }
+
+  #pause(repeat: number, signal: AbortSignal | undefined): Promise<void> {
+    return sleep(this.#environment, backoffDelay(this.#environment, repeating, repeat), signal, "A bulk load");
+  }
+}
+
+/** The error of a loader whose load another process has taken over. */
+export function takenOver(): LoadError {
+  return new LoadError(
+    "Another call of `db.load` or `db.discardLoad` has taken this bulk load over, because it saw no progress. This call " +
+      "has stopped. The other one continues from the last stored position.",
+  );
+}
+
+function unanswered(cause: unknown): StoreError {
+  return new StoreError(
+    "The store did not answer a batch of a bulk load. Call `db.load` again: it continues from the last stored position.",
+    { retryable: true, cause },
+  );
+}

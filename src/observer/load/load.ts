@@ -1,0 +1,361 @@
+import { OneAtATime, sleep, throwIfAborted } from "../../environment/index.js";
+import { InvalidArgumentError, LoadError } from "../../errors/index.js";
+import { checkName, definition, describeValue } from "../../schema/index.js";
+import {
+  after,
+  loadStateCell,
+  overlap,
+  publishedState,
+  type RowRange,
+  type TransactionContext,
+} from "../../transaction/index.js";
+import {
+  decodeProgress,
+  encodeLoadDefinition,
+  encodeLoadState,
+  encodeProgress,
+  type LoadProgress,
+  type LoadRecord,
+  loadDefinitionCell,
+  loadOwnerCell,
+  loadProgressCell,
+} from "../registry/load-record.js";
+import type { Registry } from "../registry/registry.js";
+import { checkEmpty, removeLoaded } from "./load-ranges.js";
+import { LoadWriter } from "./load-writer.js";
+import { type LoadOptions, type LoadPart, type LoadReport, rangesOf } from "./options.js";
+import { Ownership } from "./ownership.js";
+import { acknowledging, type LoadedRow, RowEncoder } from "./row-encoder.js";
+
+/** A batch has at most so many bytes or rows. A store writes a batch in one step. */
+const batchBytes = 512 * 1024;
+const batchRows = 2_000;
+/** Batches that are written at the same time. They bound what a load holds in memory. */
+const batchesAtOnce = 4;
+/** How often a load stores its position, in milliseconds. */
+const beatMs = 2_000;
+/** A load whose position could not be stored for this long writes no more until it is stored. */
+const silentAfterMs = 5_000;
+
+/**
+ * Loads rows into empty ranges (protocol §5.13).
+ *
+ * | state of the load | next | when |
+ * | --- | --- | --- |
+ * | (none) | loading | the registry has the load: its ranges are closed to transactions |
+ * | loading | published | all rows are stored: one transaction makes them visible |
+ * | loading | discarding | `db.discardLoad`, or the ranges were not empty |
+ * | discarding | (none) | all rows are removed: the ranges are open again |
+ */
+export async function load(
+  registry: Registry,
+  name: string,
+  parts: readonly LoadPart[],
+  options: LoadOptions,
+): Promise<LoadReport> {
+  checkName("bulk load", name);
+  if (!Array.isArray(parts) || parts.length === 0) {
+    throw new InvalidArgumentError(
+      `\`db.load\` takes an array of parts that \`loadPart(table, rows)\` returned, not ${describeValue(parts)}.`,
+    );
+  }
+  const ranges = rangesOf(parts);
+  await registry.record(
+    [...new Set(parts.map(({ table }) => table[definition]))],
+    options.signal,
+  );
+  const { record, isNew } = await begin(registry, name, ranges, options.signal);
+  const ownership = new Ownership(registry, record.start, name);
+  if (record.state === "published") {
+    const { rows, cells } = (await readProgress(registry, record.start)) ?? { rows: 0, cells: 0 };
+    return { rows, cells, published: false };
+  }
+  await ownership.take(options.signal);
+  try {
+    return await new Load(registry, record, parts, ownership, options).run();
+  } catch (error) {
+    if (isNew && error instanceof LoadError && (await readProgress(registry, record.start)) === undefined) {
+      await forget(registry, record.start);
+    } else await ownership.release().catch(() => {});
+    throw error;
+  }
+}
+
+/** Records the load, which closes its ranges, or finds the record of an earlier call. */
+async function begin(
+  registry: Registry,
+  name: string,
+  ranges: readonly RowRange[],
+  signal: AbortSignal | undefined,
+): Promise<{ readonly record: LoadRecord; readonly isNew: boolean }> {
+  const start = await registry.context.oracle.next({ signal });
+  let record: LoadRecord | undefined;
+  let isNew = false;
+  await registry.change(async (tx, view) => {
+    record = view.loadRecords.find((each) => each.name === name);
+    isNew = record === undefined;
+    if (record !== undefined) {
+      checkSame(record, ranges);
+      return false;
+    }
+    for (const other of view.loadRecords) {
+      if (other.state === "published") continue;
+      const shared = ranges.find((range) => other.ranges.some((each) => overlap(range, each)));
+      if (shared === undefined) continue;
+      throw new LoadError(
+        `The bulk load "${other.name}" is in progress and has rows of "${shared.table}" in common with "${name}". Finish it, or ` +
+          "discard it with `db.discardLoad`.",
+      );
+    }
+    tx.write({ ...loadDefinitionCell(start), value: encodeLoadDefinition(name, ranges) });
+    tx.write({ ...loadStateCell(start), value: encodeLoadState("loading") });
+    record = { start, name, ranges, state: "loading", publishedAt: undefined };
+    return true;
+  }, signal);
+  return { record: record!, isNew };
+}
+
+function checkSame(record: LoadRecord, ranges: readonly RowRange[]): void {
+  const { name, state } = record;
+  if (state === "discarding") {
+    throw new LoadError(
+      `The bulk load "${name}" is being discarded. Call \`db.discardLoad\` to finish that, and then load again.`,
+    );
+  }
+  const text = encodeLoadDefinition(name, ranges).toString();
+  if (encodeLoadDefinition(name, record.ranges).toString() === text) return;
+  throw new LoadError(
+    `The bulk load "${name}" was begun with other tables or ranges. Give the same parts in the same order, or another name` +
+      `${state === "loading" ? ", or discard it with `db.discardLoad`" : ""}.`,
+  );
+}
+
+/** Removes the record of a load that has no rows. Its ranges are then open again. */
+export async function forget(registry: Registry, start: number): Promise<void> {
+  await registry.change(async (tx) => {
+    tx.write({ ...loadDefinitionCell(start), value: undefined });
+    tx.write({ ...loadStateCell(start), value: undefined });
+    tx.write({ ...loadProgressCell(start), value: undefined });
+    tx.write({ ...loadOwnerCell(start), value: undefined });
+    return true;
+  });
+}
+
+/** How far a load has come. Undefined before its ranges were checked. */
+export async function readProgress(registry: Registry, start: number): Promise<LoadProgress | undefined> {
+  return registry.retrying(async () => {
+    const tx = await registry.systemTransaction("load");
+    try {
+      const stored = await registry.read(tx, loadProgressCell(start));
+      return stored === undefined ? undefined : decodeProgress(stored);
+    } finally {
+      tx.rollback();
+    }
+  });
+}
+
+/** A batch that is being written. */
+interface Flight {
+  readonly row: Buffer;
+  readonly rows: number;
+  readonly cells: number;
+  readonly stored: Promise<void>;
+}
+
+class Load {
+  readonly #registry: Registry;
+  readonly #context: TransactionContext;
+  readonly #record: LoadRecord;
+  readonly #parts: readonly LoadPart[];
+  readonly #ownership: Ownership;
+  readonly #options: LoadOptions;
+  readonly #beats = new OneAtATime();
+  #progress: LoadProgress | undefined;
+  #writer!: LoadWriter;
+  #beatAt = 0;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(
+    registry: Registry,
+    record: LoadRecord,
+    parts: readonly LoadPart[],
+    ownership: Ownership,
+    options: LoadOptions,
+  ) {
+    this.#registry = registry;
+    this.#context = registry.context;
+    this.#record = record;
+    this.#parts = parts;
+    this.#ownership = ownership;
+    this.#options = options;
+  }
+
+  async run(): Promise<LoadReport> {
+    const { start } = this.#record;
+    const { store, environment } = this.#context;
+    const stored = await readProgress(this.#registry, start);
+    const progress = stored ?? (await this.#prepare());
+    this.#progress = progress;
+    this.#writer = new LoadWriter(store, environment, start, progress.at, this.#ownership.at);
+    await this.#beat();
+    const beating = new AbortController();
+    const beats = this.#keepBeating(beating.signal);
+    try {
+      // What the interrupted call wrote beyond its last stored position is removed: the source may
+      // return other rows now.
+      if (stored !== undefined) await this.#removeRest(progress);
+      for (let part = progress.part; part < this.#parts.length; part++) await this.#loadPart(part);
+    } finally {
+      beating.abort();
+      await beats;
+    }
+    await this.#publish();
+    const { rows, cells } = this.#progress;
+    return { rows, cells, published: true };
+  }
+
+  /** Takes the timestamp of the load's cells, and checks that its ranges are empty. */
+  async #prepare(): Promise<LoadProgress> {
+    const { signal } = this.#options;
+    const { name, ranges } = this.#record;
+    // Another process may use an older copy of the registry for as long as this.
+    const waitMs = 2 * this.#registry.cacheMs;
+    if (waitMs > 0) await sleep(this.#context.environment, waitMs, signal, `The bulk load "${name}"`);
+    const at = await this.#context.oracle.next({ signal });
+    // Observers registered before `at` get acknowledgments. For later ones, the cells count as
+    // older than their registration.
+    const view = await this.#registry.reload();
+    await checkEmpty(this.#context, view, name, ranges, at, signal);
+    const tables = new Set(ranges.map(({ table }) => table));
+    const observers = [...view.observers.values()]
+      .filter(({ record, isWeak }) => !isWeak && tables.has(record.table) && record.since < at)
+      .map(({ record }) => ({ name: record.name, version: record.version }));
+    return { at, observers, part: 0, row: undefined, rows: 0, cells: 0, beat: 0 };
+  }
+
+  async #removeRest({ part, row }: LoadProgress): Promise<void> {
+    for (const [index, range] of this.#record.ranges.entries()) {
+      if (index < part) continue;
+      const start = index === part && row !== undefined ? after(row) : range.start;
+      await removeLoaded(this.#context, this.#writer, { ...range, start }, this.#options.signal);
+    }
+  }
+
+  async #loadPart(index: number): Promise<void> {
+    const { table, rows } = this.#parts[index]!;
+    const view = await this.#registry.current();
+    const { at, observers, part, row } = this.#progress!;
+    const defined = table[definition];
+    const last = index === part ? row : undefined;
+    const { start } = this.#record;
+    const acknowledgments = observers.flatMap(({ name, version }) => {
+      const observer = view.observers.get(name);
+      const isOfTable = observer !== undefined && observer.record.table === defined.name;
+      return isOfTable ? [acknowledging(observer, version, start, { at })] : [];
+    });
+    const { inlineBytes } = this.#context.store.capabilities;
+    const range = this.#record.ranges[index]!;
+    const encoder = new RowEncoder(table, range, start, inlineBytes, acknowledgments, last);
+    await this.#loadRows(index, encoder, rows(last === undefined ? undefined : defined.key.decode(last)));
+    this.#progress = { ...this.#progress!, part: index + 1, row: undefined };
+  }
+
+  async #loadRows(
+    part: number,
+    encoder: RowEncoder,
+    rows: Iterable<{ row: unknown; value: object }> | AsyncIterable<{ row: unknown; value: object }>,
+  ): Promise<void> {
+    const flights: Flight[] = [];
+    let batch: LoadedRow[] = [];
+    let bytes = 0;
+    const send = async () => {
+      if (batch.length === 0) return;
+      await this.#assertOwned();
+      while (flights.length >= batchesAtOnce) await this.#land(part, flights);
+      flights.push(this.#send(part, batch));
+      batch = [];
+      bytes = 0;
+    };
+    try {
+      for await (const row of rows) {
+        const encoded = encoder.encode(row);
+        if (encoded === undefined) continue;
+        batch.push(encoded);
+        bytes += encoded.bytes;
+        if (bytes >= batchBytes || batch.length >= batchRows) await send();
+      }
+      await send();
+      while (flights.length > 0) await this.#land(part, flights);
+    } finally {
+      // Nothing may be under way when the next call removes what is beyond the stored position.
+      await Promise.allSettled(flights.map(({ stored }) => stored));
+    }
+  }
+
+  #send(part: number, rows: readonly LoadedRow[]): Flight {
+    const { table } = this.#record.ranges[part]!;
+    const stored = this.#writer.put(table, rows, this.#options.signal);
+    // `#land` reports a failure. Until then it must not count as unhandled.
+    stored.catch(() => {});
+    const cells = rows.reduce((sum, row) => sum + row.cells.length, 0);
+    return { row: Buffer.from(rows.at(-1)!.row), rows: rows.length, cells, stored };
+  }
+
+  /** Waits for the oldest batch. All rows up to its last one are then durable. */
+  async #land(part: number, flights: Flight[]): Promise<void> {
+    const { row, rows, cells, stored } = flights[0]!;
+    await stored;
+    flights.shift();
+    const before = this.#progress!;
+    this.#progress = { ...before, part, row, rows: before.rows + rows, cells: before.cells + cells };
+    const { table } = this.#record.ranges[part]!;
+    this.#options.onProgress?.({ table, rows: this.#progress.rows, cells: this.#progress.cells });
+  }
+
+  async #assertOwned(): Promise<void> {
+    throwIfAborted(this.#options.signal, `The bulk load "${this.#record.name}"`);
+    if (this.#failure !== undefined) throw this.#failure.error;
+    if (this.#context.environment.monotonic() - this.#beatAt > silentAfterMs) await this.#beat();
+  }
+
+  /** Stores the position. Other processes see from it that this one is alive. */
+  #beat(): Promise<void> {
+    const { signal } = this.#options;
+    return this.#beats.run(
+      async () => {
+        const sentAt = this.#context.environment.monotonic();
+        this.#progress = { ...this.#progress!, beat: this.#progress!.beat + 1 };
+        await this.#ownership.write(this.#progress, signal);
+        this.#beatAt = sentAt;
+      },
+      signal,
+      "A bulk load",
+    );
+  }
+
+  async #keepBeating(signal: AbortSignal): Promise<void> {
+    const { environment } = this.#context;
+    while (!signal.aborted) {
+      await sleep(environment, beatMs, signal).catch(() => {});
+      if (signal.aborted) return;
+      try {
+        await this.#beat();
+      } catch (error) {
+        this.#failure = { error };
+        return;
+      }
+    }
+  }
+
+  /** The moment from which all rows are visible. */
+  async #publish(): Promise<void> {
+    const { start } = this.#record;
+    await this.#registry.change(async (tx) => {
+      await this.#ownership.check(tx);
+      tx.write({ ...loadStateCell(start), value: publishedState });
+      tx.write({ ...loadOwnerCell(start), value: undefined });
+      tx.write({ ...loadProgressCell(start), value: encodeProgress(this.#progress!) });
+      return true;
+    }, this.#options.signal);
+  }
+}

@@ -1,0 +1,208 @@
+import { InvalidKeyError, InvalidValueError } from "../../errors/index.js";
+import {
+  type AnyTable,
+  bindColumn,
+  type Column,
+  checkCellKey,
+  definition,
+  describeRow,
+  describeValue,
+  encodeRow,
+  encodeValue,
+  type Family,
+  qualifierBytes,
+  type TableDefinition,
+} from "../../schema/index.js";
+import { compareBytes } from "../../store/index.js";
+import { encodeWrite, overlap, type RowRange } from "../../transaction/index.js";
+import { encodeAcknowledgment } from "../hint/acknowledgment.js";
+import type { LoadProgress } from "../registry/load-record.js";
+import type { RegisteredObserver } from "../registry/registered.js";
+
+/** A cell of a load: its column, its write record, and the value if it is too long for the record. */
+export interface LoadedCell {
+  readonly column: Uint8Array;
+  readonly write: Uint8Array;
+  readonly data: Uint8Array | undefined;
+}
+
+/** An encoded row, with its cells in column order. */
+export interface LoadedRow {
+  readonly row: Uint8Array;
+  readonly cells: readonly LoadedCell[];
+  readonly bytes: number;
+}
+
+/** A strong observer of a table, with its acknowledgment of every loaded cell. */
+export interface Acknowledging {
+  readonly observer: RegisteredObserver;
+  readonly write: Buffer;
+}
+
+/**
+ * The acknowledgment that a load writes for an observer. It says that the observer has dealt with
+ * the loaded value, so no loaded cell is due.
+ */
+export function acknowledging(
+  observer: RegisteredObserver,
+  version: number,
+  start: number,
+  { at }: Pick<LoadProgress, "at">,
+): Acknowledging {
+  const value = encodeAcknowledgment({ start: at, version, chain: 0 });
+  return { observer, write: encodeWrite({ start, kind: "put", onePhase: false, loaded: true, value }) };
+}
+
+type Plan =
+  | { readonly kind: "column"; readonly column: Column<unknown, unknown>; readonly acknowledgments: readonly LoadedCell[] }
+  | { readonly kind: "family"; readonly family: Family<unknown, unknown> };
+
+/** Bytes counted for each cell in addition to its column and value. */
+const overheadBytes = 32;
+
+/**
+ * Encodes the rows of one part of a load, and checks them: their order, their range, their columns
+ * and values.
+ */
+export class RowEncoder {
+  readonly #table: TableDefinition;
+  readonly #range: RowRange;
+  readonly #start: number;
+  readonly #inlineBytes: number;
+  readonly #observers: readonly Acknowledging[];
+  readonly #plans = new Map<string, Plan>();
+  #last: Uint8Array | undefined;
+  #lastKey: unknown;
+
+  constructor(
+    table: AnyTable,
+    range: RowRange,
+    start: number,
+    inlineBytes: number,
+    observers: readonly Acknowledging[],
+    last: Uint8Array | undefined,
+  ) {
+    this.#table = table[definition];
+    this.#range = range;
+    this.#start = start;
+    this.#inlineBytes = inlineBytes;
+    this.#observers = observers;
+    this.#last = last;
+    this.#lastKey = last === undefined ? undefined : this.#table.key.decode(last);
+    for (const name of this.#table.columns.keys()) {
+      const column = bindColumn(this.#table, name)!;
+      if (column.kind === "column") {
+        this.#plans.set(name, { kind: "column", column, acknowledgments: this.#acknowledgments(column.path) });
+      } else if (column.kind === "family") this.#plans.set(name, { kind: "family", family: column });
+    }
+  }
+
+  /** Undefined if the row has no values. */
+  encode({ row: key, value }: { readonly row: unknown; readonly value: object }): LoadedRow | undefined {
+    const row = encodeRow(this.#table, key);
+    this.#checkOrder(key, row);
+    if (typeof value !== "object" || value === null) {
+      throw new InvalidValueError(
+        `Row ${describeRow(key)} of "${this.#table.name}" in a bulk load: \`value\` must be an object of columns, not ${describeValue(value)}.`,
+      );
+    }
+    const cells: LoadedCell[] = [];
+    for (const name in value) this.#column(cells, key, row, name, (value as Record<string, unknown>)[name]);
+    if (cells.length === 0) return undefined;
+    sort(cells);
+    let bytes = row.length;
+    for (const { column, write, data } of cells)
+      bytes += overheadBytes + column.length + write.length + (data?.length ?? 0);
+    return { row, cells, bytes };
+  }
+
+  #checkOrder(key: unknown, row: Uint8Array): void {
+    if (this.#last !== undefined && compareBytes(row, this.#last) <= 0) {
+      throw new InvalidKeyError(
+        `A bulk load takes the rows of "${this.#table.name}" in ascending key order, each once, but row ${describeRow(key)} came ` +
+          `after row ${describeRow(this.#lastKey)}. Sort the rows by the bytes of their keys.`,
+      );
+    }
+    const at = { table: this.#table.name, start: row, end: Buffer.concat([row, Buffer.of(0)]) };
+    if (this.#range.start !== undefined || this.#range.end !== undefined) {
+      if (!overlap(this.#range, at)) {
+        throw new InvalidKeyError(
+          `Row ${describeRow(key)} of "${this.#table.name}" is outside the range of its part of the bulk load.`,
+        );
+      }
+    }
+    this.#last = row;
+    this.#lastKey = key;
+  }
+
+  #column(cells: LoadedCell[], key: unknown, row: Uint8Array, name: string, value: unknown): void {
+    if (value === undefined) return;
+    const plan = this.#plans.get(name);
+    if (plan === undefined) {
+      const isSignal = this.#table.columns.has(name);
+      throw new InvalidValueError(
+        `Row ${describeRow(key)} of "${this.#table.name}" in a bulk load has a value for ` +
+          `${isSignal ? `the signal "${name}", which holds no values` : `"${name}", which is no column of the table`}.`,
+      );
+    }
+    if (plan.kind === "column") {
+      this.#cell(cells, key, row, plan.column, value);
+      for (const acknowledgment of plan.acknowledgments) cells.push(acknowledgment);
+      return;
+    }
+    for (const [qualifier, each] of entriesOf(this.#table, key, name, value)) {
+      const column = plan.family.at(qualifier);
+      this.#cell(cells, key, row, column, each);
+      for (const acknowledgment of this.#acknowledgments(column.path)) cells.push(acknowledgment);
+    }
+  }
+
+  #cell(
+    cells: LoadedCell[],
+    key: unknown,
+    row: Uint8Array,
+    column: Column<unknown, unknown>,
+    value: unknown,
+  ): void {
+    checkCellKey(row, qualifierBytes(column.path), () => `${this.#table.name}.${column.name}, row ${describeRow(key)}`);
+    const bytes = encodeValue(column, key, value);
+    const isInline = bytes.length <= this.#inlineBytes;
+    const write = encodeWrite({
+      start: this.#start,
+      kind: "put",
+      onePhase: false,
+      loaded: true,
+      value: isInline ? bytes : undefined,
+    });
+    cells.push({ column: column.path, write, data: isInline ? undefined : bytes });
+  }
+
+  #acknowledgments(path: Uint8Array): readonly LoadedCell[] {
+    return this.#observers
+      .filter(({ observer }) => observer.watches(path))
+      .map(({ observer, write }) => ({ column: observer.acknowledgmentColumn(path), write, data: undefined }));
+  }
+}
+
+function entriesOf(
+  table: TableDefinition,
+  key: unknown,
+  name: string,
+  value: unknown,
+): ReadonlyMap<string, unknown> {
+  if (value instanceof Map) return value;
+  throw new InvalidValueError(
+    `${table.name}.${name}, row ${describeRow(key)}: a bulk load takes the cells of a family as a Map from qualifiers to values, ` +
+      `not ${describeValue(value)}.`,
+  );
+}
+
+/** Sorts cells by column. They usually are sorted already. */
+function sort(cells: LoadedCell[]): void {
+  for (let index = 1; index < cells.length; index++) {
+    if (compareBytes(cells[index - 1]!.column, cells[index]!.column) > 0) {
+      cells.sort((a, b) => compareBytes(a.column, b.column));
+      return;
+    }
+  }
+}
