@@ -34,6 +34,7 @@ export {
   backfill,
 } from "./registry/backfill.js";
 export type { ObservedCell } from "./registry/cell-of.js";
+export type { RegistryCell } from "./registry/cells.js";
 export { registryRows } from "./registry/cells.js";
 export { type DueCell, markDue } from "./registry/mark-due.js";
 export {
@@ -47,7 +48,7 @@ export { listPending, type PendingChange, type PendingOptions, pendingOfRow } fr
 export type { ObserverRecord, RegisteredObserver } from "./registry/registered.js";
 export { Registry, type RegistryOptions } from "./registry/registry.js";
 export { type UnregisterOptions, unregister } from "./registry/unregister.js";
-export { type RegistryCell, type RegistryView, registryOf } from "./registry/view.js";
+export { type RegistryView, registryOf } from "./registry/view.js";
 export { type HostedObservers, type SessionRecord, strayedSessions } from "./session/session-records.js";
 export { Sessions, type SessionsOptions } from "./session/sessions.js";
 export { decodeJson, isTime, isWhole, record } from "./stored-json.js";

@@ -27,17 +27,13 @@ export function hashOf(contents: string): string {
 
 /** Observers that count their runs in `runs`. */
 export function observersOf(runs: { count: number }) {
-  const cluster = observer(
-    "cluster",
-    documents.contents,
-    async (tx, { row, value, previous }) => {
-      runs.count++;
-      if (previous !== undefined) tx.delete(clusters.members.at(row), hashOf(previous));
-      if (value === undefined) return tx.delete(documents.hash, row);
-      tx.set(documents.hash, row, hashOf(value));
-      tx.set(clusters.members.at(row), hashOf(value), value.length);
-    },
-  );
+  const cluster = observer("cluster", documents.contents, async (tx, { row, value, previous }) => {
+    runs.count++;
+    if (previous !== undefined) tx.delete(clusters.members.at(row), hashOf(previous));
+    if (value === undefined) return tx.delete(documents.hash, row);
+    tx.set(documents.hash, row, hashOf(value));
+    tx.set(clusters.members.at(row), hashOf(value), value.length);
+  });
   const invert = observer("invert", documents.links, async (tx, { row, value, qualifier }) => {
     runs.count++;
     const cell = inlinks.sources.at(row);

@@ -1,7 +1,7 @@
 import { type Database, LoadError, loadPart, type Snapshot, table, text } from "percolatordb";
 import { describe, expect, test } from "vitest";
-import { patienceMs, pause } from "../support/waiting.js";
 import { everyVariant, withDatabase } from "../support/databases.js";
+import { patienceMs, pause } from "../support/waiting.js";
 import { contentsOf, crawl, documents, observersOf, partsOf, type Site, sortedAfter, tables } from "./app.js";
 
 const site: Site = new Map(
@@ -198,7 +198,11 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
       await db.load("first", [part]);
       await using snapshot = await db.snapshot();
       expect(await countRows(snapshot)).toBe(31);
-      const outside = loadPart(documents, () => sortedAfter(new Map([["b", 0]]), undefined).map(([row]) => ({ row, value: {} })), { start: "c", end: "d" });
+      const outside = loadPart(
+        documents,
+        () => sortedAfter(new Map([["b", 0]]), undefined).map(([row]) => ({ row, value: {} })),
+        { start: "c", end: "d" },
+      );
       expect((await fail(db.load("second", [outside]))).message).toContain("outside the range");
     });
   });

@@ -53,7 +53,8 @@ export async function discardLoad(
 
 async function unfinished(registry: Registry, name: string): Promise<LoadRecord> {
   const record = (await registry.reload()).loadRecords.find((each) => each.name === name);
-  if (record === undefined) throw new LoadError(`There is no bulk load "${name}". \`db.loads()\` lists them.`);
+  if (record === undefined)
+    throw new LoadError(`There is no bulk load "${name}". \`db.loads()\` lists them.`);
   if (record.state !== "published") return record;
   throw new LoadError(
     `The bulk load "${name}" is published, so its rows are ordinary rows by now. Delete them in transactions.`,

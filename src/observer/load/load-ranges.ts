@@ -40,7 +40,12 @@ export async function checkEmpty(
       const end = range.end === undefined ? undefined : { row: range.end };
       const reader = new SnapshotReader(context, at, { signal });
       await reader.range({ table: range.table, start, end, columns: allColumns, limit: 1 });
-      await sleep(context.environment, backoffDelay(context.environment, clearing, attempt), signal, "A bulk load");
+      await sleep(
+        context.environment,
+        backoffDelay(context.environment, clearing, attempt),
+        signal,
+        "A bulk load",
+      );
     }
   }
 }

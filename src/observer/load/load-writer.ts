@@ -112,7 +112,12 @@ export class LoadWriter {
   }
 
   #pause(repeat: number, signal: AbortSignal | undefined): Promise<void> {
-    return sleep(this.#environment, backoffDelay(this.#environment, repeating, repeat), signal, "A bulk load");
+    return sleep(
+      this.#environment,
+      backoffDelay(this.#environment, repeating, repeat),
+      signal,
+      "A bulk load",
+    );
   }
 }
 

@@ -60,10 +60,7 @@ export async function load(
     );
   }
   const ranges = rangesOf(parts);
-  await registry.record(
-    [...new Set(parts.map(({ table }) => table[definition]))],
-    options.signal,
-  );
+  await registry.record([...new Set(parts.map(({ table }) => table[definition]))], options.signal);
   const { record, isNew } = await begin(registry, name, ranges, options.signal);
   const ownership = new Ownership(registry, record.start, name);
   if (record.state === "published") {

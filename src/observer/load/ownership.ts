@@ -45,7 +45,8 @@ export class Ownership {
     let seenAt = environment.monotonic();
     for (;;) {
       const isGone = shown.owner === undefined || environment.isRunning(shown.owner.process) === false;
-      if ((isGone || environment.monotonic() - seenAt >= silentMs) && (await this.#replace(shown, signal))) return;
+      if ((isGone || environment.monotonic() - seenAt >= silentMs) && (await this.#replace(shown, signal)))
+        return;
       await sleep(environment, lookEveryMs, signal, "Waiting for a bulk load's owner");
       const now = await this.#look();
       if (now.owner?.token !== shown.owner?.token) seenAt = environment.monotonic();

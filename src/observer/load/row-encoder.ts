@@ -54,7 +54,11 @@ export function acknowledging(
 }
 
 type Plan =
-  | { readonly kind: "column"; readonly column: Column<unknown, unknown>; readonly acknowledgments: readonly LoadedCell[] }
+  | {
+      readonly kind: "column";
+      readonly column: Column<unknown, unknown>;
+      readonly acknowledgments: readonly LoadedCell[];
+    }
   | { readonly kind: "family"; readonly family: Family<unknown, unknown> };
 
 /** Bytes counted for each cell in addition to its column and value. */
@@ -92,7 +96,11 @@ export class RowEncoder {
     for (const name of this.#table.columns.keys()) {
       const column = bindColumn(this.#table, name)!;
       if (column.kind === "column") {
-        this.#plans.set(name, { kind: "column", column, acknowledgments: this.#acknowledgments(column.path) });
+        this.#plans.set(name, {
+          kind: "column",
+          column,
+          acknowledgments: this.#acknowledgments(column.path),
+        });
       } else if (column.kind === "family") this.#plans.set(name, { kind: "family", family: column });
     }
   }
@@ -164,7 +172,11 @@ export class RowEncoder {
     column: Column<unknown, unknown>,
     value: unknown,
   ): void {
-    checkCellKey(row, qualifierBytes(column.path), () => `${this.#table.name}.${column.name}, row ${describeRow(key)}`);
+    checkCellKey(
+      row,
+      qualifierBytes(column.path),
+      () => `${this.#table.name}.${column.name}, row ${describeRow(key)}`,
+    );
     const bytes = encodeValue(column, key, value);
     const isInline = bytes.length <= this.#inlineBytes;
     const write = encodeWrite({
@@ -180,7 +192,11 @@ export class RowEncoder {
   #acknowledgments(path: Uint8Array): readonly LoadedCell[] {
     return this.#observers
       .filter(({ observer }) => observer.watches(path))
-      .map(({ observer, write }) => ({ column: observer.acknowledgmentColumn(path), write, data: undefined }));
+      .map(({ observer, write }) => ({
+        column: observer.acknowledgmentColumn(path),
+        write,
+        data: undefined,
+      }));
   }
 }
 

@@ -52,6 +52,16 @@ export function parseBackfillColumn(column: string): string | undefined {
 /** An unregistered observer whose records are not all removed yet. */
 export const forgottenCell = (name: string): CellAddress => systemCell(`${forgottenRow}${name}`, "state");
 
+/** A cell of the registry in a snapshot. */
+export interface RegistryCell {
+  readonly row: Uint8Array;
+  readonly column: Uint8Array;
+  /** Timestamp of the commit that wrote it. */
+  readonly commit: number;
+  /** Undefined if it was deleted. */
+  readonly value: Uint8Array | undefined;
+}
+
 /** What a row of the registry describes. Undefined for any other row. */
 export function parseRegistryRow(
   row: Uint8Array,

@@ -1,7 +1,17 @@
 import { StoreDamagedError } from "../../errors/index.js";
 import { type CellAddress, loadRowPrefix, type RowRange, systemCell } from "../../transaction/index.js";
-import { decodeJson, encodeJson, type Guard, isString, isWhole, listOf, oneOf, optional, record } from "../stored-json.js";
-import type { RegistryCell } from "./view.js";
+import {
+  decodeJson,
+  encodeJson,
+  type Guard,
+  isString,
+  isWhole,
+  listOf,
+  oneOf,
+  optional,
+  record,
+} from "../stored-json.js";
+import type { RegistryCell } from "./cells.js";
 
 /** The state of a bulk load. Published loads stay in the registry, because their cells name them. */
 export type LoadState = "loading" | "discarding" | "published";

@@ -1,5 +1,10 @@
 import { StoreDamagedError } from "../../errors/index.js";
-import { type AnyTable, definition, type TableDescription, tableFromDescription } from "../../schema/index.js";
+import {
+  type AnyTable,
+  definition,
+  type TableDescription,
+  tableFromDescription,
+} from "../../schema/index.js";
 import { allColumns, type Position, pages, type RowMutation } from "../../store/index.js";
 import {
   type CellAddress,
@@ -20,6 +25,7 @@ import {
   generationCell,
   parseBackfillColumn,
   parseRegistryRow,
+  type RegistryCell,
   registryRows,
   type StoredForgotten,
 } from "./cells.js";
@@ -133,16 +139,6 @@ export function showRowOf(table: AnyTable | undefined, row: Uint8Array): string 
   } catch {
     return showRow(row);
   }
-}
-
-/** A cell of the registry in a snapshot. */
-export interface RegistryCell {
-  readonly row: Uint8Array;
-  readonly column: Uint8Array;
-  /** Timestamp of the commit that wrote it. */
-  readonly commit: number;
-  /** Undefined if it was deleted. */
-  readonly value: Uint8Array | undefined;
 }
 
 interface ObserverCells {

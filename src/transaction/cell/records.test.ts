@@ -22,12 +22,14 @@ const writes: fc.Arbitrary<WriteRecord> = fc.oneof(
     start: timestamp,
     kind: fc.constant("put" as const),
     onePhase: fc.boolean(),
+    loaded: fc.boolean(),
     value: fc.option(bytes, { nil: undefined }),
   }),
   fc.record({
     start: timestamp,
     kind: fc.constant("delete" as const),
     onePhase: fc.boolean(),
+    loaded: fc.constant(false),
     value: fc.constant(undefined),
   }),
 );
@@ -141,7 +143,13 @@ describe("the kind of a write record", () => {
     fc.assert(
       fc.property(writes, (record) => {
         const expected =
-          record.kind === "delete" ? "delete" : record.value === undefined ? "elsewhere" : "value";
+          record.kind === "delete"
+            ? "delete"
+            : record.value === undefined
+              ? "elsewhere"
+              : record.loaded
+                ? "loaded"
+                : "value";
         expect(writeForm(encodeWrite(record))).toBe(expected);
       }),
     );
@@ -149,7 +157,8 @@ describe("the kind of a write record", () => {
 
   test.each([
     ["", 0],
-    ["flags that nobody writes", 0x08, ...Array(8).fill(0)],
+    ["flags that nobody writes", 0x10, ...Array(8).fill(0)],
+    ["a deletion by a bulk load", 0x09, ...Array(8).fill(0)],
     ["a deletion with a value", 1, ...Array(9).fill(0)],
     ["a deletion whose value is elsewhere", 3, ...Array(8).fill(0)],
     ["a value that is both here and elsewhere", 2, ...Array(9).fill(0)],

@@ -1,13 +1,7 @@
-import { compareBytes } from "../../store/index.js";
 import { ConflictError, LoadError } from "../../errors/index.js";
+import { compareBytes } from "../../store/index.js";
 import { showRow } from "../cell/address.js";
-import type {
-  LoadBarrier,
-  LoadBarrierRequest,
-  ObservedColumns,
-  RowRange,
-  Schemas,
-} from "../context.js";
+import type { LoadBarrier, LoadBarrierRequest, ObservedColumns, RowRange, Schemas } from "../context.js";
 
 /** A bulk load, as commits see it. */
 export interface LoadToKeepOut {
@@ -35,7 +29,10 @@ export class LoadedRanges implements LoadBarrier {
   readonly #loads: readonly LoadToKeepOut[];
   readonly #schemas: Pick<Schemas, "showRow">;
 
-  constructor(loads: readonly LoadToKeepOut[], schemas: Pick<Schemas, "showRow"> = { showRow: (_, row) => showRow(row) }) {
+  constructor(
+    loads: readonly LoadToKeepOut[],
+    schemas: Pick<Schemas, "showRow"> = { showRow: (_, row) => showRow(row) },
+  ) {
     this.#loads = loads;
     this.#schemas = schemas;
     this.until = Math.max(0, ...loads.map(({ publishedAt }) => publishedAt ?? Number.POSITIVE_INFINITY));

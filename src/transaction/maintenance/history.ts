@@ -8,6 +8,7 @@ import { ofPart } from "../cell/raw-walk.js";
 import { decodeWrite, type WriteKind, type WriteRecord } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
 import { publicationOf } from "../read/load-visibility.js";
+import { readCommitted } from "../read/settle.js";
 
 /** One committed version of a cell, as `db.history` returns it. */
 export interface HistoryEntry<V> {
@@ -39,7 +40,9 @@ export async function history<V, K>(
   for (const version of ofPart(versions, "write")) {
     const record = decodeWrite(version.value);
     // A loaded value is committed when its load is published, and not before.
-    const commit = record.loaded ? await publicationOf(context, record.start) : version.timestamp;
+    const commit = record.loaded
+      ? await publicationOf(context, record.start, readCommitted)
+      : version.timestamp;
     if (commit === undefined) continue;
     const bytes = record.kind === "delete" ? undefined : recordedValue(cell, record, versions);
     entries.push({

@@ -16,7 +16,7 @@ import { type MetLock, metLock, newResolution, type Resolution } from "../cell/m
 import { readCells } from "../cell/raw.js";
 import { decodeWrite, isLoaded, writeForm, writeStart } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
-import { isLoadVisible } from "./load-visibility.js";
+import { isLoadVisible, publicationOf, type ReadCommitted } from "./load-visibility.js";
 import type { ReaderOptions } from "./reader-options.js";
 
 /**
@@ -246,7 +246,7 @@ export class RowSettler {
   async #resolve({ locks, loads }: Obstacles): Promise<void> {
     for (const start of new Set(loads)) {
       this.#loads ??= new Map();
-      this.#loads.set(start, await isLoadVisible(this.#context, start, this.#timestamp, this.#options));
+      this.#loads.set(start, await this.#seesLoad(start));
     }
     if (locks.length === 0) return;
     const { trace } = this.#options;
@@ -256,6 +256,17 @@ export class RowSettler {
       await this.#context.resolver.resolveForRead(this.#context, lock, this.#resolution);
       trace?.span("wait", "lock", fromMs, lock.cell);
     }
+  }
+
+  /**
+   * A read of a previous value (`exempt`) is below the publication, but it belongs to a run that saw
+   * the published cell. It sees every published load.
+   */
+  async #seesLoad(start: number): Promise<boolean> {
+    const { signal, exempt } = this.#options;
+    const read: ReadCommitted = (context, cell, at) => readCommitted(context, cell, at, signal);
+    if (exempt === true) return (await publicationOf(this.#context, start, read)) !== undefined;
+    return isLoadVisible(this.#context, start, this.#timestamp, read);
   }
 
   /** Whether this reader knows that the lock's transaction commits above its timestamp. */
@@ -271,4 +282,18 @@ export class RowSettler {
 
 function exactColumns(views: readonly CellView[]): Columns {
   return views.map(({ column }) => ({ exact: Buffer.from(column) }));
+}
+
+/** Reads one cell in the snapshot at a timestamp. */
+export async function readCommitted(
+  context: TransactionContext,
+  { table, row, column }: CellAddress,
+  timestamp: number,
+  signal?: AbortSignal,
+): Promise<CommittedCell | undefined> {
+  const columns = [{ exact: column }];
+  const request = signal === undefined ? undefined : { signal };
+  const page = await context.store.readRow({ table, row, columns, at: timestamp }, request);
+  const settler = new RowSettler(context, timestamp, { signal }, request);
+  return (await settler.row(table, row, columns, page))[0];
 }
