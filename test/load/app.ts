@@ -109,3 +109,16 @@ export async function contentsOf(db: Database): Promise<unknown> {
 }
 
 export const tables = [documents, clusters, inlinks];
+
+/** A site with long pages, of which a few fill a batch of a load. */
+export function longSiteOf(pages: number): Site {
+  return new Map(
+    Array.from({ length: pages }, (_, index) => [
+      `https://site/${index}`,
+      {
+        contents: `page ${index % 50}`.padEnd(60_000, "."),
+        links: { [`https://site/${(index * 7) % pages}`]: `anchor ${index}` },
+      },
+    ]),
+  );
+}

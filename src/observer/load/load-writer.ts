@@ -1,5 +1,6 @@
 import { backoffDelay, type Environment, sleep } from "../../environment/index.js";
 import { LoadError, StoreError } from "../../errors/index.js";
+import { limits } from "../../schema/index.js";
 import type { Mutation, RowMutation, RowStore } from "../../store/index.js";
 import { loadOwnerCell } from "../registry/load-record.js";
 import type { LoadedRow } from "./row-encoder.js";
@@ -50,7 +51,7 @@ export class LoadWriter {
       }
       this.#divide(mutations, table, row, puts);
     }
-    await this.#write(mutations, signal);
+    await this.#write(mutations, signal, this.#store.capabilities.inlineBytes >= limits.valueBytes);
   }
 
   /** Deletes cells of this load. */
@@ -84,7 +85,12 @@ export class LoadWriter {
     }
   }
 
-  async #write(mutations: readonly RowMutation[], signal: AbortSignal | undefined): Promise<void> {
+  /** `distinct`: no cell is changed twice. */
+  async #write(
+    mutations: readonly RowMutation[],
+    signal: AbortSignal | undefined,
+    distinct = false,
+  ): Promise<void> {
     if (mutations.length === 0) return;
     const { atomic } = this.#store;
     const request = signal === undefined ? undefined : { signal };
@@ -92,7 +98,7 @@ export class LoadWriter {
       await Promise.all(mutations.map((mutation) => this.#mutate(mutation, signal)));
       return;
     }
-    const batch = { rows: [this.#guard, ...mutations] };
+    const batch = { rows: [this.#guard, ...mutations], distinct };
     for (let repeat = 1; ; repeat++) {
       const answer = await atomic.commit(batch, request);
       if (answer.answer === "applied") return;

@@ -274,12 +274,18 @@ class Load {
       bytes = 0;
     };
     try {
-      for await (const row of rows) {
+      const add = (row: { row: unknown; value: object }) => {
         const encoded = encoder.encode(row);
-        if (encoded === undefined) continue;
+        if (encoded === undefined) return false;
         batch.push(encoded);
         bytes += encoded.bytes;
-        if (bytes >= batchBytes || batch.length >= batchRows) await send();
+        return bytes >= batchBytes || batch.length >= batchRows;
+      };
+      // Synchronous sources need no await for each row.
+      if (Symbol.asyncIterator in rows) {
+        for await (const row of rows) if (add(row)) await send();
+      } else {
+        for (const row of rows) if (add(row)) await send();
       }
       await send();
       while (flights.length > 0) await this.#land(part, flights);

@@ -14,7 +14,7 @@ import {
   type TableDefinition,
 } from "../../schema/index.js";
 import { compareBytes } from "../../store/index.js";
-import { encodeWrite, overlap, type RowRange } from "../../transaction/index.js";
+import { encodeWrite, type RowRange } from "../../transaction/index.js";
 import { encodeAcknowledgment } from "../hint/acknowledgment.js";
 import type { LoadProgress } from "../registry/load-record.js";
 import type { RegisteredObserver } from "../registry/registered.js";
@@ -131,13 +131,12 @@ export class RowEncoder {
           `after row ${describeRow(this.#lastKey)}. Sort the rows by the bytes of their keys.`,
       );
     }
-    const at = { table: this.#table.name, start: row, end: Buffer.concat([row, Buffer.of(0)]) };
-    if (this.#range.start !== undefined || this.#range.end !== undefined) {
-      if (!overlap(this.#range, at)) {
-        throw new InvalidKeyError(
-          `Row ${describeRow(key)} of "${this.#table.name}" is outside the range of its part of the bulk load.`,
-        );
-      }
+    const { start, end } = this.#range;
+    const isBefore = start !== undefined && compareBytes(row, start) < 0;
+    if (isBefore || (end !== undefined && compareBytes(row, end) >= 0)) {
+      throw new InvalidKeyError(
+        `Row ${describeRow(key)} of "${this.#table.name}" is outside the range of its part of the bulk load.`,
+      );
     }
     this.#last = row;
     this.#lastKey = key;

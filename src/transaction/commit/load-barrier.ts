@@ -1,7 +1,14 @@
 import { ConflictError, LoadError } from "../../errors/index.js";
 import { compareBytes } from "../../store/index.js";
 import { showRow } from "../cell/address.js";
-import type { LoadBarrier, LoadBarrierRequest, ObservedColumns, RowRange, Schemas } from "../context.js";
+import type {
+  LoadBarrier,
+  LoadBarrierRequest,
+  ObservedColumns,
+  RowRange,
+  Schemas,
+  TransactionContext,
+} from "../context.js";
 
 /** A bulk load, as commits see it. */
 export interface LoadToKeepOut {
@@ -15,6 +22,20 @@ export interface LoadToKeepOut {
 export function keptOut(request: LoadBarrierRequest, { loads }: ObservedColumns): Error | undefined {
   if (loads === undefined || request.start >= loads.until) return undefined;
   return loads.refusal(request);
+}
+
+/**
+ * Throws if a commit is not allowed by the current registry. `view` may be an old copy that does not
+ * know yet that a load was published, so this function reads the registry before it refuses.
+ */
+export async function checkLoads(
+  { notifications }: Pick<TransactionContext, "notifications">,
+  request: LoadBarrierRequest,
+  view: ObservedColumns,
+): Promise<void> {
+  if (keptOut(request, view) === undefined) return;
+  const refused = keptOut(request, await notifications.reload());
+  if (refused !== undefined) throw refused;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { backoffDelay, sleep } from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
 import type { Hint, TransactionContext } from "../context.js";
-import { keptOut } from "./load-barrier.js";
+import { checkLoads } from "./load-barrier.js";
 import { putHint } from "./one-phase.js";
 import type { CommitRequest } from "./request.js";
 
@@ -15,13 +15,8 @@ export async function findHints(
   request: CommitRequest,
 ): Promise<readonly Hint[]> {
   if (request.system) return request.hints;
-  let view = await context.notifications.fresh();
-  if (keptOut(request, view) !== undefined) {
-    // The copy of the registry may be old. It then does not know yet that the load was published.
-    view = await context.notifications.reload();
-    const refused = keptOut(request, view);
-    if (refused !== undefined) throw refused;
-  }
+  const view = await context.notifications.fresh();
+  await checkLoads(context, request, view);
   const hints = [...request.hints];
   for (const cell of [...request.writes, ...request.signals]) {
     if (view.observed(cell.table, cell.column)) hints.push(...view.hints(cell));
