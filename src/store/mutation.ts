@@ -99,11 +99,6 @@ export interface RangeGuard {
 export interface AtomicBatch {
   readonly rows: readonly RowMutation[];
   readonly ranges?: readonly RangeGuard[] | undefined;
-  /**
-   * True if each changed cell is in one mutation only, and in no guard. A store may then apply the
-   * mutations one by one, without looking for others of the same cell. Default: false.
-   */
-  readonly distinct?: boolean | undefined;
 }
 
 /**

@@ -1,12 +1,16 @@
 import { backoffDelay, type Environment, sleep } from "../../environment/index.js";
 import { LoadError, StoreError } from "../../errors/index.js";
-import { limits } from "../../schema/index.js";
-import type { Mutation, RowMutation, RowStore } from "../../store/index.js";
+import type { AtomicStore, Mutation, RowMutation, RowStore } from "../../store/index.js";
 import { loadOwnerCell } from "../registry/load-record.js";
 import type { LoadedRow } from "./row-encoder.js";
 
 /** How often a write without an answer is repeated. Repeating it is safe: it writes the same bytes. */
 const maxRepeats = 10;
+/**
+ * A store finds the cells of a batch with so few changes without an index. Batches that are sent
+ * together share a flush.
+ */
+const changesAtOnce = 12;
 const repeating = { initialMs: 10, maximumMs: 2_000 };
 
 /**
@@ -51,7 +55,7 @@ export class LoadWriter {
       }
       this.#divide(mutations, table, row, puts);
     }
-    await this.#write(mutations, signal, this.#store.capabilities.inlineBytes >= limits.valueBytes);
+    await this.#write(mutations, signal);
   }
 
   /** Deletes cells of this load. */
@@ -85,20 +89,24 @@ export class LoadWriter {
     }
   }
 
-  /** `distinct`: no cell is changed twice. */
-  async #write(
-    mutations: readonly RowMutation[],
-    signal: AbortSignal | undefined,
-    distinct = false,
-  ): Promise<void> {
-    if (mutations.length === 0) return;
+  async #write(mutations: readonly RowMutation[], signal: AbortSignal | undefined): Promise<void> {
     const { atomic } = this.#store;
+    const written =
+      atomic === undefined
+        ? mutations.map((mutation) => this.#mutate(mutation, signal))
+        : groups(mutations).map((rows) => this.#commit(atomic, rows, signal));
+    // Nothing may be under way any more when the caller learns of a failure.
+    for (const answer of await Promise.allSettled(written))
+      if (answer.status === "rejected") throw answer.reason;
+  }
+
+  async #commit(
+    atomic: AtomicStore,
+    rows: readonly RowMutation[],
+    signal: AbortSignal | undefined,
+  ): Promise<void> {
+    const batch = { rows: [this.#guard, ...rows] };
     const request = signal === undefined ? undefined : { signal };
-    if (atomic === undefined) {
-      await Promise.all(mutations.map((mutation) => this.#mutate(mutation, signal)));
-      return;
-    }
-    const batch = { rows: [this.#guard, ...mutations], distinct };
     for (let repeat = 1; ; repeat++) {
       const answer = await atomic.commit(batch, request);
       if (answer.answer === "applied") return;
@@ -125,6 +133,23 @@ export class LoadWriter {
       "A bulk load",
     );
   }
+}
+
+/** Divides mutations into batches of a few changes each. */
+function groups(mutations: readonly RowMutation[]): readonly (readonly RowMutation[])[] {
+  const divided: RowMutation[][] = [];
+  let open: RowMutation[] = [];
+  let changes = 0;
+  for (const mutation of mutations) {
+    changes += mutation.mutations.length;
+    if (open.length === 0 || changes > changesAtOnce) {
+      open = [];
+      divided.push(open);
+      changes = mutation.mutations.length;
+    }
+    open.push(mutation);
+  }
+  return divided;
 }
 
 /** The error of a loader whose load another process has taken over. */

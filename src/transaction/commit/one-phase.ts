@@ -68,11 +68,7 @@ async function offer(
   cleared = 0,
 ): Promise<CommitOutcome> {
   const refused = view === undefined ? undefined : keptOut(request, view);
-  if (refused !== undefined) {
-    const newest = await context.notifications.fresh();
-    if (newest === view || attempt === maxRegistryChanges) throw refused;
-    return offer(context, atomic, request, newest, attempt + 1, cleared);
-  }
+  if (refused !== undefined) return offerAfterLoad(context, atomic, request, view, refused, attempt);
   const built = buildBatch(context, request, view);
   const answer = await send(context, atomic, request, built.batch);
   if (answer.answer === "applied") return { commitTimestamp: answer.timestamp, hints: built.hints };
@@ -100,6 +96,23 @@ function send(
   return context.hooks.step("one-phase-commit", { startTimestamp: start, label }, () =>
     atomic.commit(batch, options),
   );
+}
+
+/**
+ * Tries again under the current registry, if a bulk load kept the transaction out under an older
+ * one: the load may be published by now.
+ */
+async function offerAfterLoad(
+  context: TransactionContext,
+  atomic: AtomicStore,
+  request: CommitRequest,
+  view: ObservedColumns | undefined,
+  refused: Error,
+  attempt: number,
+): Promise<CommitOutcome> {
+  const newest = await context.notifications.fresh();
+  if (newest === view || attempt === maxRegistryChanges) throw refused;
+  return offer(context, atomic, request, newest, attempt + 1);
 }
 
 function registryNeverStill({ start }: CommitRequest): StoreError {

@@ -67,14 +67,12 @@ export class Plan {
   }
 
   /** Applies the mutations to the cells in this plan. */
-  change({ table, row, mutations }: RowMutation, commit: number, distinct = false): void {
+  change({ table, row, mutations }: RowMutation, commit: number): void {
     if (mutations.length === 0) return;
     if (GuardCache.covers(table)) this.#memo.forget(table, row);
     for (let i = 0; i < mutations.length; i++) {
       const mutation = mutations[i]!;
-      const cell = distinct
-        ? this.#add(new CellEdit(this.#databases, tablePrefix(table), row, mutation.column))
-        : this.#cell(table, row, mutation.column);
+      const cell = this.#cell(table, row, mutation.column);
       if (mutation.type === "put") {
         const timestamp = mutation.timestamp === commitTimestamp ? commit : mutation.timestamp;
         cell.put(mutation.part, timestamp, mutation.value);
@@ -165,6 +163,6 @@ export function planRequest(plan: Plan, request: Request, counter: number, nowMs
   const rejection = plan.rejection(task.batch, timestamp);
   request.answer = rejection ?? { answer: "applied", timestamp };
   if (rejection !== undefined) return counter;
-  for (const row of task.batch.rows) plan.change(row, timestamp, task.batch.distinct);
+  for (const row of task.batch.rows) plan.change(row, timestamp);
   return timestamp;
 }
