@@ -1,8 +1,10 @@
 import { brokerage } from "../brokerage/figure.js";
 import { delay, documents, notifications, oracle, overhead } from "../cases/figures.js";
 import { clustering } from "../clustering/figure.js";
+import { hydration } from "../hydration/figure.js";
 import { memory } from "../memory/figure.js";
 import { peer } from "../postgres/figure.js";
+import { published } from "../published/figure.js";
 import { recovery } from "../recovery/figure.js";
 import { recrawl } from "../recrawl/figure.js";
 import { scaling } from "../scaling/figure.js";
@@ -22,4 +24,6 @@ export const figures: readonly Figure[] = [
   documents,
   peer,
   memory,
+  hydration,
+  published,
 ];

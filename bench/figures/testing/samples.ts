@@ -36,6 +36,17 @@ const processes = (count: number, rate: number, requests: Readonly<Record<string
 
 const requests = { read: 3.1, conditionalMutation: 2.5, timestamp: 0.7 };
 
+const moment = (ms: number) => ({ ms, cpuMs: ms / 2, anonymous: 1e8 });
+
+const started = (ms: number) => ({ opened: moment(ms / 2), first: moment(ms), all: moment(ms * 2) });
+
+const rate = (perSecond: number) => ({
+  perSecond,
+  perCpuSecond: perSecond / 1.5,
+  operations: perSecond,
+  seconds: 1,
+});
+
 const side = (rate: number, delay: number) => ({
   pagesPerSecond: spread(rate),
   cpuSeconds: 12,
@@ -222,6 +233,57 @@ export const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>
       wrong: 0,
       trends: { anonymous: { start: 120, median: 121, end: 121, most: 130, perMinute: 0.2 } },
       samples: [1, 2, 3].map((at) => ({ at, resident: 2e8, anonymous: 1.2e8, heap: 5e7 })),
+    },
+  },
+  hydration: {
+    lmdb: {
+      options: { rows: 1_000, waiting: 100, rounds: 1 },
+      buildSeconds: 1,
+      incremental: [{ ...started(800), handled: 1 }],
+      inMemory: [{ ...started(9_000), handled: 1_100 }],
+      drained: { ...started(5_000), handled: 99 },
+      wrong: 0,
+    },
+  },
+  published: {
+    keys: {
+      keys: {
+        options: { rows: 1_000, seconds: 1 },
+        tests: ["write 1 random key", "write 10 random keys"].map((name) => ({
+          name,
+          unit: "writes",
+          clients: 1,
+          rate: rate(900),
+          conflictShare: 0.01,
+        })),
+        wrong: 0,
+      },
+    },
+    ycsb: {
+      ycsb: {
+        options: { records: 1_000, seconds: 1 },
+        runs: ["uniform", "zipfian"].map((distribution) => ({
+          workload: "A",
+          distribution,
+          clients: 100,
+          rate: rate(5_000),
+          conflictShare: 0.1,
+        })),
+        wrong: 0,
+      },
+    },
+    nexmark: {
+      nexmark: {
+        options: { events: 1_000, seed: 1 },
+        runs: [["q1"], ["q6"], ["q1", "q6"]].map((queries) => ({
+          queries,
+          seconds: 1,
+          cpuSeconds: 1.5,
+          runs: 920,
+          lines: 920,
+          wrong: 0,
+        })),
+      },
     },
   },
 };
