@@ -89,15 +89,19 @@ export function checkMutation(mutation: RowMutation, most: number, placeholders:
         `this store takes at most ${most} at once. Divide it.`,
     );
   }
+  // Guards and mutations of a cell usually share its array, which needs one check.
+  let checked: Uint8Array | undefined;
   // A loop by index, because this runs for every commit, and an iterator allocates at each step.
   for (let i = 0; i < guards.length; i++) {
     const guard = guards[i]!;
-    checkKey(table, row, guard.column);
+    if (guard.column !== checked) checkKey(table, row, guard.column);
+    checked = guard.column;
     checkGuard(guard, placeholders);
   }
   for (let i = 0; i < mutations.length; i++) {
     const mutation = mutations[i]!;
-    checkKey(table, row, mutation.column);
+    if (mutation.column !== checked) checkKey(table, row, mutation.column);
+    checked = mutation.column;
     checkTimes(table, mutation, placeholders);
   }
 }

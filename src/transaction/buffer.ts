@@ -1,4 +1,5 @@
 import { LimitExceededError } from "../errors/index.js";
+import { compareBytes } from "../store/index.js";
 import { addressKey, type CellAddress, isSameCell } from "./cell/address.js";
 
 /** A write that waits for the commit. */
@@ -105,7 +106,7 @@ export class WriteBuffer {
   /** All writes in table, row and column order. */
   all(): readonly BufferedWrite[] {
     if (this.#writes === undefined) return nothing;
-    this.#sorted ??= [...this.#writes].sort(compareAddresses);
+    this.#sorted ??= isSorted(this.#writes) ? this.#writes : [...this.#writes].sort(compareAddresses);
     return this.#sorted;
   }
 
@@ -130,6 +131,11 @@ export class WriteBuffer {
   }
 }
 
+function isSorted(writes: readonly BufferedWrite[]): boolean {
+  for (let i = 1; i < writes.length; i++) if (compareAddresses(writes[i - 1]!, writes[i]!) > 0) return false;
+  return true;
+}
+
 function writeBytes(write: BufferedWrite): number {
   return overheadBytes + write.row.length + write.column.length + (write.value?.length ?? 0);
 }
@@ -137,5 +143,6 @@ function writeBytes(write: BufferedWrite): number {
 /** Orders cells by table, then row, then column, each by its bytes. */
 export function compareAddresses(a: CellAddress, b: CellAddress): number {
   if (a.table !== b.table) return a.table < b.table ? -1 : 1;
-  return Buffer.compare(a.row, b.row) || Buffer.compare(a.column, b.column);
+  // Keys are short, and for short arrays this is faster than a native comparison.
+  return compareBytes(a.row, b.row) || compareBytes(a.column, b.column);
 }

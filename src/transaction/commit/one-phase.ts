@@ -193,13 +193,16 @@ function buildBatch(
   const rows = new RowBuilder(context.store.capabilities.mutationCells);
   const { writes, start } = request;
   // By index, because every commit runs this loop and an iterator allocates on each step.
+  let guards: readonly Guard[] = [];
   for (let i = 0; i < writes.length; i++) {
     const write = writes[i]!;
     const { column, value } = write;
     const kind = value === undefined ? "delete" : "put";
     const record = encodeWrite({ start, kind, onePhase: true, value });
     const put: Mutation = { type: "put", column, part: "write", timestamp: commitTimestamp, value: record };
-    rows.add(write, onePhaseGuards(column, start), [put]);
+    // Cells of one column share their guards. A transaction often writes one column of many rows.
+    if (guards[0]?.column !== column) guards = onePhaseGuards(column, start);
+    rows.add(write, guards, [put]);
   }
   const hints = hintsOf(request, view);
   for (const hint of hints) rows.add(hint.address, [], renewHint(hint.address.column));
@@ -304,30 +307,42 @@ function rangeGuards(request: CommitRequest): readonly RangeGuard[] {
 class RowBuilder {
   readonly built: RowMutation[] = [];
   readonly #most: number;
-  /** The last mutation in `built`, while it may still grow. */
-  #open: { readonly guards: Guard[]; readonly mutations: Mutation[] } | undefined;
+  /** Whether the last mutation in `built` may still grow. */
+  #grows = false;
+  /** The arrays of the last mutation, if they are its own. Until it grows, they are the caller's. */
+  #own: { readonly guards: Guard[]; readonly mutations: Mutation[] } | undefined;
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  add({ table, row }: CellAddress, guards: Guard[], mutations: Mutation[]): void {
-    const last = this.built.at(-1);
-    if (this.#open !== undefined && last?.table === table && equalBytes(last.row, row)) {
+  /** Adds a cell's guards and mutations. It does not change the arrays. */
+  add({ table, row }: CellAddress, guards: readonly Guard[], mutations: readonly Mutation[]): void {
+    const last = this.#grows ? this.built[this.built.length - 1]! : undefined;
+    if (last !== undefined && last.table === table && equalBytes(last.row, row)) {
       const size = last.guards.length + last.mutations.length + guards.length + mutations.length;
       if (size <= this.#most) {
-        this.#open.guards.push(...guards);
-        this.#open.mutations.push(...mutations);
+        this.#join(last, guards, mutations);
         return;
       }
     }
-    this.#open = { guards, mutations };
-    this.built.push({ table, row, guards, mutations });
+    this.append({ table, row, guards, mutations });
+    this.#grows = true;
+  }
+
+  #join(last: RowMutation, guards: readonly Guard[], mutations: readonly Mutation[]): void {
+    if (this.#own === undefined) {
+      this.#own = { guards: [...last.guards], mutations: [...last.mutations] };
+      this.built[this.built.length - 1] = { table: last.table, row: last.row, ...this.#own };
+    }
+    this.#own.guards.push(...guards);
+    this.#own.mutations.push(...mutations);
   }
 
   /** Adds a mutation unchanged and returns its index. */
   append(mutation: RowMutation): number {
-    this.#open = undefined;
+    this.#grows = false;
+    this.#own = undefined;
     return this.built.push(mutation) - 1;
   }
 }

@@ -20,7 +20,8 @@ let firstView: DataView = new DataView(firstBytes.buffer);
 let secondBytes: Uint8Array = firstBytes;
 let secondView: DataView = firstView;
 
-function viewOf(bytes: Uint8Array): DataView {
+/** A view of the whole array. */
+export function viewOf(bytes: Uint8Array): DataView {
   if (bytes === firstBytes) return firstView;
   const before = firstBytes;
   const viewBefore = firstView;
@@ -34,7 +35,11 @@ function viewOf(bytes: Uint8Array): DataView {
 
 /** XXH32 of `bytes[start..end)` as a signed integer. */
 export function checksum(bytes: Uint8Array, start: number, end: number, seed: number): number {
-  const view = viewOf(bytes);
+  return checksumOf(viewOf(bytes), start, end, seed);
+}
+
+/** {@link checksum} of an array whose view the caller has. */
+export function checksumOf(view: DataView, start: number, end: number, seed: number): number {
   const length = end - start;
   let at = start;
   let sum: number;

@@ -19,7 +19,7 @@ export interface Handle<Entry> {
    * The value of a key. It is valid only until the next call: all values up to 32 KB share one
    * buffer, and longer ones are in the mapped file.
    */
-  getBinaryFast(key: Key | CellAddress): Buffer | undefined;
+  getBinaryFast(key: RecordKey | CellAddress): Buffer | undefined;
   getRange(options: ScanOptions): Iterable<Entry>;
   /**
    * Inside a write transaction, `put` and `remove` are synchronous, and throw if they fail. Outside

@@ -11,7 +11,7 @@ export type InlineHistory = Buffer;
 export const noInlineHistory: InlineHistory = Buffer.alloc(0);
 
 /** Size of a record's head: its timestamp and length. */
-const headBytes = 10;
+export const headBytes = 10;
 
 /** How many bytes a write record of `length` bytes takes in an {@link InlineHistory}. */
 export function inlineLength(length: number): number {
@@ -66,7 +66,8 @@ export function withoutInterval(inline: InlineHistory, from: number, to: number)
   return left.length === inline.length ? inline : left;
 }
 
-function nextPlace(bytes: Uint8Array, place: number, end: number): number {
+/** The position of the record after the one at `place`. */
+export function nextPlace(bytes: Uint8Array, place: number, end: number): number {
   const next = place + headBytes + ((bytes[place + 8]! << 8) | bytes[place + 9]!);
   if (next > end) throw damagedStore("a cell's entry whose older records are cut off");
   return next;

@@ -7,6 +7,12 @@ const longestKey = 1_978;
 /** Buffer size that also holds keys that are too long, until they are refused. */
 const maxBytes = 2 * longestKey + storeLimits.tableBytes + 64;
 
+/**
+ * The most bytes that {@link encodeCell} writes, before it refuses a key that is too long: each byte
+ * of row and column may be a NUL.
+ */
+export const maxCellKeyBytes = maxBytes;
+
 /** The most bytes of a key in LMDB, and therefore of a part of a key. */
 export const longestEncodedKey = longestKey;
 
@@ -123,7 +129,9 @@ export class Key implements RecordKey {
 
   /** Appends the timestamp of an older write record. Newer ones sort first. */
   version(timestamp: number): this {
-    return this.#suffix().timestamp(timestamp);
+    this.#summed = 0;
+    this.length = appendVersion(this.bytes, this.cellLength, timestamp);
+    return this;
   }
 
   /**
@@ -153,8 +161,7 @@ export class Key implements RecordKey {
   /** Appends an inverted timestamp, so that the newest sorts first. */
   timestamp(timestamp: number): this {
     this.#summed = 0;
-    writeTimestamp(this.bytes, this.length, latestTimestamp - Math.min(timestamp, latestTimestamp));
-    this.length += 8;
+    this.length = appendTimestamp(this.bytes, this.length, timestamp);
     return this;
   }
 
@@ -170,6 +177,25 @@ export class Key implements RecordKey {
   compare(other: Key): number {
     return this.bytes.compare(other.bytes, 0, other.length, 0, this.length);
   }
+}
+
+/** How many bytes {@link appendVersion} adds to a cell's key. */
+export const versionKeyBytes = 10;
+
+/**
+ * Appends the timestamp of an older write record to a cell's key that ends at `end`. Returns the
+ * position after it.
+ */
+export function appendVersion(target: Uint8Array, end: number, timestamp: number): number {
+  target[end] = 0;
+  target[end + 1] = 1;
+  return appendTimestamp(target, end + 2, timestamp);
+}
+
+/** Appends an inverted timestamp, so that the newest sorts first. */
+function appendTimestamp(target: Uint8Array, end: number, timestamp: number): number {
+  writeTimestamp(target, end, latestTimestamp - Math.min(timestamp, latestTimestamp));
+  return end + 8;
 }
 
 /**

@@ -41,7 +41,7 @@ export const headerBytes = 9;
  * Size of the flag byte, the timestamp and the newest write record's length. An entry contains the
  * record's length only if older records follow the newest one.
  */
-const inlineHeaderBytes = 11;
+export const inlineHeaderBytes = 11;
 
 /**
  * The most bytes of older write records in an entry. Up to this size, a new version of a cell

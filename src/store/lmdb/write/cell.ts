@@ -138,11 +138,11 @@ export class CellEdit {
   }
 
   /**
-   * Writes the changes to LMDB. Returns whether there were any. If it throws, LMDB's transaction
+   * Writes the changes to LMDB. If it throws, LMDB's transaction
    * must not be committed.
    */
-  write(): boolean {
-    if (!this.#changed) return false;
+  write(): void {
+    if (!this.#changed) return;
     const { cells } = this.#databases;
     if (this.#thinned !== undefined) {
       for (const part of this.#thinned) {
@@ -157,7 +157,6 @@ export class CellEdit {
     if (this.#flags !== 0)
       cells.put(at, encodeEntry(at, this.#flags, this.#newest, this.#bytes, this.#inline));
     else if (this.#stored) cells.remove(at);
-    return true;
   }
 
   #key(): Key {

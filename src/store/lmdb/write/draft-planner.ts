@@ -2,7 +2,8 @@ import type { Environment } from "../../../environment/index.js";
 import type { Databases } from "../record/databases.js";
 import { storeError } from "../record/errors.js";
 import { readState, type StoreState } from "../record/state.js";
-import { Draft, Drafting, NotPlannableError } from "./draft.js";
+import { Draft } from "./draft.js";
+import { Drafting, NotPlannableError } from "./drafting.js";
 import { GuardCache } from "./guard-cache.js";
 import { Plan, planRequest } from "./plan.js";
 import { nameTask, type Request } from "./request.js";
@@ -78,6 +79,40 @@ export class DraftPlanner {
     this.#drafting.clear();
   }
 
+  /** Begins a group whose requests are done at once, inside its transaction. */
+  beginNow(): void {
+    this.clear();
+    this.#memo = new GuardCache();
+  }
+
+  /**
+   * Checks and writes one request, inside a write transaction. Returns the counter after it, and
+   * whether it wrote anything. If it throws, LMDB must not commit the transaction.
+   */
+  doNow(request: Request, counter: number): { readonly counter: number; readonly wrote: boolean } {
+    let after = counter;
+    try {
+      after = this.#planRequest(request, counter);
+    } catch (error) {
+      this.#fail(request, error);
+      return { counter, wrote: false };
+    }
+    return { counter: after, wrote: this.#drafting.make() || after !== counter };
+  }
+
+  #planRequest(request: Request, counter: number): number {
+    try {
+      return planRequest(new Plan(this.#drafting, this.#memo), request, counter, this.#environment.now());
+    } catch (error) {
+      this.#drafting.refuse();
+      throw error;
+    }
+  }
+
+  #fail(request: Request, error: unknown): void {
+    request.failure = storeError(error, this.#path, nameTask(request.task));
+  }
+
   #newDraft(): Draft {
     this.#memo = new GuardCache();
     if (this.#state === undefined) {
@@ -92,17 +127,13 @@ export class DraftPlanner {
   #planNext(draft: Draft, request: Request): boolean {
     draft.first ??= request;
     if (!request.settled) {
-      const plan = new Plan(this.#drafting.databases, this.#memo);
       try {
-        const counter = planRequest(plan, request, draft.counter, this.#environment.now());
-        plan.write();
-        draft.counter = counter;
+        draft.counter = this.#planRequest(request, draft.counter);
         this.#drafting.accept(draft);
       } catch (error) {
-        this.#drafting.refuse();
         request.unplan();
         if (error instanceof NotPlannableError) return false;
-        request.failure = storeError(error, this.#path, nameTask(request.task));
+        this.#fail(request, error);
       }
       draft.requests.push(request);
       draft.early ||= request.early;

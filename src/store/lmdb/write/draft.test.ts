@@ -12,7 +12,8 @@ import { readRaw } from "../read/raw.js";
 import type { Databases } from "../record/databases.js";
 import { Key, tablePrefix } from "../record/key.js";
 import { readState, writeState } from "../record/state.js";
-import { Draft, Drafting, NotPlannableError } from "./draft.js";
+import { Draft } from "./draft.js";
+import { Drafting, NotPlannableError } from "./drafting.js";
 import { GuardCache } from "./guard-cache.js";
 import { Plan } from "./plan.js";
 import { WriteQueue } from "./queue.js";
@@ -142,9 +143,11 @@ describe("a draft", () => {
       const column = Buffer.from("c");
       const value = Buffer.from("elsewhere");
       const put = { type: "put", column, part: "write", timestamp: 5, value } as const;
-      const plan = new Plan(databases, new GuardCache());
+      const drafting = new Drafting(databases);
+      const plan = new Plan(drafting, new GuardCache());
       plan.change({ table, row: Buffer.from("a"), guards: [], mutations: [put] }, 0);
       plan.write();
+      drafting.make();
       writeElsewhere();
     };
     const asked = ask(write("a", Buffer.from("1"), [unwritten(0)]));
@@ -266,7 +269,42 @@ describe("the answers and the stored versions are those of a store that does one
     guards: fc.array(guard, { maxLength: 2 }),
     mutations: fc.array(mutation, { minLength: 1, maxLength: 3 }),
   });
+  /** What a one-phase commit writes: some cells under its guards, and a cell of the system. */
+  const cellsOf = (row: string, names: readonly string[], from: number, value: Uint8Array): RowMutation => {
+    const columns = names.map((name) => Buffer.from(name));
+    return {
+      table,
+      row: Buffer.from(row),
+      guards: columns.flatMap((column) => [
+        { type: "absent", column, part: "lock", from: 0, to: Number.POSITIVE_INFINITY },
+        { type: "absent", column, part: "write", from, to: Number.POSITIVE_INFINITY },
+      ]),
+      mutations: columns.map((column) => ({
+        type: "put",
+        column,
+        part: "write",
+        timestamp: commitTimestamp,
+        value,
+      })),
+    };
+  };
+  const overwriting: fc.Arbitrary<Task> = fc
+    .tuple(
+      fc.subarray(["a", "b"], { minLength: 1 }),
+      fc.constantFrom(["c"], ["d"], ["c", "d"], ["d", "c"]),
+      fc.constantFrom(0, 3, 50, 1_000),
+      fc.tuple(fc.constantFrom(0, 3, 50, 150, 373, 374, 375, 1_024, 1_025, 16_384, 16_385), fc.nat(255)),
+      fc.array(rowMutation, { maxLength: 1 }),
+      fc.boolean(),
+    )
+    .map(([rows, names, from, [length, fill], others, isSystem]) => {
+      const overwritten = rows.map((row) => cellsOf(row, names, from, Buffer.alloc(length, fill)));
+      const more = others.map((each) => (isSystem ? { ...each, table: "~system" } : each));
+      return { type: "commit", batch: { rows: [...overwritten, ...more] } };
+    });
+
   const task: fc.Arbitrary<Task> = fc.oneof(
+    { weight: 2, arbitrary: overwriting },
     rowMutation.map((mutation) => ({ type: "mutate" as const, mutation })),
     fc.tuple(rowMutation, rowMutation, stamp).map(([first, second, at]) => {
       const batch: AtomicBatch = { rows: [at < 0 ? committed(first) : first, second] };
@@ -303,12 +341,16 @@ describe("the answers and the stored versions are those of a store that does one
     await fc.assert(
       fc.asyncProperty(fc.array(burst, { maxLength: 10 }), async (bursts) => {
         const name = `${table}${++number}`;
+        const inTable = (row: RowMutation) => ({
+          ...row,
+          table: row.table === table ? name : `~${name}`,
+        });
         const renamed = (each: Task): Task =>
           each.type === "next"
             ? each
             : each.type === "mutate"
               ? { ...each, mutation: { ...each.mutation, table: name } }
-              : { ...each, batch: { rows: each.batch.rows.map((row) => ({ ...row, table: name })) } };
+              : { ...each, batch: { rows: each.batch.rows.map(inTable) } };
         let locks = 0;
         begins = () => {
           if (everyLocks > 0 && ++locks % everyLocks === 0) writeElsewhere();
@@ -327,9 +369,11 @@ describe("the answers and the stored versions are those of a store that does one
           else await new Promise((resolve) => setImmediate(resolve));
         }
         expect(await Promise.all(answers)).toEqual(expected);
-        const read = { table: name, columns: allColumns, parts };
         databases.root.resetReadTxn();
-        expect(readRaw(databases, read)).toEqual(await model.readRaw(read));
+        for (const each of [name, `~${name}`]) {
+          const read = { table: each, columns: allColumns, parts };
+          expect(readRaw(databases, read)).toEqual(await model.readRaw(read));
+        }
       }),
       { numRuns: 40 },
     );

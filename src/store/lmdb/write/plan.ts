@@ -7,10 +7,11 @@ import {
   type RangeGuard,
   type RowMutation,
 } from "../../mutation.js";
-import type { Databases } from "../record/databases.js";
 import { tablePrefix } from "../record/key.js";
 import { CellEdit } from "./cell.js";
+import type { Drafting } from "./drafting.js";
 import { GuardCache } from "./guard-cache.js";
+import { hasOnlyOverwrites, overwrites, planned, planOverwrites, unusual } from "./overwrite.js";
 import { rangeHolds } from "./range-guard.js";
 import type { Request } from "./request.js";
 
@@ -24,17 +25,46 @@ const none: readonly never[] = Object.freeze([]);
 
 /**
  * The cells that one request reads and changes. All guards and mutations of a column share one read
- * and one put, in whatever order the request has them.
+ * and one put, in whatever order the request has them. Overwrites need no {@link CellEdit}: see
+ * `overwrite.ts`.
  */
 export class Plan {
-  readonly #databases: Databases;
+  readonly #drafting: Drafting;
   readonly #memo: GuardCache;
   #cells: readonly CellEdit[] = none;
   #index: Map<string, CellEdit> | undefined;
 
-  constructor(databases: Databases, memo: GuardCache) {
-    this.#databases = databases;
+  constructor(drafting: Drafting, memo: GuardCache) {
+    this.#drafting = drafting;
     this.#memo = memo;
+  }
+
+  /**
+   * Checks `batch`, and plans its changes if all guards hold. The answer names the first guard that
+   * does not hold. `quick`: whether to plan overwrites without a {@link CellEdit}.
+   */
+  commit(batch: AtomicBatch, commit: number, quick = hasOnlyOverwrites(batch)): BatchAnswer {
+    const { rows } = batch;
+    for (let row = 0; row < rows.length; row++) {
+      const mutation = rows[row]!;
+      const guard =
+        quick && overwrites(mutation)
+          ? planOverwrites(this.#drafting, mutation, commit)
+          : this.failedGuard(mutation, commit);
+      if (guard === planned) continue;
+      this.#drafting.refuse();
+      return guard === unusual ? this.commit(batch, commit, false) : { answer: "rejected", row, guard };
+    }
+    const range = this.#failedRange(batch);
+    if (range >= 0) {
+      this.#drafting.refuse();
+      return { answer: "rejected", range };
+    }
+    for (let row = 0; row < rows.length; row++) {
+      if (!quick || !overwrites(rows[row]!)) this.change(rows[row]!, commit);
+    }
+    this.write();
+    return { answer: "applied", timestamp: commit };
   }
 
   /** The index of the first guard of `mutation` that does not hold. -1 if all hold. */
@@ -54,18 +84,6 @@ export class Plan {
     return -1;
   }
 
-  /** The answer that names the first guard of `batch` that does not hold. Undefined if all hold. */
-  rejection(batch: AtomicBatch, commit: number): BatchAnswer | undefined {
-    for (let row = 0; row < batch.rows.length; row++) {
-      const guard = this.failedGuard(batch.rows[row]!, commit);
-      if (guard >= 0) return { answer: "rejected", row, guard };
-    }
-    const ranges: readonly RangeGuard[] = batch.ranges ?? none;
-    if (ranges.length === 0) return undefined;
-    const range = ranges.findIndex((each) => !rangeHolds(this.#databases, each));
-    return range < 0 ? undefined : { answer: "rejected", range };
-  }
-
   /** Applies the mutations to the cells in this plan. */
   change({ table, row, mutations }: RowMutation, commit: number): void {
     if (mutations.length === 0) return;
@@ -82,12 +100,16 @@ export class Plan {
     }
   }
 
-  /** Writes all changed cells to LMDB. Returns whether it wrote any. */
-  write(): boolean {
-    let wrote = false;
+  /** Plans the changes of all changed cells. */
+  write(): void {
     const cells = this.#cells;
-    for (let i = 0; i < cells.length; i++) wrote = cells[i]!.write() || wrote;
-    return wrote;
+    for (let i = 0; i < cells.length; i++) cells[i]!.write();
+  }
+
+  /** The index of the first range guard that does not hold. -1 if all hold. */
+  #failedRange({ ranges }: AtomicBatch): number {
+    if (ranges === undefined || ranges.length === 0) return -1;
+    return ranges.findIndex((each: RangeGuard) => !rangeHolds(this.#drafting.databases, each));
   }
 
   #holds({ table, row }: RowMutation, guard: Guard, commit: number): boolean {
@@ -113,7 +135,7 @@ export class Plan {
       const cell = cells[i]!;
       if (equalBytes(cell.row, row) && equalBytes(cell.column, column) && cell.prefix === prefix) return cell;
     }
-    return this.#add(new CellEdit(this.#databases, prefix, row, column));
+    return this.#add(new CellEdit(this.#drafting.databases, prefix, row, column));
   }
 
   /**
@@ -131,7 +153,7 @@ export class Plan {
     const id = identity(prefix, row, column);
     let cell = this.#index.get(id);
     if (cell === undefined) {
-      cell = this.#add(new CellEdit(this.#databases, prefix, row, column));
+      cell = this.#add(new CellEdit(this.#drafting.databases, prefix, row, column));
       this.#index.set(id, cell);
     }
     return cell;
@@ -152,7 +174,9 @@ export function planRequest(plan: Plan, request: Request, counter: number, nowMs
   if (task.type === "mutate") {
     const failed = plan.failedGuard(task.mutation, 0) >= 0;
     request.answer = failed ? "rejected" : "applied";
-    if (!failed) plan.change(task.mutation, 0);
+    if (failed) return counter;
+    plan.change(task.mutation, 0);
+    plan.write();
     return counter;
   }
   const timestamp = Math.max(counter + 1, Math.floor(nowMs * 1_000));
@@ -160,9 +184,7 @@ export function planRequest(plan: Plan, request: Request, counter: number, nowMs
     request.answer = timestamp;
     return timestamp;
   }
-  const rejection = plan.rejection(task.batch, timestamp);
-  request.answer = rejection ?? { answer: "applied", timestamp };
-  if (rejection !== undefined) return counter;
-  for (const row of task.batch.rows) plan.change(row, timestamp);
-  return timestamp;
+  const answer = plan.commit(task.batch, timestamp);
+  request.answer = answer;
+  return answer.answer === "applied" ? timestamp : counter;
 }

@@ -8,8 +8,6 @@ import { dropQueued, leaveFreePages, readState, type StoreState, writeState } fr
 import type { Draft } from "./draft.js";
 import { DraftPlanner, requestsPerLook } from "./draft-planner.js";
 import { Group, type Transaction } from "./group.js";
-import { GuardCache } from "./guard-cache.js";
-import { Plan, planRequest } from "./plan.js";
 import type { QueueHooks } from "./queue-hooks.js";
 import { nameTask, type Request } from "./request.js";
 
@@ -256,7 +254,7 @@ export class WriteQueue {
 
   /** Checks and writes the waiting requests, because the group has no draft that is right. */
   #fillNow(group: Group, transaction: Transaction, state: StoreState): void {
-    this.#planner.clear();
+    this.#planner.beginNow();
     for (const request of group.draft?.requests ?? []) request.unplan();
     this.#drain(group, transaction, state.counter);
     this.#mayPlan = transaction.room === undefined && !this.#leavesFreePages(transaction);
@@ -319,7 +317,6 @@ export class WriteQueue {
   }
 
   #drain(group: Group, transaction: Transaction, counterBefore: number): void {
-    const memo = new GuardCache();
     let counter = counterBefore;
     while (this.#taken < this.#waiting.length && this.#takesMore(transaction)) {
       const request = this.#waiting[this.#taken]!;
@@ -333,7 +330,7 @@ export class WriteQueue {
       if (request.settled) continue;
       group.requests.push(request);
       group.early ||= request.early;
-      counter = this.#do(request, group, memo, counter);
+      counter = this.#do(request, group, counter);
     }
     this.#forgetTaken();
     if (group.wrote && transaction.failure === undefined) {
@@ -379,23 +376,17 @@ export class WriteQueue {
   }
 
   /** Checks and writes one request. Returns the counter after it. */
-  #do(request: Request, group: Group, memo: GuardCache, counter: number): number {
+  #do(request: Request, group: Group, counter: number): number {
     request.take();
-    const plan = new Plan(this.#databases, memo);
-    let after = counter;
     try {
-      after = planRequest(plan, request, counter, this.#environment.now());
-    } catch (error) {
-      request.failure = storeError(error, this.#path, nameTask(request.task));
-      return counter;
-    }
-    try {
-      if (plan.write() || after !== counter) group.wrote = true;
+      const done = this.#planner.doNow(request, counter);
+      group.wrote ||= done.wrote;
+      return done.counter;
     } catch (error) {
       group.wrote = true;
       group.transaction!.failure = error;
+      return counter;
     }
-    return after;
   }
 
   /**
