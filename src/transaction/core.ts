@@ -232,20 +232,41 @@ export class CoreTransaction {
    * Commits. Rejects with a `ConflictError` if another transaction committed first. The transaction
    * is over in either case.
    */
-  async commit(): Promise<void> {
-    this.#assertCommittable();
-    this.#state = "committing";
+  commit(): Promise<void> {
+    let outcome: MaybePromise<CommitOutcome>;
     const committingAt = this.context.environment.monotonic();
-    this.#trace?.keepWrites(this.buffer);
+    const cells = this.buffer.size;
     try {
-      const cells = this.buffer.size;
-      const outcome = await this.#commitBuffered();
-      this.#state = "committed";
+      this.#assertCommittable();
+      this.#state = "committing";
+      this.#trace?.keepWrites(this.buffer);
+      outcome = this.#commitBuffered();
+    } catch (error) {
+      return this.#state === "committing" ? this.#failed(error) : Promise.reject(error);
+    }
+    // Callbacks take less memory than an `async` function, and thousands of commits may wait here.
+    return Promise.resolve(outcome).then(
+      (known) => this.#committed(known, cells, committingAt),
+      (error: unknown) => this.#failed(error),
+    );
+  }
+
+  #committed(outcome: CommitOutcome, cells: number, committingAt: number): MaybePromise<void> {
+    this.#state = "committed";
+    try {
       this.#finish(outcome, cells, committingAt);
     } catch (error) {
-      this.#state = "failed";
+      return this.#failed(error);
+    }
+    this.#end();
+    this.buffer.clear();
+  }
+
+  #failed(error: unknown): Promise<never> {
+    this.#state = "failed";
+    try {
       this.#report(error);
-      throw error;
+      return Promise.reject(error);
     } finally {
       this.#end();
       this.buffer.clear();

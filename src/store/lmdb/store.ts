@@ -318,9 +318,7 @@ class LmdbStore implements RowStore {
   }
 
   #ask(task: Task, options: StoreRequestOptions | undefined): Promise<Answer> {
-    const request = new Request(task, this.#early, options, this.#shared.environment);
-    this.#underWay.add(request);
-    request.whenEnded = () => this.#underWay.delete(request);
+    const request = new Request(task, this.#early, options, this.#shared.environment, this.#underWay);
     this.#shared.queue.push(request);
     return request.answered;
   }

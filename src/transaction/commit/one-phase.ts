@@ -54,12 +54,11 @@ export function commitOnePhase(
 }
 
 /**
- * Commits the batch under the guards of the last known observer registry. If the registry has
- * changed, refreshes it and tries again. If an abandoned lock blocked the batch, resolves it and
- * also tries again. `cleared` counts these locks. Keeps few variables, because thousands of commits
- * may wait here for one flush.
+ * Commits the batch under the guards of the last known observer registry. `cleared` counts the
+ * abandoned locks that blocked earlier attempts. A callback takes less memory than an `async`
+ * function, and thousands of commits may wait here for one flush.
  */
-async function offer(
+function offer(
   context: TransactionContext,
   atomic: AtomicStore,
   request: CommitRequest,
@@ -70,8 +69,27 @@ async function offer(
   const refused = view === undefined ? undefined : keptOut(request, view);
   if (refused !== undefined) return offerAfterLoad(context, atomic, request, view, refused, attempt);
   const built = buildBatch(context, request, view);
-  const answer = await send(context, atomic, request, built.batch);
-  if (answer.answer === "applied") return { commitTimestamp: answer.timestamp, hints: built.hints };
+  return send(context, atomic, request, built.batch).then((answer) =>
+    answer.answer === "applied"
+      ? { commitTimestamp: answer.timestamp, hints: built.hints }
+      : offerAgain(context, atomic, request, view, built, answer, attempt, cleared),
+  );
+}
+
+/**
+ * Handles a batch that was not applied. If the registry has changed, refreshes it and tries again.
+ * If an abandoned lock blocked the batch, resolves it and also tries again.
+ */
+async function offerAgain(
+  context: TransactionContext,
+  atomic: AtomicStore,
+  request: CommitRequest,
+  view: ObservedColumns | undefined,
+  built: Built,
+  answer: Exclude<BatchAnswer, { answer: "applied" }>,
+  attempt: number,
+  cleared: number,
+): Promise<CommitOutcome> {
   if (answer.answer === "unknown") throw outcomeUnknown(request, answer.cause);
   if (!isRow(answer) || answer.row !== built.registryRow) {
     const refused = await refusal(context, request, built, answer);

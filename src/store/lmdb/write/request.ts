@@ -43,7 +43,6 @@ export class Request {
   /** Why this request alone failed, before anything of it was written. */
   failure: PercolatorError | undefined;
   settled = false;
-  whenEnded: (() => void) | undefined;
   #taken = false;
   #seenWaiting = false;
   #putBacks = 0;
@@ -53,13 +52,18 @@ export class Request {
   readonly #stopListening: (() => void) | undefined;
 
   readonly #environment: Environment;
+  readonly #underWay: Set<Request> | undefined;
 
+  /** `underWay`: has the request until it is answered. */
   constructor(
     task: Task,
     early: boolean,
     options: StoreRequestOptions | undefined,
     environment: Environment = systemEnvironment,
+    underWay?: Set<Request>,
   ) {
+    this.#underWay = underWay;
+    underWay?.add(this);
     this.task = task;
     this.#environment = environment;
     // A timestamp need not wait for the flush. LMDB keeps the order of its commits. So if anything
@@ -124,7 +128,7 @@ export class Request {
 
   #end(): void {
     this.settled = true;
-    this.whenEnded?.();
+    this.#underWay?.delete(this);
     this.#stopListening?.();
   }
 
