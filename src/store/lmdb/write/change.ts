@@ -1,6 +1,5 @@
 import type { Databases } from "../record/databases.js";
 import type { RecordKey } from "../record/key.js";
-import type { Draft } from "./draft.js";
 import type { Slab } from "./slab.js";
 
 /** The databases that changes are made to. */
@@ -20,8 +19,8 @@ export class Change implements RecordKey {
   readonly cellSum: number;
   valueStart: number;
   valueEnd: number;
-  /** The draft that makes the change, once it has accepted it. */
-  draft: Draft | undefined;
+  /** The `Draft` that makes the change, once it has accepted it. */
+  draft: object | undefined;
   /** The next older change in the same slot of the pending changes. */
   below: Change | undefined;
 
