@@ -268,9 +268,12 @@ export const commitMutants: readonly Mutant[] = [
     patches: [
       {
         file: "src/transaction/core.ts",
-        find: "      const outcome = await this.#commitBuffered();\n",
-        replace:
-          "      this.latest = await this.context.oracle.latest();\n      const outcome = await this.#commitBuffered();\n",
+        find: "      outcome = this.#commitBuffered();\n",
+        replace: `      outcome = Promise.resolve(this.context.oracle.latest()).then((latest) => {
+        this.latest = latest;
+        return this.#commitBuffered();
+      });
+`,
       },
       {
         file: "src/transaction/core.ts",
