@@ -47,14 +47,11 @@ export class Draft {
       const change = changes[i]!;
       this.changes.push(change);
       this.#bytes += change.size;
-      if (this.slabs.at(-1) !== change.bytes) this.#use(change.bytes);
+      // Slabs are filled one after another, so a draft never returns to an earlier one.
+      if (this.slabs.at(-1) === change.bytes) continue;
+      this.slabs.push(change.bytes);
+      change.bytes.drafts++;
     }
-  }
-
-  #use(slab: Slab): void {
-    if (this.slabs.includes(slab)) return;
-    this.slabs.push(slab);
-    slab.drafts++;
   }
 
   /**
