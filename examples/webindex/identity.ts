@@ -28,6 +28,11 @@ export function shardNames(): string[] {
   return Array.from({ length: shardCount }, (_, index) => hex(index, 2));
 }
 
+/** Every bucket, in order. */
+export function bucketNames(): string[] {
+  return Array.from({ length: bucketCount }, (_, index) => hex(index, 3));
+}
+
 /** Returns the row of `postings` that contains a term. */
 export function bucketOf(term: string): string {
   // FNV-1a. There are many more terms than pages, so the hash must be fast.

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { contentHash } from "./identity.js";
 import { search } from "./search/search.js";
+import { SearchView } from "./search/view.js";
 import { clusters, documents, links } from "./tables.js";
 import { crawl, expectTwin, page, unchanged } from "./testing/site.js";
 import { WebIndex } from "./webindex.js";
@@ -21,7 +22,7 @@ describe.each(["auto", "two-phase"] as const)("the pipeline, commit: %s", (commi
 
   async function find(query: string): Promise<string[]> {
     await using view = await index.db.snapshot();
-    return (await search(view, query)).results.map(({ url }) => url);
+    return (await search(await SearchView.read(view), query)).results.map(({ url }) => url);
   }
 
   async function canonicalOf(html: string): Promise<string | undefined> {

@@ -24,8 +24,28 @@ export function printLoad(report: LoadReport, seconds: number, live: number): st
       `  ${number(unchecked)} of the unchanged have no digest to compare, and are unchanged by the server's word`,
     );
   }
-  if (skipped > 0) lines.push("  of no use:", ...printKinds(report.skips, (reason) => reason, "    "));
+  if (skipped > 0) lines.push("  of no use:", ...printKinds(report.skips, explainSkip, "    "));
+  if (skipped > 0 && live === 0) lines.push(`  There is nothing to search, because all of it was of no use.`);
   return lines.join("\n");
+}
+
+/** Why items that were skipped for a reason cannot be found. The first pattern that fits counts. */
+const skipWords: readonly (readonly [reason: RegExp, why: string])[] = [
+  [
+    /^HTTP status 3/,
+    "a redirect has no text of its own; the page that it leads to is indexed if the source has it",
+  ],
+  [/^HTTP status (404|410)/, "the page is gone, and was not in the index"],
+  [/^HTTP status/, "the server answered with an error instead of the page"],
+  [/^not a text/, "only HTML, Markdown and plain text are indexed"],
+  [/^not of the web/, "only pages of http and https are indexed"],
+  [/^not HTTP/, "the record has no answer of a web server"],
+  [/^unchanged, never loaded/, "its name is that of an image or another file without text"],
+];
+
+function explainSkip(reason: string): string {
+  const why = skipWords.find(([pattern]) => pattern.test(reason))?.[1];
+  return why === undefined ? reason : `${reason}: ${why}`;
 }
 
 const truncationWords: Record<Truncation, string> = {

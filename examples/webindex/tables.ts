@@ -87,6 +87,11 @@ export const postings = table("postings", {
 export const shards = table("shards", {
   /** Pages that wait to be merged, by id. A search overlays them on the postings. */
   pending: family(json<Waiting | FormerWaiting>()),
+  /**
+   * The version of the shard: the start timestamp of its last merge. Searches keep what they have
+   * decoded of a shard until it changes. It is not derived from the pages, so the twin has none.
+   */
+  merged: int(),
   /** The pages' lengths: the number of different terms in each field (`block.ts`). */
   lengths: bytes(),
   /** The number of pages, and the sums of their lengths. */
@@ -100,9 +105,16 @@ export const shards = table("shards", {
 /**
  * A page that waits to be merged. `terms` are the terms that the postings have for it. `now` are
  * its current lengths, computed from `documents.terms`, or null if it can no longer be found.
- * `merged` are its lengths in the postings, or null if the postings do not have the page.
+ * `merged` are its lengths in the postings, or null if the postings do not have the page. `version`
+ * is the start timestamp of the transaction that changed its terms.
  */
-export type Waiting = readonly [url: string, terms: string, now: Counts | null, merged: Counts | null];
+export type Waiting = readonly [
+  url: string,
+  terms: string,
+  now: Counts | null,
+  merged: Counts | null,
+  version?: number,
+];
 
 /**
  * The format from before searches read the waiting pages. A page in this format is found by its
@@ -120,6 +132,22 @@ export const tables = [documents, clusters, links, postings, shards];
 
 /** The highest rank. It limits how many links are read to compute a rank. */
 export const highestRank = 250;
+
+/**
+ * The term under which the postings have the level of each page's rank. No word is equal to it. So
+ * a search finds the rank of every page as it finds the pages with a word.
+ */
+export const rankTerm = "^";
+
+/**
+ * The level of a rank: its number of binary digits. A page is indexed again only if its level
+ * changes, not at every new link.
+ */
+export function levelOf(rank: number): number {
+  return 32 - Math.clz32(rank);
+}
+
+export const highestLevel = levelOf(highestRank);
 
 /** Returns the qualifier of a member. It sorts by rank, the highest first, then by URL. */
 export function memberKey(rank: number, url: string): string {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { countsOf, lengthsOf, parseCounts, parseTerms, withAnchors, wordsOf } from "./terms.js";
+import { countsOf, indexedTerms, lengthsOf, parseCounts, parseTerms, wordsOf } from "./terms.js";
 import { termCounts } from "./text/index.js";
 
 describe("the stored terms of a page", () => {
@@ -15,10 +15,17 @@ describe("the stored terms of a page", () => {
       ["The Dog", 2],
       ["dog", 1],
     ] as const;
-    expect(withAnchors("dog 2,1 bird 1", anchors)).toBe("dog 2,1,3 bird 1 the 0,0,2");
-    expect(withAnchors("bird 4", [["bird", 1]])).toBe("bird 4,0,1");
-    expect(withAnchors("bird 4", [])).toBe("bird 4");
-    expect(withAnchors("", [["x", 1]])).toBe("x 0,0,1");
+    expect(indexedTerms("dog 2,1 bird 1", anchors, 0)).toBe("dog 2,1,3 bird 1 the 0,0,2");
+    expect(indexedTerms("bird 4", [["bird", 1]], 0)).toBe("bird 4,0,1");
+    expect(indexedTerms("bird 4", [], 0)).toBe("bird 4");
+    expect(indexedTerms("", [["x", 1]], 0)).toBe("x 0,0,1");
+  });
+
+  it("include the level of the rank, which is no word and has no length", () => {
+    expect(indexedTerms("dog 2", [], 5)).toBe("dog 2 ^ 3");
+    expect(indexedTerms("", [], 1)).toBe("^ 1");
+    expect(lengthsOf("dog 2 ^ 3")).toEqual([1, 0, 0]);
+    expect(countsOf("dog 2 ^ 3", "^")).toEqual([3, 0, 0]);
   });
 
   it("can be parsed again", () => {

@@ -3,6 +3,7 @@
  * The counts are of text, title and anchors, joined by commas, without zeros at the end: `12`,
  * `0,1`, `3,0,2`.
  */
+import { levelOf, rankTerm } from "./tables.js";
 import { termCounts } from "./text/index.js";
 
 /** The fields of a page that are searched, in the order in which counts are stored. */
@@ -17,11 +18,20 @@ export function wordsOf(title: string, text: ReadonlyMap<string, number>): strin
   return format([text, termCounts(title)]);
 }
 
-/** Adds the terms of a page's anchors to its own terms. */
-export function withAnchors(
+/** Returns all terms by which a page is found: its own, those of its anchors, and its rank's level. */
+export function indexedTerms(
   words: string,
   anchors: Iterable<readonly [text: string, times: number]>,
+  rank: number,
 ): string {
+  const terms = withAnchors(words, anchors);
+  const level = levelOf(rank);
+  if (level === 0) return terms;
+  return `${terms}${terms === "" ? "" : " "}${rankTerm} ${level}`;
+}
+
+/** Adds the terms of a page's anchors to its own terms. */
+function withAnchors(words: string, anchors: Iterable<readonly [text: string, times: number]>): string {
   const counts = new Map<string, number>();
   for (const [text, times] of anchors) {
     for (const [term, count] of termCounts(text)) counts.set(term, (counts.get(term) ?? 0) + count * times);
@@ -74,6 +84,7 @@ export function lengthsOf(stored: string): Counts {
   if (stored === "") return lengths;
   const parts = stored.split(" ");
   for (let index = 1; index < parts.length; index += 2) {
+    if (parts[index - 1] === rankTerm) continue;
     const stored = parts[index]!;
     // Most terms are only in the text.
     if (!stored.includes(",")) {

@@ -4,6 +4,7 @@ import { collectGarbage } from "../../test/support/garbage.js";
 import { loadSource } from "./load/loader.js";
 import { observers } from "./observers/index.js";
 import { search } from "./search/search.js";
+import { SearchView } from "./search/view.js";
 import { shards, tables } from "./tables.js";
 import { crawlSource, page } from "./testing/site.js";
 import { IndexWork } from "./work.js";
@@ -29,7 +30,7 @@ afterEach(async () => {
 
 async function find(query: string): Promise<string[]> {
   await using view = await db.snapshot();
-  return (await search(view, query)).results.map(({ url }) => url);
+  return (await search(await SearchView.read(view), query)).results.map(({ url }) => url);
 }
 
 async function isMerged(): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { AnchorSample, anchorLimits } from "../../../examples/webindex/derive.js";
 import { pageId } from "../../../examples/webindex/identity.js";
-import type { Anchors } from "../../../examples/webindex/tables.js";
-import { type Counts, lengthsOf, withAnchors } from "../../../examples/webindex/terms.js";
+import { type Anchors, levelOf, rankTerm } from "../../../examples/webindex/tables.js";
+import { type Counts, countsOf, indexedTerms, lengthsOf } from "../../../examples/webindex/terms.js";
 import type { Session } from "../session.js";
 
 interface Indexed {
@@ -9,6 +9,7 @@ interface Indexed {
   readonly hash: string | null;
   readonly cluster: string | null;
   readonly words: string | null;
+  readonly rank: number | null;
   readonly terms: string | null;
   readonly anchors: Anchors | null;
   readonly canonical: string | null;
@@ -37,7 +38,7 @@ export async function indexPages(
   );
   const all = await session.all<Indexed>(
     "index",
-    `select d.url, d.hash, d.cluster, d.words, d.terms, d.anchors, c.canonical
+    `select d.url, d.hash, d.cluster, d.words, d.rank, d.terms, d.anchors, c.canonical
      from documents d left join clusters c on c.hash = d.hash where d.url = any($1::text[]) order by d.url`,
     [urls],
   );
@@ -56,8 +57,10 @@ export async function indexPages(
     const anchors = isFound ? anchorsOf.get(row.hash!)! : [];
     const text = anchors.length === 0 ? null : JSON.stringify(anchors);
     const isSame = text === (row.anchors === null ? null : JSON.stringify(row.anchors));
-    if (isSame && isFound && changed?.get(url) === "links") continue;
-    const terms = isFound ? withAnchors(row.words ?? "", anchors) : null;
+    const rank = row.rank ?? 0;
+    const isSameLevel = (countsOf(row.terms ?? "", rankTerm)?.[0] ?? 0) === levelOf(rank);
+    if (isSame && isSameLevel && isFound && changed?.get(url) === "links") continue;
+    const terms = isFound ? indexedTerms(row.words ?? "", anchors, rank) : null;
     const retermed = terms !== row.terms;
     if (!retermed && isSame) continue;
     written.push({ url, anchors: text, terms });

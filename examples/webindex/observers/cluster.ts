@@ -1,5 +1,5 @@
 import { observer, type Transaction } from "percolatordb";
-import { clusters, documents, memberKey } from "../tables.js";
+import { clusters, documents, levelOf, memberKey } from "../tables.js";
 import { indexPage } from "./index-page.js";
 import { Seen } from "./seen.js";
 
@@ -64,12 +64,18 @@ async function placePage(tx: Transaction, url: string, changed: "itself" | "its 
   const index = new Map<string, "all" | "links">();
   for (const { before, now } of canonical) {
     if (before !== undefined && before !== now) index.set(before, "all");
-    if (now !== undefined) index.set(now, before === now ? "links" : "all");
+    const isSame = before === now && !(now === url && isNewLevel(oldRank, rank));
+    if (now !== undefined) index.set(now, isSame ? "links" : "all");
   }
   // This page is indexed too. If another transaction made another page canonical, in this cluster
   // or the previous one, it may have left this page in the index.
   if (hash !== oldCluster || changed === "itself") index.set(url, "all");
   for (const [page, what] of index) await indexPage(tx, page, seen, what);
+}
+
+/** Whether the postings have another level for a page's rank than they should. */
+function isNewLevel(before: number | undefined, now: number | undefined): boolean {
+  return levelOf(before ?? 0) !== levelOf(now ?? 0);
 }
 
 /**

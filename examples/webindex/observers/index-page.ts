@@ -2,7 +2,7 @@ import { observer, type Transaction } from "percolatordb";
 import { AnchorSample } from "../derive.js";
 import { pageId } from "../identity.js";
 import { type Anchors, clusters, documents, shards } from "../tables.js";
-import { type Counts, lengthsOf, withAnchors } from "../terms.js";
+import { type Counts, indexedTerms, lengthsOf } from "../terms.js";
 import { Seen } from "./seen.js";
 
 /** Indexes a page whose terms changed while its cluster stayed the same. */
@@ -15,7 +15,7 @@ export const index = observer(
 
 /**
  * Computes the terms by which a page can be found. For a canonical page they are its own terms and
- * those of its anchors. Other pages have none. If the terms changed, puts the page on its shard's
+ * those of its anchors, and the level of its rank. Other pages have none. If the terms changed, puts the page on its shard's
  * list, with the terms that the postings still have for it. From this commit on, searches find the
  * page by its new terms.
  *
@@ -23,8 +23,8 @@ export const index = observer(
  * page only one commits. Every change of the terms writes the page's entry in the list, so that the
  * run conflicts with a merge that removes the entry.
  *
- * @param changed `links` if only the links changed, for a page that was already canonical. Then its
- * terms stay unless the anchors changed.
+ * @param changed `links` if only the links changed and the rank's level did not, for a page that was
+ * already canonical. Then its terms stay unless the anchors changed.
  */
 export async function indexPage(
   tx: Transaction,
@@ -46,8 +46,16 @@ export async function indexPage(
   const { anchors } = sample;
   writeAnchors(tx, url, anchors);
   if (isFound && changed === "links" && isSame(anchors, known ?? [])) return;
-  const terms = isFound ? withAnchors((await tx.get(documents.words, url)) ?? "", anchors) : undefined;
+  const terms = isFound ? await termsOf(tx, url, anchors) : undefined;
   await writeTerms(tx, url, terms);
+}
+
+async function termsOf(tx: Transaction, url: string, anchors: Anchors): Promise<string> {
+  const [words = "", rank = 0] = await Promise.all([
+    tx.get(documents.words, url),
+    tx.get(documents.rank, url),
+  ]);
+  return indexedTerms(words, anchors, rank);
 }
 
 function writeAnchors(tx: Transaction, url: string, anchors: Anchors): void {
@@ -71,11 +79,12 @@ async function writeTerms(tx: Transaction, url: string, terms: string | undefine
   const pending = shards.pending.at(id);
   const waiting = await tx.get(pending, shard);
   if (waiting === undefined) {
-    tx.set(pending, shard, [url, before ?? "", lengthsIn(terms), lengthsIn(before)]);
+    tx.set(pending, shard, [url, before ?? "", lengthsIn(terms), lengthsIn(before), tx.startTimestamp]);
   } else {
     const [, merged, now, lengths] = waiting;
     // An entry in the former format keeps that format until it is merged.
-    tx.set(pending, shard, now === undefined ? waiting : [url, merged, lengthsIn(terms), lengths ?? null]);
+    const current = [url, merged, lengthsIn(terms), lengths ?? null, tx.startTimestamp] as const;
+    tx.set(pending, shard, now === undefined ? waiting : current);
   }
   tx.notify(shards.merge, shard);
 }

@@ -52,6 +52,7 @@ export const merge = observer(
     if (changes.length === 0) return;
     await mergePostings(tx, shard, changes);
     await mergeLengths(tx, shard, changes);
+    tx.set(shards.merged, shard, tx.startTimestamp);
   },
   // A run is large, so few concurrent runs keep the disk busy.
   { priority: 0, concurrency: 8 },

@@ -1,52 +1,82 @@
-import type { Snapshot } from "percolatordb";
-import { documents, type Statistics, shards, type Waiting } from "../tables.js";
-import { type Counts, countsOf } from "../terms.js";
-
-/** A page that waits to be merged and can be found. */
-export interface WaitingPage {
-  readonly id: string;
-  readonly shard: string;
-  readonly url: string;
-  readonly lengths: Counts;
-}
-
 /**
- * Overlays the pages that wait to be merged on the postings. A waiting page counts with its current
+ * The pages that wait to be merged, overlaid on the postings. A waiting page counts with its current
  * terms, and its entries in the postings are ignored. So every search gives the same answer as if
  * all pages were merged.
  */
+import { setImmediate as turn } from "node:timers/promises";
+import type { Snapshot } from "percolatordb";
+import { shardNames } from "../identity.js";
+import { documents, type Statistics, shards, type Waiting } from "../tables.js";
+import { type Counts, countsOf } from "../terms.js";
+import type { TermBlock } from "./decoded.js";
+import type { IndexCache } from "./index-cache.js";
+
+/** A page that waits to be merged and can be found. */
+interface WaitingPage {
+  readonly id: string;
+  readonly url: string;
+  readonly lengths: Counts;
+  /** Changes with the page's terms. */
+  readonly version: number | undefined;
+}
+
+/** After this many shards other requests get a turn. */
+const shardsAtOnce = 8;
+
 export class Overlay {
   readonly #view: Snapshot;
-  readonly #hidden = new Map<string, ReadonlySet<string>>();
+  readonly #cache: IndexCache;
+  readonly #hidden = new Map<string, string[]>();
   readonly #changes: Waiting[] = [];
   readonly #pages: WaitingPage[] = [];
-  #terms: Promise<(string | undefined)[]> | undefined;
+  #terms: Promise<readonly string[]> | undefined;
 
-  private constructor(view: Snapshot) {
+  private constructor(view: Snapshot, cache: IndexCache) {
     this.#view = view;
+    this.#cache = cache;
   }
 
-  static async read(view: Snapshot): Promise<Overlay> {
-    const overlay = new Overlay(view);
-    for await (const { row, value } of view.scan(shards.pending)) overlay.#add(row, value);
+  static async read(view: Snapshot, cache: IndexCache): Promise<Overlay> {
+    const overlay = new Overlay(view, cache);
+    for (const [at, shard] of shardNames().entries()) {
+      if (at % shardsAtOnce === shardsAtOnce - 1) await turn();
+      for await (const { qualifier, value } of view.entries(shards.pending, shard))
+        overlay.#add(shard, qualifier, value);
+    }
     return overlay;
   }
 
-  #add(shard: string, waiting: ReadonlyMap<string, readonly unknown[]>): void {
-    const hidden = new Set<string>();
-    for (const [id, page] of waiting) {
-      if (!isWaiting(page)) continue;
-      const [url, , lengths] = page;
-      hidden.add(id);
-      this.#changes.push(page);
-      if (lengths !== null) this.#pages.push({ id, shard, url, lengths });
-    }
-    this.#hidden.set(shard, hidden);
+  #add(shard: string, id: string, page: readonly unknown[]): void {
+    if (!isWaiting(page)) return;
+    const [url, , lengths, , version] = page;
+    const hidden = this.#hidden.get(shard);
+    if (hidden === undefined) this.#hidden.set(shard, [id]);
+    else hidden.push(id);
+    this.#changes.push(page);
+    if (lengths !== null) this.#pages.push({ id, url, lengths, version });
   }
 
   /** Returns the ids of the pages of a shard whose postings are ignored. */
-  hidden(shard: string): ReadonlySet<string> {
-    return this.#hidden.get(shard) ?? none;
+  hidden(shard: string): readonly string[] {
+    return this.#hidden.get(shard) ?? [];
+  }
+
+  /** The number of waiting pages that can be found. */
+  get size(): number {
+    return this.#pages.length;
+  }
+
+  /** Three lengths for each waiting page. */
+  get lengths(): Uint32Array {
+    return Uint32Array.from(this.#pages.flatMap(({ lengths }) => lengths));
+  }
+
+  url(page: number): string {
+    return this.#pages[page]!.url;
+  }
+
+  id(page: number): string {
+    return this.#pages[page]!.id;
   }
 
   /** Returns the statistics of all pages, given those of the merged ones. */
@@ -65,23 +95,46 @@ export class Overlay {
     return { pages, lengths };
   }
 
-  /** Finds the waiting pages that have a term, with their counts. */
-  async find(term: string): Promise<{ readonly page: WaitingPage; readonly counts: Counts }[]> {
-    this.#terms ??= this.#view.getMany(
+  /** Returns the waiting pages that have a term, as a block. */
+  async find(term: string): Promise<TermBlock | undefined> {
+    this.#terms ??= this.#readTerms();
+    const pages: number[] = [];
+    const all: number[] = [];
+    const frequency: [number, number, number] = [0, 0, 0];
+    const highest: [number, number, number] = [0, 0, 0];
+    for (const [page, stored] of (await this.#terms).entries()) {
+      const counts = countsOf(stored, term);
+      if (counts === undefined) continue;
+      pages.push(page);
+      all.push(...counts);
+      for (const field of [0, 1, 2] as const) {
+        if (counts[field] > 0) frequency[field]++;
+        highest[field] = Math.max(highest[field], counts[field]);
+      }
+    }
+    if (pages.length === 0) return undefined;
+    const counts = Uint32Array.from(all);
+    return { pages: Uint32Array.from(pages), counts, frequency, highest, shortest: [0, 0, 0] };
+  }
+
+  async #readTerms(): Promise<readonly string[]> {
+    const known = this.#pages.map(({ url, version }) => this.#cache.waitingTerms(url, version));
+    const missing = this.#pages.filter((_, at) => known[at] === undefined);
+    const read = await this.#view.getMany(
       documents.terms,
-      this.#pages.map(({ url }) => url),
+      missing.map(({ url }) => url),
     );
-    const stored = await this.#terms;
-    return this.#pages.flatMap((page, index) => {
-      const counts = countsOf(stored[index] ?? "", term);
-      return counts === undefined ? [] : [{ page, counts }];
-    });
+    const found = new Map<string, string>();
+    for (const [at, { id, url, version }] of missing.entries()) {
+      const terms = read[at] ?? "";
+      found.set(id, terms);
+      this.#cache.keepWaitingTerms(url, version, terms);
+    }
+    return this.#pages.map(({ id }, at) => known[at] ?? found.get(id)!);
   }
 }
 
-const none: ReadonlySet<string> = new Set();
-
 /** False for entries in the former format, which lack the lengths. */
 function isWaiting(page: readonly unknown[]): page is Waiting {
-  return page.length === 4;
+  return page.length >= 4;
 }

@@ -2,12 +2,13 @@ import MiniSearch from "minisearch";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { unpackContents } from "../contents.js";
 import { openSource, type Source } from "../sources/index.js";
-import { clusters, documents } from "../tables.js";
+import { clusters, documents, levelOf } from "../tables.js";
 import { crawl, page } from "../testing/site.js";
 import { extract, termCounts } from "../text/index.js";
 import { WebIndex } from "../webindex.js";
-import { bm25, fieldWeights } from "./bm25.js";
+import { bm25, fieldWeights, priorOf } from "./bm25.js";
 import { search } from "./search.js";
+import { SearchView } from "./view.js";
 
 const maxPages = 250;
 const queries = [
@@ -54,6 +55,7 @@ function words(text: string): string[] {
 describe("search, compared with minisearch over the same pages", () => {
   let index: WebIndex;
   let mini: MiniSearch<Entry>;
+  const levels = new Map<string, number>();
 
   beforeAll(async () => {
     index = await WebIndex.open("memory:");
@@ -76,6 +78,7 @@ describe("search, compared with minisearch over the same pages", () => {
       if ((await view.get(clusters.canonical, hash)) !== url) continue;
       const { contentType, body } = unpackContents(value);
       const { title, text } = extract(body, contentType, url);
+      levels.set(url, levelOf((await view.get(documents.rank, url)) ?? 0));
       const anchors = (await view.get(documents.anchors, url)) ?? [];
       const said = anchors.map(([anchor, times]) => `${anchor} `.repeat(times)).join(" ");
       mini.add({ id: url, text, title, anchors: said });
@@ -90,23 +93,27 @@ describe("search, compared with minisearch over the same pages", () => {
 
   it.each(queries)("%s", async (query) => {
     await using view = await index.db.snapshot();
-    const found = await search(view, query, 50);
-    const theirs = mini.search(query);
+    const found = await search(await SearchView.read(view), query, { limit: 50 });
+    // minisearch has no part of a score that does not depend on the query.
+    const theirs = mini
+      .search(query)
+      .map(({ id, score }) => ({ id: id as string, score: score + priorOf(levels.get(id as string) ?? 0) }))
+      .sort((a, b) => b.score - a.score);
     expect(found.total).toBe(theirs.length);
-    const scores = new Map(theirs.map(({ id, score }) => [id as string, score]));
+    const scores = new Map(theirs.map(({ id, score }) => [id, score]));
     for (const { url, score } of found.results) expect(score / scores.get(url)!).toBeCloseTo(1, 9);
     const best = theirs.slice(0, 50).map(({ score }) => score);
     expect(found.results.map(({ score }) => score.toFixed(6))).toEqual(best.map((score) => score.toFixed(6)));
     const clear = found.results
       .filter(({ score }, at) => distinct(found.results, at, score))
       .map(({ url }) => url);
-    const order = theirs.map(({ id }) => id as string).filter((id) => clear.includes(id));
+    const order = theirs.map(({ id }) => id).filter((id) => clear.includes(id));
     expect(order).toEqual(clear);
   });
 
   it("shows for each result its title, a snippet with the words marked, its rank and its duplicates", async () => {
     await using view = await index.db.snapshot();
-    const { results } = await search(view, "promise", 5);
+    const { results } = await search(await SearchView.read(view), "promise", { limit: 5 });
     expect(results.length).toBe(5);
     for (const { snippet, title, rank, duplicates } of results) {
       expect(snippet.some(({ text, match }) => match && text.toLowerCase() === "promise")).toBe(true);
@@ -128,9 +135,10 @@ it("describes no more results after the search was aborted", async () => {
     if (++described === 5) throw new Error("gone");
   });
   const get = vi.spyOn(view, "get");
-  await expect(search(view, "walrus", 30, signal)).rejects.toThrow("gone");
-  const read = get.mock.calls.filter(([column]) => (column as unknown) === documents.contents);
-  expect(read).toHaveLength(10);
+  const read = await SearchView.read(view);
+  await expect(search(read, "walrus", { limit: 30, signal })).rejects.toThrow("gone");
+  const contents = get.mock.calls.filter(([column]) => (column as unknown) === documents.contents);
+  expect(contents).toHaveLength(10);
 });
 
 /** Whether a result's place is certain, because no neighbour has nearly the same score. */

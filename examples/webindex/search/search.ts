@@ -1,15 +1,15 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Snapshot } from "percolatordb";
-import { decodeBlock, readBlock } from "../block.js";
 import { unpackContents } from "../contents.js";
-import { bucketOf } from "../identity.js";
-import { findTerm } from "../postings.js";
-import { clusters, documents, postings, type Statistics, shards } from "../tables.js";
-import type { Counts } from "../terms.js";
-import { extract, termCounts } from "../text/index.js";
-import { scoreTerm } from "./bm25.js";
-import { Overlay, type WaitingPage } from "./overlay.js";
+import { contentHash } from "../identity.js";
+import { clusters, documents, type Statistics } from "../tables.js";
+import { bodyText, termCounts } from "../text/index.js";
+import { TermScorer } from "./bm25.js";
+import { type Cursor, formatCursor, isAfter } from "./cursor.js";
+import { type Candidate, type ScoredTerm, selectBest } from "./select.js";
 import { makeSnippet, type SnippetPart } from "./snippet.js";
+import { groupVersions, type VersionGroup } from "./versions.js";
+import { SearchView } from "./view.js";
 
 export interface SearchResult {
   readonly url: string;
@@ -20,6 +20,8 @@ export interface SearchResult {
   readonly rank: number;
   /** How many other pages have the same contents, up to the limit of counting. */
   readonly duplicates: number;
+  /** The URLs of other versions of the page with nearly the same words, the best first. */
+  readonly versions: readonly string[];
 }
 
 export interface SearchAnswer {
@@ -29,183 +31,153 @@ export interface SearchAnswer {
   readonly total: number;
   /** The best first. Results with the same score are ordered by URL. */
   readonly results: readonly SearchResult[];
+  /** Where the next results begin, for {@link SearchOptions.after}. `undefined` at the end. */
+  readonly next: string | undefined;
+  /** The query with known words instead of unknown ones. `undefined` if there is nothing to suggest. */
+  readonly suggestion: string | undefined;
 }
 
-export const searchLimits = { terms: 16, results: 100, duplicates: 100 } as const;
+export interface SearchOptions {
+  /** Default: 10. */
+  readonly limit?: number | undefined;
+  /** How many results to leave out at the beginning. Default: 0. */
+  readonly offset?: number | undefined;
+  /**
+   * Leaves out the results up to this one. Unlike an offset, it stays at its place if pages before
+   * it come or go. Default: none.
+   */
+  readonly after?: Cursor | undefined;
+  /** Its reason is thrown after it was aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** `depth`: offset and limit together. */
+export const searchLimits = { terms: 16, results: 100, depth: 1_000, duplicates: 100, versions: 10 } as const;
 /** How many results are read concurrently. */
 const resultsAtOnce = 10;
 
-interface Candidate {
-  readonly id: string;
-  readonly shard: string;
-  /** Only of a page that waits to be merged. */
-  readonly url: string | undefined;
-  score: number;
-  matched: number;
-}
-
-/** The pages of one shard that have a term. */
-interface TermBlock {
-  readonly shard: string;
-  readonly bytes: Uint8Array;
-  /** Pages to ignore in the block, because they wait to be merged. */
-  readonly hidden: ReadonlySet<string>;
-}
-
 /** A page among the results. */
-interface Scored {
+interface Named {
   readonly url: string;
   readonly score: number;
 }
 
-/** A page that has a term. */
-interface Posting {
-  readonly id: string;
-  readonly shard: string;
-  readonly url: string | undefined;
-  readonly counts: Counts;
-  readonly lengths: Counts;
+interface Found {
+  readonly total: number;
+  readonly page: readonly VersionGroup<Named>[];
+  readonly hasMore: boolean;
 }
 
 /**
- * Finds the pages with any of the terms of a query, ranked by BM25. A page with several of the
- * terms scores for each. Throws the signal's reason after it was aborted.
+ * Finds the pages with any of the terms of a query, ranked by BM25 and by the links to them. A page
+ * with several of the terms scores for each. Versions of one page are one result.
  */
 export async function search(
-  view: Snapshot,
+  view: SearchView,
   query: string,
-  limit = 10,
-  signal?: AbortSignal,
+  options: SearchOptions = {},
 ): Promise<SearchAnswer> {
+  const { signal } = options;
   const terms = [...termCounts(query).keys()].slice(0, searchLimits.terms);
-  const candidates = await findCandidates(view, terms);
-  const best = await inOrder(view, [...candidates.values()], Math.min(limit, searchLimits.results));
-  const results = await describeResults(view, best, new Set(terms), signal);
-  return { terms, total: candidates.size, results };
-}
-
-async function findCandidates(view: Snapshot, terms: readonly string[]): Promise<Map<string, Candidate>> {
-  const overlay = await Overlay.read(view);
-  const all = overlay.statistics(await readMerged(view));
-  const lengths = new Map<string, ReadonlyMap<string, Counts>>();
-  const candidates = new Map<string, Candidate>();
-  for (const term of terms) {
-    const blocks = await readBlocks(view, term, overlay);
-    const waiting = await overlay.find(term);
-    const frequency = countFields(blocks, waiting);
-    const add = ({ id, shard, url, counts, lengths }: Posting) => {
-      const score = scoreTerm(counts, lengths, frequency, all);
-      const known = candidates.get(id);
-      if (known === undefined) candidates.set(id, { id, shard, url, score, matched: 1 });
-      else {
-        known.score += score;
-        known.matched++;
-      }
-    };
-    await readLengths(view, blocks, lengths);
-    for (const block of blocks) {
-      const { shard } = block;
-      const ofShard = lengths.get(shard)!;
-      visit(block, (id, counts) => add({ id, shard, url: undefined, counts, lengths: ofShard.get(id)! }));
-    }
-    for (const { page, counts } of waiting) add({ ...page, counts });
-  }
-  for (const candidate of candidates.values()) candidate.score *= candidate.matched;
-  return candidates;
-}
-
-/** Reads the postings of a term. */
-async function readBlocks(view: Snapshot, term: string, overlay: Overlay): Promise<TermBlock[]> {
-  const blocks: TermBlock[] = [];
-  for await (const { qualifier: shard, value } of view.entries(postings.documents, bucketOf(term))) {
-    const bytes = findTerm(value, term);
-    if (bytes !== undefined) blocks.push({ shard, bytes, hidden: overlay.hidden(shard) });
-  }
-  return blocks;
-}
-
-/** Visits the pages of a block that do not wait to be merged. */
-function visit({ bytes, hidden }: TermBlock, page: (id: string, counts: Counts) => void): void {
-  readBlock(bytes, (id, ...counts) => {
-    if (!hidden.has(id)) page(id, counts);
-  });
-}
-
-/** Returns how many pages can be found, and their lengths. */
-export async function readStatistics(view: Snapshot): Promise<Statistics> {
-  return (await Overlay.read(view)).statistics(await readMerged(view));
-}
-
-async function readMerged(view: Snapshot): Promise<Statistics> {
-  let pages = 0;
-  const lengths: [number, number, number] = [0, 0, 0];
-  for await (const { value } of view.scan(shards.statistics)) {
-    pages += value.pages;
-    for (const field of [0, 1, 2] as const) lengths[field] += value.lengths[field];
-  }
-  return { pages, lengths };
-}
-
-/** For each field, counts the pages that have the term. */
-function countFields(
-  blocks: readonly TermBlock[],
-  waiting: readonly { readonly page: WaitingPage; readonly counts: Counts }[],
-): Counts {
-  const frequency: [number, number, number] = [0, 0, 0];
-  const add = (counts: Counts) => {
-    for (const field of [0, 1, 2] as const) if (counts[field] > 0) frequency[field]++;
+  const scored = await Promise.all(terms.map((term) => scoreable(view, term)));
+  signal?.throwIfAborted();
+  const { total, page, hasMore } = await findPage(view, scored, options);
+  const results = await describeResults(view, page, new Set(terms), signal);
+  const last = page.at(-1);
+  return {
+    terms,
+    total,
+    results,
+    next: hasMore && last !== undefined ? formatCursor(last.best) : undefined,
+    suggestion: await suggest(view, terms, scored, signal),
   };
-  for (const block of blocks) visit(block, (_id, counts) => add(counts));
-  for (const { counts } of waiting) add(counts);
-  return frequency;
 }
 
-async function readLengths(
-  view: Snapshot,
-  blocks: readonly TermBlock[],
-  known: Map<string, ReadonlyMap<string, Counts>>,
-): Promise<void> {
-  const missing = blocks.map(({ shard }) => shard).filter((shard) => !known.has(shard));
-  const found = await view.getMany(shards.lengths, missing);
-  for (const [index, shard] of missing.entries()) known.set(shard, decodeBlock(found[index]));
+async function scoreable(view: SearchView, term: string): Promise<ScoredTerm> {
+  const found = await view.term(term);
+  return { ...found, scorer: new TermScorer(found.frequency, view.statistics) };
+}
+
+/** Finds one page of results. Looks deeper until there are enough besides other versions. */
+async function findPage(
+  view: SearchView,
+  terms: readonly ScoredTerm[],
+  { limit = 10, offset = 0, after }: SearchOptions,
+): Promise<Found> {
+  const ranks = await view.ranks();
+  const most = Math.min(limit, searchLimits.results);
+  const isWanted = ({ best }: VersionGroup<Named>) => after === undefined || isAfter(best, after);
+  for (let depth = offset + most + 1; ; depth *= 4) {
+    const looked = Math.min(depth, searchLimits.depth);
+    const { total, best } = selectBest(view.groups, terms, ranks, looked);
+    const named = await inOrder(view, best, looked);
+    const groups = await groupVersions(named, (url) => termsOf(view, url));
+    const wanted = groups.filter(isWanted).slice(offset);
+    const isAll = named.length < looked || looked === searchLimits.depth;
+    if (!isAll && wanted.length <= most) continue;
+    return { total, page: wanted.slice(0, most), hasMore: wanted.length > most };
+  }
 }
 
 /**
  * Returns the best candidates in order. If candidates beyond the limit have the same score as the
- * last one within it, the URL decides between them.
+ * last one within it, the URL decides between them, up to {@link maxTies} of them.
  */
-async function inOrder(view: Snapshot, candidates: Candidate[], limit: number): Promise<Scored[]> {
-  const maxTies = 1_000;
-  candidates.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
-  const last = candidates[Math.min(limit, candidates.length) - 1];
-  if (last === undefined) return [];
-  let end = limit;
-  while (end < Math.min(candidates.length, limit + maxTies) && candidates[end]!.score === last.score) end++;
+async function inOrder(view: SearchView, best: readonly Candidate[], limit: number): Promise<Named[]> {
+  const withIds = best.map((each) => ({ ...each, id: view.id(each) }));
+  withIds.sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
   const named = await Promise.all(
-    candidates.slice(0, end).map(async ({ id, shard, url, score }) => {
-      return { url: url ?? (await view.get(shards.urls.at(id), shard))!, score };
-    }),
+    withIds.slice(0, limit + maxTies).map(async (each) => ({ url: await view.url(each), score: each.score })),
   );
   return named.sort((a, b) => b.score - a.score || (a.url < b.url ? -1 : 1)).slice(0, limit);
 }
 
+const maxTies = 1_000;
+
+async function termsOf({ snapshot }: SearchView, url: string): Promise<string> {
+  return (await snapshot.get(documents.terms, url)) ?? "";
+}
+
+/** Returns how many pages can be found, and their lengths. */
+export async function readStatistics(snapshot: Snapshot): Promise<Statistics> {
+  return (await SearchView.read(snapshot)).statistics;
+}
+
+async function suggest(
+  view: SearchView,
+  terms: readonly string[],
+  scored: readonly ScoredTerm[],
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  if (scored.every(({ frequency }) => frequency.some((pages) => pages > 0))) return undefined;
+  const vocabulary = await view.vocabulary();
+  signal?.throwIfAborted();
+  const suggested = terms.map((term, at) => {
+    const isKnown = scored[at]!.frequency.some((pages) => pages > 0);
+    return isKnown ? term : (vocabulary.suggest(term) ?? term);
+  });
+  return suggested.every((term, at) => term === terms[at]) ? undefined : suggested.join(" ");
+}
+
 /**
- * Reads some results concurrently, then parses one at a time. Between two results other requests
- * can run, and an abort can end this request.
+ * Reads some results concurrently, then makes one snippet at a time. Between two results other
+ * requests can run, and an abort can end this request.
  */
 async function describeResults(
-  view: Snapshot,
-  best: readonly Scored[],
+  view: SearchView,
+  page: readonly VersionGroup<Named>[],
   terms: ReadonlySet<string>,
   signal: AbortSignal | undefined,
 ): Promise<SearchResult[]> {
   const results: SearchResult[] = [];
-  for (let at = 0; at < best.length; at += resultsAtOnce) {
-    const few = best.slice(at, at + resultsAtOnce);
+  for (let at = 0; at < page.length; at += resultsAtOnce) {
+    const few = page.slice(at, at + resultsAtOnce);
     for (const read of await Promise.all(few.map((each) => readResult(view, each)))) {
       signal?.throwIfAborted();
-      results.push(withSnippet(read, terms));
-      await turn();
+      const { contents, ...rest } = read;
+      const text = textOf(view, contents, rest.url);
+      results.push({ ...rest, snippet: makeSnippet(text.value, terms) });
+      if (text.wasParsed) await turn();
     }
   }
   return results;
@@ -215,26 +187,38 @@ interface ReadResult extends Omit<SearchResult, "snippet"> {
   readonly contents: Uint8Array | undefined;
 }
 
-async function readResult(view: Snapshot, { url, score }: Scored): Promise<ReadResult> {
+async function readResult(
+  { snapshot }: SearchView,
+  { best: { url, score }, others }: VersionGroup<Named>,
+): Promise<ReadResult> {
   const [title = "", rank = 0, hash, contents] = await Promise.all([
-    view.get(documents.title, url),
-    view.get(documents.rank, url),
-    view.get(documents.hash, url),
-    view.get(documents.contents, url),
+    snapshot.get(documents.title, url),
+    snapshot.get(documents.rank, url),
+    snapshot.get(documents.hash, url),
+    snapshot.get(documents.contents, url),
   ]);
-  const duplicates = hash === undefined ? 0 : await countDuplicates(view, hash);
-  return { url, title, score, rank, duplicates, contents };
+  const duplicates = hash === undefined ? 0 : await countDuplicates(snapshot, hash);
+  const versions = others.slice(0, searchLimits.versions).map((other) => other.url);
+  return { url, title, score, rank, duplicates, versions, contents };
 }
 
-function withSnippet({ contents, ...read }: ReadResult, terms: ReadonlySet<string>): SearchResult {
-  const snippet = contents === undefined ? [] : makeSnippet(textOf(contents, read.url), terms);
-  return { ...read, snippet };
-}
-
-/** The text of a page is not stored, but read from the page's contents. */
-function textOf(contents: Uint8Array, url: string): string {
+/**
+ * The text of a page is not stored, but read from the page's contents, and kept in memory. The
+ * stored hash is that of the contents that were last indexed, so it does not name the text.
+ */
+function textOf(
+  { cache }: SearchView,
+  contents: Uint8Array | undefined,
+  url: string,
+): { readonly value: string; readonly wasParsed: boolean } {
+  if (contents === undefined) return { value: "", wasParsed: false };
   const { contentType, body } = unpackContents(contents);
-  return extract(body, contentType, url).text;
+  const key = `${contentHash(body)} ${contentType}`;
+  const known = cache.texts.get(key);
+  if (known !== undefined) return { value: known, wasParsed: false };
+  const value = bodyText(body, contentType, url).normalize("NFKC");
+  cache.keepText(key, value);
+  return { value, wasParsed: true };
 }
 
 async function countDuplicates(view: Snapshot, hash: string): Promise<number> {

@@ -13,24 +13,56 @@ export function startPage({ pages, loading }: Pick<Status, "pages" | "loading">)
   });
 }
 
+/** A search and its answer. */
+export interface Answered {
+  readonly query: string;
+  readonly answer: SearchAnswer;
+  /** How many results were left out at the beginning, and the most results on a page. */
+  readonly offset: number;
+  readonly limit: number;
+  readonly milliseconds: number;
+}
+
 /** The results of a search. */
-export function resultsPage(
-  query: string,
-  answer: SearchAnswer,
-  milliseconds: number,
-  loading: Status["loading"],
-): Html {
-  const { results, terms, total } = answer;
-  const shown = total > results.length ? ` The best ${results.length} of them:` : "";
+export function resultsPage(answered: Answered, loading: Status["loading"]): Html {
+  const { query, answer, offset, milliseconds } = answered;
+  const { results, total } = answer;
+  const first = offset + 1;
+  const shown = total > results.length ? ` The ${order(first, offset + results.length)} best of them:` : "";
   const content =
     results.length === 0
-      ? emptyNote(query, terms)
+      ? emptyNote(answered)
       : html`<p class="note">${count(total, "page")} found in ${milliseconds.toFixed(0)} ms.${shown}</p>
-<ol>${results.map(resultItem)}</ol>`;
+<ol start="${first}">${results.map(resultItem)}</ol>`;
   return frame({
     title: `${query} - Search`,
-    content: html`${form(query)}${content}${loadingNote(loading)}`,
+    content: html`${form(query)}${suggestionNote(answer)}${content}${pagesNote(answered)}${loadingNote(loading)}`,
   });
+}
+
+function order(first: number, last: number): string {
+  return first === 1 ? `${last}` : `${first}. to ${last}.`;
+}
+
+function suggestionNote({ suggestion }: SearchAnswer): Html | undefined {
+  if (suggestion === undefined) return undefined;
+  return html`<p class="note">Did you mean <a href="${searchAddress(suggestion, 0)}">${suggestion}</a>?</p>`;
+}
+
+/** Links to the page of results before this one and after it. */
+function pagesNote({ query, answer, offset, limit }: Answered): Html | undefined {
+  const before = offset > 0 ? pageLink(query, Math.max(0, offset - limit), "Previous") : undefined;
+  const after = answer.next === undefined ? undefined : pageLink(query, offset + limit, "Next");
+  if (before === undefined && after === undefined) return undefined;
+  return html`<p class="note">${before}${before && after ? " · " : ""}${after}</p>`;
+}
+
+function pageLink(query: string, offset: number, name: string): Html {
+  return html`<a href="${searchAddress(query, offset)}">${name}</a>`;
+}
+
+function searchAddress(query: string, offset: number): string {
+  return `/search?q=${encodeURIComponent(query)}${offset === 0 ? "" : `&offset=${offset}`}`;
 }
 
 /** The text of one page as it is stored, for pages that a browser cannot open. */
@@ -71,22 +103,29 @@ function form(query: string): Html {
 }
 
 function resultItem(result: SearchResult): Html {
-  const { url, title, snippet, rank, duplicates } = result;
+  const { url, title, snippet, rank, duplicates, versions } = result;
   const same = duplicates === 0 ? "" : ` · ${count(duplicates, "duplicate")}`;
   return html`<li><h2><a href="${address(url)}">${title === "" ? url : title}</a></h2>
 <p class="url">${url}</p>
 <p class="snippet">${snippet.map(snippetPart)}</p>
-<p class="more">${count(rank, "link")} to it${same} · <a href="${textAddress(url)}">text</a></p></li>
+<p class="more">${count(rank, "link")} to it${same} · <a href="${textAddress(url)}">text</a></p>${versionsNote(versions)}</li>
 `;
+}
+
+function versionsNote(versions: readonly string[]): Html | undefined {
+  if (versions.length === 0) return undefined;
+  const links = versions.map((url, at) => html`${at === 0 ? "" : ", "}<a href="${address(url)}">${url}</a>`);
+  return html`<p class="more">Other versions: ${links}</p>`;
 }
 
 function snippetPart({ text, match }: SnippetPart): Html {
   return match ? html`<mark>${text}</mark>` : html`${text}`;
 }
 
-function emptyNote(query: string, terms: readonly string[]): Html {
+function emptyNote({ query, answer: { terms, total }, offset }: Answered): Html {
   if (query.trim() === "") return html`<p class="note">Type one word or several.</p>`;
   if (terms.length === 0) return html`<p class="note">There is no word in “${query}”.</p>`;
+  if (total > 0 && offset > 0) return html`<p class="note">There are no further results.</p>`;
   return html`<p class="note">Nothing was found for “${query}”.</p>`;
 }
 

@@ -7,13 +7,16 @@ import {
   dashboardHandler,
 } from "percolatordb/dashboard";
 import { unpackContents } from "../contents.js";
-import { readStatistics, search, searchLimits } from "../search/search.js";
+import { parseCursor } from "../search/cursor.js";
+import { type SearchOptions, searchLimits } from "../search/search.js";
+import { SearchIndex } from "../search/search-index.js";
 import { documents } from "../tables.js";
 import { extract, normalizeUrl, urlFitsKey } from "../text/index.js";
 import type { Html } from "./html.js";
 import { messagePage, resultsPage, startPage, textPage } from "./pages.js";
 import type { Status } from "./status.js";
 import { styleHash } from "./style.js";
+import { WaitingLine } from "./waiting-line.js";
 
 export interface ServerOptions {
   readonly host: string;
@@ -28,11 +31,16 @@ export interface ServerOptions {
    * client closes the request.
    */
   readonly waiting: (signal: AbortSignal) => Promise<number>;
-  /**
-   * The most requests to answer concurrently. Further requests are told to try again later.
-   * Default: 16.
-   */
+  /** The most requests to answer concurrently. Further requests wait in line. Default: 16. */
   readonly atOnce?: number | undefined;
+  /** The most requests that wait. Further ones are told to try again later. Default: 500. */
+  readonly maxWaiting?: number | undefined;
+  /**
+   * How long a request waits in line at most, in milliseconds. Then it is told to try again later.
+   * Default: 5 s: longer than a search of hundreds before it takes, shorter than a person's
+   * patience.
+   */
+  readonly deadlineMs?: number | undefined;
   /** Receives internal errors. */
   readonly onError: (error: unknown) => void;
 }
@@ -70,12 +78,15 @@ export class SearchServer {
   readonly #options: ServerOptions;
   readonly #server: Server;
   readonly #dashboard: DashboardHandler;
-  /** The number of requests being answered. */
-  #answering = 0;
+  readonly #index: SearchIndex;
+  readonly #line: WaitingLine;
 
   private constructor(db: Database, options: ServerOptions) {
     this.#db = db;
     this.#options = options;
+    this.#index = new SearchIndex(db);
+    const { atOnce = maxAtOnce, maxWaiting = 500, deadlineMs = 5_000 } = options;
+    this.#line = new WaitingLine({ atOnce, maxWaiting, deadlineMs });
     this.#dashboard = dashboardHandler(db, { ...options.dashboard, base: dashboardBase });
     this.#server = createServer((request, response) => {
       if (!this.#dashboard.handle(request, response)) void this.#handle(request, response);
@@ -124,20 +135,22 @@ export class SearchServer {
     const impatient = setTimeout(() => this.#server.closeAllConnections(), 2_000);
     await closed;
     clearTimeout(impatient);
+    await this.#index.close();
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (this.#answering >= (this.#options.atOnce ?? maxAtOnce)) {
-      return send(request, response, failure(request, 503, "Busy", "Too many ask at a time. Try again."));
-    }
     const abandoned = new AbortController();
     response.once("close", () => abandoned.abort(new Error("Nobody waits for the answer any more")));
-    this.#answering++;
+    const leave = await this.#line.enter(abandoned.signal);
+    if (leave === undefined) {
+      const message = "Too many requests are waiting. Try again in a few seconds.";
+      return send(request, response, failure(request, 503, "Busy", message));
+    }
     try {
       const answer = await this.#answerOrFailure(request, abandoned.signal);
       if (answer !== undefined) send(request, response, answer);
     } finally {
-      this.#answering--;
+      leave();
     }
   }
 
@@ -161,42 +174,34 @@ export class SearchServer {
       return failure(request, 400, "Not understood", "The address is none.");
     }
     const { pathname, searchParams } = new URL(target, "http://localhost");
-    if (pathname === "/") return this.#start(signal);
-    if (pathname === "/search") return this.#search(request, searchParams.get("q") ?? "", signal);
+    if (pathname === "/") return this.#start();
+    if (pathname === "/search") return this.#search(request, searchParams, signal);
     if (pathname === "/page") return this.#page(request, searchParams.get("url") ?? "", signal);
     if (pathname === "/api/search") return this.#searchJson(request, searchParams, signal);
     if (pathname === "/api/status") return { status: 200, json: await this.#status(signal) };
     return failure(request, 404, "Not found", "There is no such page here.");
   }
 
-  async #start(signal: AbortSignal): Promise<Answer> {
-    const page = startPage({ pages: await this.#pages(signal), loading: this.#options.loading() });
+  async #start(): Promise<Answer> {
+    const page = startPage({ pages: await this.#pages(), loading: this.#options.loading() });
     return { status: 200, page };
   }
 
-  async #search(request: IncomingMessage, query: string, signal: AbortSignal): Promise<Answer> {
-    if (query.length > longestQuery) return tooLong(request);
+  async #search(request: IncomingMessage, given: URLSearchParams, signal: AbortSignal): Promise<Answer> {
+    const asked = readQuestion(given);
+    if (typeof asked === "string") return failure(request, 400, "Not understood", asked);
     const start = performance.now();
-    await using view = await this.#db.snapshot({ signal });
-    const answer = await search(view, query, undefined, signal);
-    const page = resultsPage(query, answer, performance.now() - start, this.#options.loading());
+    const answer = await this.#index.search(asked.query, { ...asked.options, signal });
+    const milliseconds = performance.now() - start;
+    const page = resultsPage({ ...asked, answer, milliseconds }, this.#options.loading());
     return { status: 200, page };
   }
 
-  async #searchJson(
-    request: IncomingMessage,
-    parameters: URLSearchParams,
-    signal: AbortSignal,
-  ): Promise<Answer> {
-    const query = parameters.get("q") ?? "";
-    if (query.length > longestQuery) return tooLong(request);
-    const limit = Number(parameters.get("limit") ?? 10);
-    if (!Number.isInteger(limit) || limit < 1 || limit > searchLimits.results) {
-      const message = `limit must be a whole number from 1 to ${searchLimits.results}.`;
-      return failure(request, 400, "Not understood", message);
-    }
-    await using view = await this.#db.snapshot({ signal });
-    return { status: 200, json: { query, ...(await search(view, query, limit, signal)) } };
+  async #searchJson(request: IncomingMessage, given: URLSearchParams, signal: AbortSignal): Promise<Answer> {
+    const asked = readQuestion(given);
+    if (typeof asked === "string") return failure(request, 400, "Not understood", asked);
+    const { query, options } = asked;
+    return { status: 200, json: { query, ...(await this.#index.search(query, { ...options, signal })) } };
   }
 
   async #page(request: IncomingMessage, asked: string, signal: AbortSignal): Promise<Answer> {
@@ -214,13 +219,42 @@ export class SearchServer {
 
   async #status(signal: AbortSignal): Promise<Status> {
     const { loading, waiting } = this.#options;
-    return { pages: await this.#pages(signal), loading: loading(), waiting: await waiting(signal) };
+    return { pages: await this.#pages(), loading: loading(), waiting: await waiting(signal) };
   }
 
-  async #pages(signal: AbortSignal): Promise<number> {
-    await using view = await this.#db.snapshot({ signal });
-    return (await readStatistics(view)).pages;
+  async #pages(): Promise<number> {
+    return (await this.#index.statistics()).pages;
   }
+}
+
+/** A search as a client asked for it. */
+interface Question {
+  readonly query: string;
+  readonly options: SearchOptions;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** Parses the parameters of a search. Returns a message if one of them is wrong. */
+function readQuestion(given: URLSearchParams): Question | string {
+  const query = given.get("q") ?? "";
+  if (query.length > longestQuery) return `A query has at most ${longestQuery} characters.`;
+  const limit = wholeNumber(given.get("limit"), 10);
+  if (limit === undefined || limit < 1 || limit > searchLimits.results)
+    return `limit must be a whole number from 1 to ${searchLimits.results}.`;
+  const offset = wholeNumber(given.get("offset"), 0);
+  const maxOffset = searchLimits.depth - searchLimits.results;
+  if (offset === undefined || offset > maxOffset)
+    return `offset must be a whole number from 0 to ${maxOffset}. Use a query with more words instead.`;
+  const place = given.get("after");
+  const after = place === null ? undefined : parseCursor(place);
+  if (place !== null && after === undefined) return "after must be the next of an earlier answer.";
+  return { query, offset, limit, options: { limit, offset, after } };
+}
+
+function wholeNumber(text: string | null, byDefault: number): number | undefined {
+  if (text === null) return byDefault;
+  return /^\d{1,6}$/.test(text) ? Number(text) : undefined;
 }
 
 function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
@@ -233,10 +267,6 @@ function send(request: IncomingMessage, response: ServerResponse, answer: Answer
     "Content-Length": Buffer.byteLength(body),
   });
   response.end(request.method === "HEAD" ? undefined : body);
-}
-
-function tooLong(request: IncomingMessage): Answer {
-  return failure(request, 400, "Not understood", `A query has at most ${longestQuery} characters.`);
 }
 
 function failure(request: IncomingMessage, status: number, title: string, message: string): Answer {

@@ -4,10 +4,19 @@ import { type Content, collapse, limits } from "./document.js";
 import { LinkResolver } from "./links.js";
 
 /** Elements whose contents are not shown. */
-const unseen = new Set(["script", "style", "noscript", "template", "svg", "iframe", "noembed", "noframes"]);
+export const unseen = new Set([
+  "script",
+  "style",
+  "noscript",
+  "template",
+  "svg",
+  "iframe",
+  "noembed",
+  "noframes",
+]);
 
 /** Elements that do not separate words. Every other tag does. */
-const inline = new Set(
+export const inline = new Set(
   (
     "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q rp rt ruby s samp " +
     "small span strike strong sub sup time tt u var wbr"

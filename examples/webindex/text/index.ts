@@ -1,6 +1,7 @@
 /** Reads a page's title, text, links and terms. Pure functions of its bytes. */
+export { bodyText } from "./body.js";
 export { type Document, type Link, limits } from "./document.js";
 export { extract } from "./extract.js";
 export { countTerms, fold, longestTerm, maxTerms, termCounts } from "./terms.js";
 export { maxUrlBytes, normalizeUrl, urlFitsKey } from "./url.js";
-export { visitWords } from "./words.js";
+export { isUnspaced } from "./words.js";

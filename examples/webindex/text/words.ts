@@ -24,6 +24,11 @@ const segmenter = new Intl.Segmenter("zh", { granularity: "word" });
  */
 const longestSegmented = 256;
 
+/** Whether a word is written without spaces around it. */
+export function isUnspaced(word: string): boolean {
+  return unspaced.test(word);
+}
+
 /** Receives a word and where it begins. Returns false to end the visit. */
 export type WordVisitor = (word: string, index: number) => boolean;
 

@@ -9,7 +9,7 @@ import { AnchorSample, anchorLimits, type Description, describePage } from "../d
 import { bucketOf, pageId } from "../identity.js";
 import { encodePostings, type PostingCell } from "../postings.js";
 import { type Anchors, highestRank, memberKey, memberUrl } from "../tables.js";
-import { type Counts, lengthsOf, parseCounts, parseTerms, withAnchors } from "../terms.js";
+import { type Counts, indexedTerms, lengthsOf, parseCounts, parseTerms } from "../terms.js";
 import { inKeyOrder } from "./order.js";
 
 /** A row with its columns by name. A family is a map by qualifier. Absent cells are left out. */
@@ -49,7 +49,8 @@ export class BatchIndex {
     for (const members of clusters.values()) {
       const canonical = memberUrl(members[0]!);
       const anchors = this.#anchors(members);
-      indexed.set(canonical, { anchors, terms: withAnchors(this.#pages.get(canonical)!.words, anchors) });
+      const terms = indexedTerms(this.#pages.get(canonical)!.words, anchors, this.#rank(canonical));
+      indexed.set(canonical, { anchors, terms });
     }
     const shards = invertTerms(indexed);
     return {

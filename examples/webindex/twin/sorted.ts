@@ -11,7 +11,7 @@ import { AnchorSample, anchorLimits, type Description, describePage } from "../d
 import { bucketOf, pageId } from "../identity.js";
 import { encodePostings, type PostingCell } from "../postings.js";
 import { type Anchors, highestRank, memberKey, memberUrl } from "../tables.js";
-import { type Counts, lengthsOf, parseCounts, parseTerms, withAnchors } from "../terms.js";
+import { type Counts, indexedTerms, lengthsOf, parseCounts, parseTerms } from "../terms.js";
 import { type BatchRows, shardRow } from "./batch.js";
 import { ExternalSort, type SortedRecord } from "./external-sort.js";
 import { compareKeys } from "./order.js";
@@ -141,9 +141,9 @@ export class SortedIndex implements Disposable {
   }
 
   #index(): void {
-    for (const { url, page, anchors } of this.#placed()) {
+    for (const { url, page, rank, anchors } of this.#placed()) {
       if (anchors === null) continue;
-      const terms = withAnchors(page.words, anchors);
+      const terms = indexedTerms(page.words, anchors, rank);
       const { text: id, shard } = pageId(url);
       this.#shards.add(shard + between + id, JSON.stringify([url, lengthsOf(terms)]));
       for (const [term, counts] of parseTerms(terms)) {
@@ -166,7 +166,7 @@ export class SortedIndex implements Disposable {
         yield [url, own];
         continue;
       }
-      const terms = withAnchors(page.words, anchors);
+      const terms = indexedTerms(page.words, anchors, rank);
       yield [url, anchors.length === 0 ? { ...own, terms } : { ...own, anchors, terms }];
     }
   }

@@ -1,0 +1,145 @@
+/**
+ * What searches keep in memory between views of the index. Everything is kept by its version or its
+ * hash, so a view never sees what belongs to another moment.
+ */
+import type { Snapshot } from "percolatordb";
+import { bucketOf, shardNames } from "../identity.js";
+import { findTerm } from "../postings.js";
+import { postings, shards } from "../tables.js";
+import { BoundedCache } from "./bounded-cache.js";
+import { decodePages, decodeTerm, type ShardPages, sizeOf, type TermBlock } from "./decoded.js";
+import { Vocabulary } from "./vocabulary.js";
+
+/** A shard as of one view. */
+export interface ShardState {
+  readonly name: string;
+  /** Changes with every merge. `undefined` for a shard without one: it is not cached. */
+  readonly version: number | undefined;
+  readonly pages: ShardPages;
+}
+
+/** The blocks of a term by shard, each with the version of its shard. */
+interface CachedTerm {
+  readonly versions: readonly (number | undefined)[];
+  readonly blocks: readonly (TermBlock | undefined)[];
+}
+
+interface Versioned<T> {
+  readonly version: number | undefined;
+  readonly value: T;
+}
+
+/** The limits of the caches in bytes. The lengths of all pages, 20 bytes each, come on top. */
+export const cacheBytes = { terms: 64 << 20, texts: 64 << 20, waiting: 32 << 20, urls: 16 << 20 } as const;
+
+const names = shardNames();
+/** If more shards of a term have changed, one scan of the term's bucket is cheaper than reads. */
+const maxSingleReads = 24;
+const entryBytes = 200;
+
+export class IndexCache {
+  readonly #shards = new Map<string, Versioned<ShardPages>>();
+  readonly #terms = new BoundedCache<string, CachedTerm>(cacheBytes.terms);
+  readonly #waiting = new BoundedCache<string, Versioned<string>>(cacheBytes.waiting);
+  /** Texts of pages, by hash and Content-Type. */
+  readonly texts = new BoundedCache<string, string>(cacheBytes.texts);
+  readonly #urls = new BoundedCache<string, string>(cacheBytes.urls);
+  #vocabulary: Vocabulary | undefined;
+  #readsVocabulary: Promise<Vocabulary> | undefined;
+
+  /** Reads the state of every shard. Decodes only shards that changed since another view. */
+  async shards(view: Snapshot): Promise<ShardState[]> {
+    const versions = await view.getMany(shards.merged, names);
+    const isKnown = (at: number) =>
+      versions[at] !== undefined && this.#shards.get(names[at]!)?.version === versions[at];
+    const changed = names.filter((_, at) => !isKnown(at));
+    const lengths = await view.getMany(shards.lengths, changed);
+    const read = new Map(changed.map((name, at) => [name, decodePages(lengths[at])]));
+    return names.map((name, at) => {
+      const version = versions[at];
+      const pages = read.get(name) ?? this.#shards.get(name)!.value;
+      this.#shards.set(name, { version, value: pages });
+      return { name, version, pages };
+    });
+  }
+
+  /** Reads the blocks of a term, one for each of these shards. */
+  async blocks(
+    view: Snapshot,
+    term: string,
+    states: readonly ShardState[],
+  ): Promise<readonly (TermBlock | undefined)[]> {
+    const known = this.#terms.get(term);
+    const isStale = ({ version }: ShardState, at: number) =>
+      version === undefined || known?.versions[at] !== version;
+    const stale = states.filter(isStale);
+    if (known !== undefined && stale.length === 0) return known.blocks;
+    const read = await readTerm(view, term, stale);
+    const blocks = states.map((state, at) => (isStale(state, at) ? read.get(state.name) : known!.blocks[at]));
+    const bytes = blocks.reduce((sum, block) => sum + (block === undefined ? 16 : sizeOf(block)), entryBytes);
+    this.#terms.set(term, { versions: states.map(({ version }) => version), blocks }, bytes);
+    return blocks;
+  }
+
+  /** The current terms of a waiting page, which `read` reads if this version is not known. */
+  waitingTerms(url: string, version: number | undefined): string | undefined {
+    const known = this.#waiting.get(url);
+    return version !== undefined && known?.version === version ? known.value : undefined;
+  }
+
+  keepWaitingTerms(url: string, version: number | undefined, terms: string): void {
+    if (version === undefined) return;
+    this.#waiting.set(url, { version, value: terms }, entryBytes + 2 * terms.length);
+  }
+
+  keepText(key: string, text: string): void {
+    this.texts.set(key, text, entryBytes + 2 * text.length);
+  }
+
+  /** The words of the index, for suggestions. Searches that need them together read them once. */
+  vocabulary(view: Snapshot, states: readonly ShardState[]): Promise<Vocabulary> {
+    if (this.#vocabulary?.isCurrent(states)) return Promise.resolve(this.#vocabulary);
+    this.#readsVocabulary ??= Vocabulary.read(view, states)
+      .then((vocabulary) => {
+        this.#vocabulary = vocabulary;
+        return vocabulary;
+      })
+      .finally(() => {
+        this.#readsVocabulary = undefined;
+      });
+    return this.#readsVocabulary;
+  }
+
+  /** The URL of a page. The id is a hash of it, so it never changes. */
+  async url(view: Snapshot, shard: string, id: string): Promise<string> {
+    const known = this.#urls.get(id);
+    if (known !== undefined) return known;
+    const url = (await view.get(shards.urls.at(id), shard))!;
+    this.#urls.set(id, url, entryBytes + 2 * url.length);
+    return url;
+  }
+}
+
+async function readTerm(
+  view: Snapshot,
+  term: string,
+  stale: readonly ShardState[],
+): Promise<Map<string, TermBlock>> {
+  const blocks = new Map<string, TermBlock>();
+  const bucket = bucketOf(term);
+  const add = ({ name, pages }: ShardState, cell: Uint8Array | undefined) => {
+    const found = cell && findTerm(cell, term);
+    if (found !== undefined) blocks.set(name, decodeTerm(found, pages));
+  };
+  if (stale.length <= maxSingleReads) {
+    const cells = await Promise.all(stale.map(({ name }) => view.get(postings.documents.at(name), bucket)));
+    for (const [at, cell] of cells.entries()) add(stale[at]!, cell);
+    return blocks;
+  }
+  const wanted = new Map(stale.map((state) => [state.name, state]));
+  for await (const { qualifier, value } of view.entries(postings.documents, bucket)) {
+    const state = wanted.get(qualifier);
+    if (state !== undefined) add(state, value);
+  }
+  return blocks;
+}

@@ -1,0 +1,110 @@
+/** Searches that come together share one view of the index. */
+import type { Snapshot } from "percolatordb";
+
+/** A view, how many searches use it, and whether a newer one has replaced it. */
+interface Shared<V> {
+  readonly snapshot: Snapshot;
+  readonly view: V;
+  readonly at: number;
+  /** How long a search may use it, in milliseconds. */
+  readonly maxAgeMs: number;
+  users: number;
+  isReplaced: boolean;
+}
+
+/**
+ * To read a view takes some milliseconds, and longer while many pages wait to be merged. A view
+ * may be used for so many times the time that it took, so that reading views takes at most a
+ * twentieth of the time.
+ */
+const ageFactor = 20;
+/** Pages that were found this long ago can be searched: below what a person notices. */
+const minAgeMs = 20;
+const maxAgeMs = 1_000;
+
+/** Opens views, and lets searches share them. */
+export class SharedViews<V> {
+  readonly #open: () => Promise<Snapshot>;
+  readonly #read: (snapshot: Snapshot) => Promise<V>;
+  readonly #now: () => number;
+  #current: Shared<V> | undefined;
+  #opening: Promise<Shared<V>> | undefined;
+
+  constructor(
+    open: () => Promise<Snapshot>,
+    read: (snapshot: Snapshot) => Promise<V>,
+    now: () => number = () => performance.now(),
+  ) {
+    this.#open = open;
+    this.#read = read;
+    this.#now = now;
+  }
+
+  /**
+   * Runs `use` with a view that is at most one second old, or newly read. If the view is older than
+   * it should be, a newer one is read meanwhile for the next searches.
+   */
+  async use<T>(use: (view: V) => Promise<T>): Promise<T> {
+    const shared = await this.#get();
+    shared.users++;
+    try {
+      return await use(shared.view);
+    } finally {
+      shared.users--;
+      await this.#closeUnused(shared);
+    }
+  }
+
+  /** Closes the current view once no search uses it. */
+  async close(): Promise<void> {
+    await this.#opening?.catch(() => undefined);
+    const last = this.#current;
+    this.#current = undefined;
+    if (last !== undefined) await this.#replace(last);
+  }
+
+  async #get(): Promise<Shared<V>> {
+    const current = this.#current;
+    const age = current === undefined ? Infinity : this.#now() - current.at;
+    if (current !== undefined && age <= current.maxAgeMs) return current;
+    const opening = this.#renew();
+    if (current === undefined || age > maxAgeMs) return opening;
+    // The searches that wait for this view report its failure.
+    opening.catch(() => undefined);
+    return current;
+  }
+
+  #renew(): Promise<Shared<V>> {
+    this.#opening ??= this.#openShared().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  async #openShared(): Promise<Shared<V>> {
+    const at = this.#now();
+    const snapshot = await this.#open();
+    let view: V;
+    try {
+      view = await this.#read(snapshot);
+    } catch (error) {
+      await snapshot.close();
+      throw error;
+    }
+    const took = this.#now() - at;
+    const age = Math.min(maxAgeMs, Math.max(minAgeMs, took * ageFactor));
+    const before = this.#current;
+    this.#current = { snapshot, view, at, maxAgeMs: age, users: 0, isReplaced: false };
+    if (before !== undefined) await this.#replace(before);
+    return this.#current;
+  }
+
+  #replace(shared: Shared<V>): Promise<void> {
+    shared.isReplaced = true;
+    return this.#closeUnused(shared);
+  }
+
+  async #closeUnused({ users, isReplaced, snapshot }: Shared<V>): Promise<void> {
+    if (isReplaced && users === 0) await snapshot.close();
+  }
+}
