@@ -1,0 +1,67 @@
+/** Searches of the web index beside minisearch and PostgreSQL: `npm run search -- --help`. */
+import { join } from "node:path";
+import { startPostgres } from "../../examples/postgres-export/testing/server.js";
+import { askOnce } from "../harness/child.js";
+import { type CommonOptions, runProgram, sayProgress, whole, withFolder } from "../harness/program.js";
+import { settings } from "../postgres/schema.js";
+import { describeSearch, type SearchBenchResult, type SearchTimes, wrongOf } from "./figure.js";
+import type { SearchTask } from "./process.js";
+
+interface Options extends CommonOptions {
+  readonly pages: number;
+  readonly queries: number;
+  readonly atOnce: number;
+}
+
+await runProgram<Options, SearchBenchResult>({
+  name: "search",
+  about:
+    "Searches of the web index, in sequence, many at a time, and while a crawl loads, beside minisearch and PostgreSQL's full-text " +
+    "search over the same pages. A PostgreSQL server must be installed; it is started in a temporary folder.",
+  examples: ["search -- --pages 2000", "search -- --json search.json crawl.warc.gz"],
+  wrongIf: "the web index finds fewer pages than minisearch",
+  define: (command) =>
+    command
+      .argument("[source...]", "web archives or folders (default: the documentation in node_modules)")
+      .option("--pages <number>", "pages at the most", whole, 20_000)
+      .option("--queries <number>", "queries", whole, 300)
+      .option("--at-once <number>", "searches at a time", whole, 20),
+  measure: (options) => withFolder("search", (folder) => measure(options, folder), options.data),
+  describe: describeSearch,
+  isRight: (result) => wrongOf(result) === 0,
+});
+
+async function measure(
+  { args, pages, queries, atOnce }: Options,
+  folder: string,
+): Promise<SearchBenchResult> {
+  const ask = <T>(method: string, at: string, more: object = {}) => {
+    sayProgress(method);
+    const task: SearchTask = { paths: args, pages, queries, atOnce, at };
+    return askOnce<T>(new URL("./process.ts", import.meta.url), "The engine", method, { ...task, ...more });
+  };
+  const percolator = await ask<SearchTimes & { readonly pages: number }>("percolator", join(folder, "index"));
+  const minisearch = await ask<SearchTimes>("minisearch", "");
+  const server = await startPostgres({ settings });
+  let postgres: SearchTimes;
+  try {
+    postgres = await ask<SearchTimes>("postgres", server.host);
+  } finally {
+    await server.stop();
+  }
+  const alone = await ask<{ rate: number }>("loading", join(folder, "alone"), { isSearched: false });
+  const searched = await ask<{ rate: number; p50: number; p95: number; searches: number }>(
+    "loading",
+    join(folder, "searched"),
+    { isSearched: true },
+  );
+  const { rate, ...times } = searched;
+  return {
+    pages: percolator.pages,
+    atOnce,
+    percolator,
+    minisearch,
+    postgres,
+    loading: { ...times, aloneRate: alone.rate, searchedRate: rate },
+  };
+}

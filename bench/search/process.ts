@@ -1,0 +1,159 @@
+/** A process with one engine that has all pages, or with an index that loads them. */
+import MiniSearch from "minisearch";
+import { Pool } from "pg";
+import { SearchIndex } from "../../examples/webindex/search/search-index.js";
+import type { Page } from "../../examples/webindex/sources/index.js";
+import { seeded } from "../../examples/webindex/testing/site.js";
+import { extract, termCounts } from "../../examples/webindex/text/index.js";
+import { WebIndex } from "../../examples/webindex/webindex.js";
+import { serve } from "../harness/child.js";
+import { pause } from "../harness/pause.js";
+import { secondsSince } from "../harness/program.js";
+import { readPages, sourceOf } from "../webindex/sources.js";
+import { measureSearches, quantilesOf } from "./measure.js";
+
+export interface SearchTask {
+  readonly paths: readonly string[];
+  readonly pages: number;
+  readonly queries: number;
+  readonly atOnce: number;
+  /** The folder of the index, or the host of PostgreSQL. */
+  readonly at: string;
+}
+
+const resultsWanted = 10;
+/** Between two searches while a crawl loads: 20 a second, as a busy site has. */
+const restMs = 50;
+
+/** One to three words of the title of a page. */
+function queriesOf(titles: readonly string[], count: number): string[] {
+  const random = seeded(7);
+  const known = titles.map((title) => [...termCounts(title).keys()]).filter((words) => words.length > 0);
+  return Array.from({ length: count }, () => {
+    const words = known[random(known.length)]!;
+    return Array.from({ length: 1 + random(3) }, () => words[random(words.length)]!).join(" ");
+  });
+}
+
+async function read({ paths, pages, queries }: SearchTask) {
+  const all = (await readPages(paths, pages)).map((page) => {
+    const { title, text } = extract(page.body, page.contentType, page.url);
+    return { page, id: page.url, title, text };
+  });
+  return {
+    all,
+    queries: queriesOf(
+      all.map(({ title }) => title),
+      queries,
+    ),
+  };
+}
+
+/** Repeats a query as the engines count it. */
+const terms = (query: string) => [...termCounts(query).keys()];
+
+async function loadPages(index: WebIndex, pages: readonly Page[]): Promise<number> {
+  const began = performance.now();
+  await index.load(sourceOf("pages", pages));
+  await index.settle();
+  return pages.length / secondsSince(began);
+}
+
+async function searchUntil(
+  loaded: Promise<unknown>,
+  search: (query: string) => Promise<unknown>,
+  queries: readonly string[],
+) {
+  const times: number[] = [];
+  let isLoading = true;
+  const ended = loaded.finally(() => {
+    isLoading = false;
+  });
+  while (isLoading) {
+    const began = performance.now();
+    await search(queries[times.length % queries.length]!);
+    times.push(performance.now() - began);
+    await pause(restMs);
+  }
+  await ended;
+  return times;
+}
+
+serve({
+  async percolator(task: SearchTask) {
+    const { all, queries } = await read(task);
+    await using index = await WebIndex.open(task.at);
+    await loadPages(
+      index,
+      all.map(({ page }) => page),
+    );
+    const searches = new SearchIndex(index.db);
+    const times = await measureSearches(
+      queries,
+      task.atOnce,
+      async (query) => (await searches.search(query)).total,
+    );
+    await searches.close();
+    return { ...times, pages: all.length };
+  },
+  async loading(task: SearchTask & { readonly isSearched: boolean }) {
+    const { all, queries } = await read(task);
+    await using index = await WebIndex.open(task.at);
+    const half = Math.floor(all.length / 2);
+    const pages = all.map(({ page }) => page);
+    await loadPages(index, pages.slice(0, half));
+    const loaded = loadPages(index, pages.slice(half));
+    if (!task.isSearched) return { rate: await loaded, times: [] };
+    const searches = new SearchIndex(index.db);
+    const times = await searchUntil(loaded, (query) => searches.search(query), queries);
+    await searches.close();
+    return { rate: await loaded, ...quantilesOf(times), searches: times.length };
+  },
+  async minisearch(task: SearchTask) {
+    const { all, queries } = await read(task);
+    const mini = new MiniSearch<(typeof all)[number]>({
+      fields: ["text", "title"],
+      tokenize: (text) => [...termCounts(text)].flatMap(([term, count]) => Array<string>(count).fill(term)),
+      processTerm: (term) => term,
+      searchOptions: { boost: { text: 1, title: 3 }, combineWith: "OR", tokenize: terms },
+    });
+    for (const page of all) mini.add(page);
+    return measureSearches(queries, task.atOnce, async (query) => mini.search(query).length);
+  },
+  async postgres(task: SearchTask) {
+    const { all, queries } = await read(task);
+    const pool = new Pool({ host: task.at, user: "postgres", database: "postgres", max: task.atOnce });
+    pool.on("error", () => undefined);
+    try {
+      await pool.query(
+        `create table pages (url text, title text, body text, words tsvector generated always as
+           (setweight(to_tsvector('simple', title), 'A') || to_tsvector('simple', left(body, 200000))) stored)`,
+      );
+      for (const { id, title, text } of all) {
+        const clean = (said: string) => said.replaceAll("\0", "");
+        await pool.query("insert into pages (url, title, body) values ($1, $2, $3)", [
+          id,
+          clean(title),
+          clean(text),
+        ]);
+      }
+      await pool.query("create index on pages using gin (words)");
+      await pool.query("vacuum analyze pages");
+      const text = `
+        with found as (select url, title, body, words from pages, to_tsquery('simple', $1) as asked where words @@ asked),
+          best as (select * from found order by ts_rank(words, to_tsquery('simple', $1)) desc, url limit ${resultsWanted})
+        select url, title, ts_headline('simple', body, to_tsquery('simple', $1)) as snippet,
+          (select count(*)::int from found) as total from best`;
+      return await measureSearches(queries, task.atOnce, async (query) => {
+        const { rows } = await pool.query<{ total: number }>({
+          name: "search",
+          text,
+          values: [terms(query).join(" | ")],
+        });
+        return rows[0]?.total ?? 0;
+      });
+    } finally {
+      await pool.end();
+    }
+  },
+});
