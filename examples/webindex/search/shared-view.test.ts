@@ -34,25 +34,25 @@ it("lets searches that come together share one view", async () => {
   expect(open).toBe(0);
 });
 
-it("reads a newer view in the background, and never uses one that is older than a second", async () => {
+it("reads a newer view in the background, and never uses one that is older than 100 ms", async () => {
   await used();
   now += 21;
   expect(await used()).toBe(1);
   await new Promise(setImmediate);
   expect(await used()).toBe(2);
-  now += 1_001;
+  now += 101;
   expect(await used()).toBe(3);
   expect(open).toBe(1);
 });
 
 it("uses a view the longer the more time it took to read it", async () => {
-  takesMs = 10;
+  takesMs = 4;
   await used();
-  now += 180;
+  now += 75;
   await used();
   await new Promise(setImmediate);
   expect(opened).toBe(1);
-  now += 20;
+  now += 2;
   await used();
   await new Promise(setImmediate);
   expect(opened).toBe(2);
