@@ -1,4 +1,4 @@
-import { type Database, LoadError, loadPart, type Snapshot, table, text } from "percolatordb";
+import { type Database, LoadError, loadPart, observer, type Snapshot, table, text } from "percolatordb";
 import { describe, expect, test } from "vitest";
 import { everyVariant, withDatabase } from "../support/databases.js";
 import { patienceMs, pause } from "../support/waiting.js";
@@ -144,6 +144,35 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
       expect(await countRows(justBefore)).toBe(0);
       before.close();
       during.close();
+    });
+  });
+
+  test("an observer that writes into the range waits for the load, and is not parked", async () => {
+    const notes = table("notes", { text: text() });
+    const copy = observer(
+      "copy",
+      notes.text,
+      (tx, { row, value }) => tx.set(documents.contents, row, value ?? ""),
+      { attempts: 1 },
+    );
+    const observers = [...observersOf({ count: 0 }), copy];
+    await withDatabase(variant, { tables: [...tables, notes], observers }, async (db) => {
+      const { parts, go, isReached } = paused(20);
+      const loading = db.load("first", parts);
+      await isReached;
+      await firstStored(db);
+      const failed = new Promise<unknown>((resolve) => {
+        db.on("run", ({ outcome, error }) => outcome === "failed" && resolve(error));
+      });
+      await db.transact((tx) => tx.set(notes.text, "https://site/note", "noted"));
+      await using _worker = db.work();
+      expect(await failed).toBeInstanceOf(LoadError);
+      go();
+      await loading;
+      await db.drain();
+      for await (const parked of db.parked()) expect.unreachable(parked.error.message);
+      await using after = await db.snapshot();
+      expect(await after.get(documents.contents, "https://site/note")).toBe("noted");
     });
   });
 

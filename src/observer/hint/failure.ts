@@ -5,7 +5,7 @@ import { type ErrorCode, ObserverError, PercolatorError } from "../../errors/ind
  *
  * - `failed`, `timeout`: the observer's function threw or took too long. Counts as an attempt.
  * - `conflict`: another transaction won. Only a long series of conflicts counts as an attempt.
- * - `setback`: the store or the coordinator failed.
+ * - `setback`: the store or the coordinator failed, or a bulk load keeps the run from writing.
  * - `endless`: the observer keeps making itself due. The change is parked at once.
  * - `stopped`: the worker gave up the run to stop.
  */
@@ -47,6 +47,7 @@ const serviceCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
 const setbackCodes: ReadonlySet<unknown> = new Set<unknown>([
   ...serviceCodes,
   "COMMIT_OUTCOME_UNKNOWN",
+  "LOAD",
   "CLOSED",
   "ABORTED",
 ]);
