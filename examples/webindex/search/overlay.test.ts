@@ -127,7 +127,7 @@ describe("a search while pages wait to be merged", () => {
     return { wrong, waited };
   }
 
-  it.each([1, 2, 3, 4, 5, 6])(
+  it.each([1, 2, 3])(
     "gives the same answers as if all pages were merged, including scores and totals; seed %i",
     async (seed) => {
       const { wrong, waited } = await countWrong(seed);

@@ -43,7 +43,17 @@ it("refuses tasks beyond the length of the line, and those that waited until the
   expect(await late).toBeUndefined();
   leave!();
   expect(await line.enter(signal)).toBeDefined();
-  expect(vi.getTimerCount()).toBe(0);
+});
+
+it("leaves no timer behind for a task whose turn came", async () => {
+  const line = new WaitingLine({ atOnce: 1, maxWaiting: 1, deadlineMs: 100 });
+  const leave = await line.enter(signal);
+  const clear = vi.spyOn(globalThis, "clearTimeout");
+  const next = line.enter(signal);
+  leave!();
+  expect(await next).toBeDefined();
+  expect(clear).toHaveBeenCalledTimes(1);
+  clear.mockRestore();
 });
 
 it("forgets an aborted task, whose turn goes to the next one", async () => {
