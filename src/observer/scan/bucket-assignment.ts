@@ -2,6 +2,9 @@ import { buckets } from "../hint/hint.js";
 import type { Observer } from "../observer.js";
 import type { Sessions } from "../session/sessions.js";
 
+/** The sessions, as far as an assignment needs them. */
+export type HostingSessions = Pick<Sessions, "session" | "hosting" | "onChange">;
+
 /**
  * Which buckets of an observer's hints belong to this process. Each bucket belongs to one of the
  * live sessions that run the observer. The assignment uses rendezvous hashing with an upper bound
@@ -9,21 +12,36 @@ import type { Sessions } from "../session/sessions.js";
  * ends, few buckets other than its own get a new owner.
  */
 export class BucketAssignment {
-  readonly #sessions: Sessions;
-  readonly #owned = new Map<string, readonly boolean[]>();
+  readonly #sessions: HostingSessions;
+  readonly #shares = new Map<string, Share>();
+  readonly #onMoved = new Set<() => void>();
 
-  constructor(sessions: Sessions) {
+  constructor(sessions: HostingSessions) {
     this.#sessions = sessions;
-    sessions.onChange(() => this.#owned.clear());
+    sessions.onChange(() => this.renew());
   }
 
   owns({ name, version }: Observer, bucket: number): boolean {
-    let owned = this.#owned.get(name);
-    if (owned === undefined) {
-      owned = divide(this.#sessions.session, this.#sessions.hosting(name, version), name);
-      this.#owned.set(name, owned);
+    let share = this.#shares.get(name);
+    if (share?.version !== version) {
+      share = this.#shareOf(name, version);
+      this.#shares.set(name, share);
     }
-    return owned[bucket] ?? true;
+    return share.owned[bucket] ?? true;
+  }
+
+  /** `before`: the share until now. It stays if the same sessions run the observer. */
+  #shareOf(name: string, version: number, before?: Share): Share {
+    const { session } = this.#sessions;
+    const others = this.#sessions.hosting(name, version).filter((each) => each !== session);
+    const sessions = [session, ...others].sort();
+    if (before?.sessions.join() === sessions.join()) return before;
+    return { version, sessions, owned: divide(session, sessions, name) };
+  }
+
+  /** Calls `listener` when the buckets have been divided among other sessions than before. */
+  onMoved(listener: () => void): void {
+    this.#onMoved.add(listener);
   }
 
   /** Whether all buckets belong to this process. */
@@ -32,10 +50,25 @@ export class BucketAssignment {
     return hosting.length === 0 || (hosting.length === 1 && hosting[0] === this.#sessions.session);
   }
 
-  /** Forgets the assignment, since this process now hosts other observers. */
-  reset(): void {
-    this.#owned.clear();
+  /** Divides the buckets again, since sessions or their observers may have changed. */
+  renew(): void {
+    let hasMoved = false;
+    for (const [name, before] of this.#shares) {
+      const share = this.#shareOf(name, before.version, before);
+      if (share === before) continue;
+      this.#shares.set(name, share);
+      hasMoved = true;
+    }
+    if (hasMoved) for (const listener of this.#onMoved) listener();
   }
+}
+
+/** The buckets that this process owns for one version of an observer. */
+interface Share {
+  readonly version: number;
+  /** The sessions that run it, including this one, in order. */
+  readonly sessions: readonly string[];
+  readonly owned: readonly boolean[];
 }
 
 /**
@@ -43,12 +76,15 @@ export class BucketAssignment {
  * is not full. By weight alone, one of two sessions would often get 50% more buckets than the
  * other. The session with fewer buckets would then be idle part of the time.
  */
-function divide(own: string, hosting: readonly string[], observer: string): readonly boolean[] {
-  const sessions = [own, ...hosting.filter((session) => session !== own)].sort();
+function divide(own: string, sessions: readonly string[], observer: string): readonly boolean[] {
   const most = Math.ceil(buckets / sessions.length);
   const counts = new Map(sessions.map((session) => [session, 0]));
+  // One row has the same bucket for each observer. If all of its observers run in one process, a
+  // change's way through them needs no other process's scan, and their reads find a warm cache.
+  // More sessions than buckets must share by observer as well, or some would have nothing.
+  const salt = sessions.length > buckets ? observer : "";
   return Array.from({ length: buckets }, (_, bucket) => {
-    const place = `${observer}\0${bucket}`;
+    const place = `${salt}\0${bucket}`;
     let best: string | undefined;
     let heaviest = -1;
     for (const session of sessions) {

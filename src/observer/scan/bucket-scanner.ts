@@ -1,5 +1,5 @@
 import { eventLoopTurn } from "../../environment/index.js";
-import type { Position } from "../../store/index.js";
+import { isRemote, type Position } from "../../store/index.js";
 import {
   bucketPrefix,
   buckets,
@@ -16,7 +16,7 @@ import { ForeignHints } from "./foreign-hints.js";
 import type { HintScanner, HintScannerOptions } from "./scan-loop.js";
 
 export interface BucketScannerOptions extends HintScannerOptions {
-  readonly sessions: Pick<Sessions, "session" | "isHosting">;
+  readonly sessions: Pick<Sessions, "session" | "isHosting" | "refreshIfOlder">;
   readonly assignment: Pick<BucketAssignment, "owns" | "ownsAll">;
 }
 
@@ -35,6 +35,11 @@ const maxJumps = 8;
 const foreignAgeMs = 2_000;
 const foreignAgeOfBusyMs = 20_000;
 const foreignEveryMs = 250;
+/**
+ * On a store of this machine, a scan reads the sessions again after this time, in milliseconds. A
+ * process that has just begun gets its share within that time, and not after a heartbeat.
+ */
+const sessionsAgeMs = 100;
 
 /** A walk over this process's buckets. It begins at a random place and ends there. */
 interface Round {
@@ -74,7 +79,8 @@ export class BucketScanner implements HintScanner {
    * has taken on.
    */
   async scan(): Promise<number> {
-    const { board, observer, assignment, store, signal } = this.#options;
+    const { board, observer, assignment, sessions, store, signal } = this.#options;
+    if (!isRemote(store)) await sessions.refreshIfOlder(sessionsAgeMs);
     if (!board.hasRoom(observer.name)) return 0;
     board.forgetOverflow(observer.name);
     if (this.#round === undefined) {

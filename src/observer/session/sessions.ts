@@ -307,6 +307,11 @@ export class Sessions implements Liveness {
     this.#attached.events.emit("backgroundFailure", { doing, error });
   }
 
+  /** Reads the sessions if the last reading is older than `ms` milliseconds. */
+  async refreshIfOlder(ms: number): Promise<void> {
+    if (this.#environment.monotonic() - this.#readAt >= ms) await this.refresh();
+  }
+
   /**
    * Reads the sessions. Removes those that ended uncleanly, and makes the hints that they may have
    * been running suspect.

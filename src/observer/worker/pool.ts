@@ -107,7 +107,7 @@ export class WorkerPool implements WorkerHost, EndingWork {
       // This process may have taken tasks on before it knew which other sessions run the observer.
       // If another session owns their buckets, both would run the tasks, and one of each two runs
       // would be wasted.
-      this.sessions.onChange(() =>
+      this.assignment.onMoved(() =>
         this.board.letGo(({ observer, cell }) => this.assignment.owns(observer, bucketOf(cell.row))),
       );
     }
@@ -224,7 +224,7 @@ export class WorkerPool implements WorkerHost, EndingWork {
     const run = [...this.#worked.values(), ...underWay];
     const hosted = run.map(({ name, version }) => [name, version] as const);
     await this.sessions.host(Object.fromEntries(hosted));
-    this.assignment.reset();
+    this.assignment.renew();
   }
 
   /** Whether the store holds more changes than fitted into the queues. */
