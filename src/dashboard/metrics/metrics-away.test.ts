@@ -197,3 +197,24 @@ test("a changed token is needed from then on, and an invalid token changes nothi
     expect((await fetch(url)).status).toBe(401);
   }
 });
+
+test("the gauges of a store that is away are marked stale although the last count was slow", async () => {
+  const { pause } = await serve();
+  await server!.close();
+  let passedMs = 0;
+  const environment = {
+    ...systemEnvironment,
+    now: () => systemEnvironment.now() + passedMs,
+    monotonic: () => systemEnvironment.monotonic() + passedMs,
+  };
+  server = await serveMetrics(db!, { environment });
+  pause();
+  await ask("/metrics");
+  // The count takes 20 seconds, so the next one begins 80 seconds after it.
+  passedMs = 20_000;
+  answerStore();
+  await eventually(async () => expect(sampleOf(await ask("/metrics"), "standing_stale")).toBe("0"));
+  pause();
+  passedMs = 35_000;
+  expect(sampleOf(await ask("/metrics"), "standing_stale")).toBe("1");
+});

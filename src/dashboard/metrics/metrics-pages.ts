@@ -61,7 +61,10 @@ export class MetricsPages {
       this.#reach(),
       this.#standing.newest(patienceMs),
     ]);
-    const gauges = exposedGauges({ reach, standing, isStale, now: this.#environment.now() });
+    const now = this.#environment.now();
+    // After a slow count the next one is long in coming. The store may be away meanwhile.
+    const isAway = !reach.store.answers && standing !== undefined && now - standing.now >= standingMs;
+    const gauges = exposedGauges({ reach, standing, isStale: isStale || isAway, now });
     return { status: 200, text: prometheusText(this.#db.metrics, gauges, this.#options.labels) };
   }
 
