@@ -258,13 +258,13 @@ export const documents: Figure = {
       })),
     });
     const sums = crawls.map((crawl) => {
-      const { value: share, ceiling } = find(`${crawl}, share that is sent`)!;
+      const { value: sent, ceiling } = find(`${crawl}, all, gathered by the store too`)!;
       return [
         crawl,
         whole(value(`${crawl}, documents`)),
         ...Object.keys(ways).map((what) => short(value(`${crawl}, ${what}`))),
-        ratio(share),
-        ceiling === undefined ? "" : verdict(share <= ceiling, ratio(ceiling)),
+        ceiling === undefined ? "" : verdict(sent <= ceiling, short(ceiling)),
+        ratio(value(`${crawl}, share that is sent`)),
       ];
     });
     const kinds = [...new Set(figures.flatMap(({ name }) => /, (.*[^,]) before$/.exec(name)?.[1] ?? []))];
@@ -278,8 +278,8 @@ export const documents: Figure = {
       "",
       right("documents"),
       ...Object.values(ways).map(right),
-      right("last, divided by first"),
       "at most",
+      right("last, divided by first"),
     ];
     return {
       tables: [

@@ -1,6 +1,13 @@
 import { type Environment, type Oracle, systemEnvironment } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
-import type { Columns, RangeRead, RawRead, RowMutation, RowRead } from "percolatordb/store";
+import type {
+  Columns,
+  RangeRead,
+  RawRead,
+  RowMutation,
+  RowRead,
+  StoreCapabilities,
+} from "percolatordb/store";
 import type { Network, Request } from "percolatordb/testing";
 import { sleep } from "../../src/environment/index.js";
 import { DistantStore } from "../../src/testing/world/index.js";
@@ -14,6 +21,9 @@ export interface WireOptions {
 
 /** The most rows in one batched request, as in the Bigtable store. */
 const maxRows = { read: 100, plainMutation: 1_000 };
+
+/** The limits of the Bigtable store on one request, which decide how many requests a commit needs. */
+const limits = { mutationCells: 1_000, guardBytes: 10_000, mixedGuards: false, inlineBytes: 512 } as const;
 
 /** Sends requests at the end of the tick, and answers each after the latency. */
 class Wire implements Network {
@@ -73,6 +83,7 @@ class Wire implements Network {
  * - Calls to the oracle that arrive while a request is under way are sent together as the next one.
  */
 export class WireStore extends DistantStore {
+  override readonly capabilities: StoreCapabilities;
   readonly asked: Readonly<Record<RequestKind, number>>;
   readonly gathered: Readonly<Record<RequestKind, number>>;
   readonly oracle: Oracle;
@@ -83,12 +94,13 @@ export class WireStore extends DistantStore {
     const { asked, gathered, environment } = network;
     const store = memoryStore({
       atomicBatches: false,
-      inlineBytes: 4_096,
-      mutationCells: 10_000,
+      inlineBytes: limits.inlineBytes,
+      mutationCells: limits.mutationCells,
       bulkMutations: true,
       environment,
     });
     super({ store, network });
+    this.capabilities = Object.freeze({ ...store.capabilities, ...limits });
     this.#wire = network;
     this.asked = asked;
     this.gathered = gathered;

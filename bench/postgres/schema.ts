@@ -18,7 +18,7 @@ export const schema = `
     target text collate "C", source text collate "C", anchor text not null, primary key (target, source)
   );
   create table postings (
-    bucket text collate "C", shard text collate "C", documents bytea not null, primary key (bucket, shard)
+    shard text collate "C", bucket text collate "C", documents bytea not null, primary key (shard, bucket)
   );
   alter table postings alter documents set storage external;
   create table shards (shard text collate "C" primary key, lengths bytea, statistics jsonb);

@@ -1,6 +1,8 @@
 import type { Snapshot } from "percolatordb";
 import type { Pool } from "pg";
+import { linkPlace } from "../../examples/webindex/identity.js";
 import { clusters, documents, links, postings, shards } from "../../examples/webindex/tables.js";
+import { inKeyOrder, rowText } from "../../examples/webindex/twin/order.js";
 
 type Row = { readonly row: string; readonly value: Readonly<Record<string, unknown>> };
 
@@ -25,15 +27,11 @@ export function asSnapshot(pool: Pool): Snapshot {
           (members, canonical) => left({ members, canonical }),
         );
       case links:
-        return grouped(
-          pool,
-          "select target as row, source as qualifier, anchor as value, null as extra from links order by 1, 2",
-          (sources) => ({ sources }),
-        );
+        return linkRows(pool);
       case postings:
         return grouped(
           pool,
-          "select bucket as row, shard as qualifier, documents as value, null as extra from postings order by 1, 2",
+          "select shard as row, bucket as qualifier, documents as value, null as extra from postings order by 1, 2",
           (found) => ({ documents: found }),
         );
       case shards:
@@ -93,6 +91,22 @@ async function* grouped(
     yield { row, value: shape(family, extra) };
     family = new Map();
   }
+}
+
+/** PostgreSQL has a row for each link, and no site is a row there. */
+async function* linkRows(pool: Pool): AsyncGenerator<Row> {
+  const { rows: found } = await pool.query<{ target: string; source: string; anchor: string }>(
+    "select target, source, anchor from links",
+  );
+  const rows = new Map<string, Map<string, string>>();
+  for (const { target, source, anchor } of found) {
+    const { row, prefix } = linkPlace(target);
+    const key = rowText(row);
+    const sources = rows.get(key) ?? new Map<string, string>();
+    rows.set(key, sources);
+    sources.set(prefix + source, anchor);
+  }
+  for (const row of inKeyOrder(rows.keys())) yield { row, value: { sources: rows.get(row) } };
 }
 
 async function* shardRows(pool: Pool): AsyncGenerator<Row> {

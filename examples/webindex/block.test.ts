@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Block, decodeBlock, encodeBlock } from "./block.js";
+import { type Block, decodeBlock, encodeBlock, inOrder, updateBlock } from "./block.js";
 import { pageId } from "./identity.js";
 import type { Counts } from "./terms.js";
 import { seeded } from "./testing/site.js";
@@ -14,7 +14,8 @@ describe("a block", () => {
     }
     const decoded = decodeBlock(encodeBlock(block));
     expect(new Map(decoded)).toEqual(block);
-    expect([...decoded.keys()]).toEqual([...block.keys()].sort());
+    const inBytes = [...block.keys()].map((id) => Buffer.from(id, "base64url")).sort(Buffer.compare);
+    expect([...decoded.keys()]).toEqual(inBytes.map((id) => id.toString("base64url")));
   });
 
   it("has the same bytes whatever the order of insertion", () => {
@@ -29,7 +30,31 @@ describe("a block", () => {
     expect(decodeBlock(undefined).size).toBe(0);
   });
 
-  it.each([0, 1, 127, 128, 16_383, 16_384, 2 ** 31, 2 ** 35 - 1])("holds a count of %i", (count) => {
+  it("with changes applied has the same bytes as if it were encoded with them", () => {
+    const random = seeded(2);
+    const pick = () => pageId(`https://example.org/${random(60)}`).text;
+    const counts = (): Counts => [random(300), random(2) * random(300), random(2) * random(300)];
+    let stored: Uint8Array | undefined;
+    const expected: Block = new Map();
+    for (let step = 0; step < 300; step++) {
+      const changes = new Map<string, Counts | undefined>();
+      for (let each = random(8); each > 0; each--)
+        changes.set(pick(), random(2) === 0 ? undefined : counts());
+      for (const [id, now] of changes) {
+        if (now === undefined) expected.delete(id);
+        else expected.set(id, now);
+      }
+      const sorted = [...changes].map(([id, now]) => ({ id: Buffer.from(id, "base64url"), counts: now }));
+      stored = updateBlock(stored, sorted.sort(inOrder));
+      expect(stored).toEqual(encodeBlock(expected));
+    }
+  });
+
+  it("takes nine bytes for a page that has a term only in its text", () => {
+    expect(encodeBlock(new Map([[pageId("x").text, [31, 0, 0] as Counts]]))).toHaveLength(9);
+  });
+
+  it.each([0, 1, 31, 32, 127, 128, 16_383, 16_384, 2 ** 31, 2 ** 32 - 1])("holds a count of %i", (count) => {
     const id = pageId("x").text;
     expect(decodeBlock(encodeBlock(new Map([[id, [count, 0, count]]]))).get(id)).toEqual([count, 0, count]);
   });

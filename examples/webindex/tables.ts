@@ -1,5 +1,5 @@
 /** The tables. Pages are loaded into `documents.contents`. The observers derive everything else. */
-import { bytes, family, int, json, signal, table, text } from "percolatordb";
+import { bytes, family, int, json, signal, table, text, tuple } from "percolatordb";
 import type { Counts } from "./terms.js";
 
 /** A page's links, in the order of the page: each target URL once, with its anchor text. */
@@ -65,17 +65,24 @@ export const clusters = table("clusters", {
   elect: signal(),
 });
 
-/** Inverted links, by target URL. */
-export const links = table("links", {
-  /** The anchor text, by the id of the linking page. */
-  sources: family(text()),
-});
+/**
+ * Inverted links. A row has the links to a group of the pages of one site (`linkPlace`), so that
+ * the links of a page are in few rows.
+ */
+export const links = table(
+  "links",
+  {
+    /** The anchor text, by the id of the page that the link leads to, then that of the linking page. */
+    sources: family(text()),
+  },
+  { key: tuple(text(), int()) },
+);
 
-/** The inverted index, by bucket of terms (`bucketOf`). */
+/** The inverted index, by shard of pages. So a merge, which updates one shard, writes one row. */
 export const postings = table("postings", {
   /**
-   * By shard: for each term of the bucket the pages of the shard that have it, and how often
-   * (`postings.ts`).
+   * By bucket of terms (`bucketOf`): for each term of the bucket the pages of the shard that have
+   * it, and how often (`postings.ts`).
    */
   documents: family(bytes()),
 });

@@ -1,6 +1,8 @@
-import type { Logger } from "percolatordb";
+import { bytes, family, type Logger, open, SchemaError, table, text } from "percolatordb";
 import { expect, it } from "vitest";
-import { documents } from "./tables.js";
+import { observers } from "./observers/index.js";
+import { Scratch } from "./sources/testing/files.js";
+import { documents, tables } from "./tables.js";
 import { WebIndex } from "./webindex.js";
 
 it("logs background failures to its logger", async () => {
@@ -18,4 +20,28 @@ it("logs background failures to its logger", async () => {
   await index.db.transact((tx) => tx.set(documents.contents, "https://example.org/", nothing));
   await warned;
   expect(said[0]).toBe('A run of the observer "extract" failed');
+});
+
+it("refuses an index of the former layout, by links by target and postings by bucket, and says what to do", async () => {
+  await using scratch = await Scratch.make();
+  const links = table("links", { sources: family(text()) });
+  const postings = table("postings", { documents: family(bytes()) });
+  const target = "https://example.org/";
+  {
+    await using db = await open(scratch.path, { tables: [links, postings] });
+    await db.transact((tx) => {
+      tx.set(links.sources.at("s"), target, "anchor");
+      tx.set(postings.documents.at("00"), "1ff", new Uint8Array(1));
+    });
+  }
+  const opening = WebIndex.open(scratch.path);
+  await expect(opening).rejects.toThrow(SchemaError);
+  await expect(opening).rejects.toThrow("load its sources again into another location");
+  // A worker of the command line opens the index by its tables alone.
+  await expect(open(scratch.path, { tables, observers })).rejects.toThrow(
+    /^Table links contradicts its record/,
+  );
+  await using db = await open(scratch.path, { tables: [links, postings] });
+  await using view = await db.snapshot();
+  expect(await view.get(links.sources.at("s"), target)).toBe("anchor");
 });

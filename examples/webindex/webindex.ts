@@ -1,4 +1,4 @@
-import { type Database, type Logger, type MetricsSnapshot, open } from "percolatordb";
+import { type Database, type Logger, type MetricsSnapshot, open, SchemaError } from "percolatordb";
 import type { Truncation } from "./derive.js";
 import { type LoaderOptions, loadSource } from "./load/loader.js";
 import { ReadCount } from "./load/reads.js";
@@ -80,7 +80,9 @@ export class WebIndex {
     // process starts one.
     const coordinator = location.startsWith("bigtable:") ? "auto" : undefined;
     const used = threads === undefined ? observers : observersWith(threads.extract);
-    const db = await open(location, { tables, observers: used, commit, coordinator, create, logger });
+    const db = await open(location, { tables, observers: used, commit, coordinator, create, logger }).catch(
+      (error: unknown) => Promise.reject(explainTables(error)),
+    );
     const onError = (error: unknown) =>
       logger.warn("A round of work failed; it will be done again", { error });
     const behindAt = Math.min(concurrency / 2, threads?.extract.concurrency ?? concurrency);
@@ -183,6 +185,16 @@ export class WebIndex {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+/** Says what to do about a database whose tables are recorded otherwise than they are declared here. */
+function explainTables(error: unknown): unknown {
+  if (!(error instanceof SchemaError)) return error;
+  return new SchemaError(
+    "This version of the web index cannot read the tables of this database, and has changed nothing. If an earlier " +
+      "version made the index, load its sources again into another location (--data).",
+    { cause: error },
+  );
 }
 
 /** Loads Piscina only for an index with threads. */

@@ -1,4 +1,4 @@
-import { type Block, decodeBlock, encodeBlock } from "../../../examples/webindex/block.js";
+import { type BlockChange, decodeBlock, inOrder, updateBlock } from "../../../examples/webindex/block.js";
 import { bucketOf } from "../../../examples/webindex/identity.js";
 import { sumLengths } from "../../../examples/webindex/observers/merge.js";
 import { decodePostings, encodePostings } from "../../../examples/webindex/postings.js";
@@ -53,16 +53,15 @@ interface Change {
   readonly after: string | null;
 }
 
-type BlockChanges = Map<string, Counts | undefined>;
-
-/** By bucket and term: new counts by page id. */
-function changesByBucket(changes: readonly Change[]): Map<string, Map<string, BlockChanges>> {
-  const byBucket = new Map<string, Map<string, BlockChanges>>();
-  const change = (term: string, id: string, counts: Counts | undefined) => {
-    const bucket = getOrMake(byBucket, bucketOf(term), () => new Map<string, BlockChanges>());
-    getOrMake(bucket, term, () => new Map<string, Counts | undefined>()).set(id, counts);
+/** By bucket and term: new counts, in the order of the pages' ids. */
+function changesByBucket(changes: readonly Change[]): Map<string, Map<string, BlockChange[]>> {
+  const byBucket = new Map<string, Map<string, BlockChange[]>>();
+  const change = (term: string, id: Uint8Array, counts: Counts | undefined) => {
+    const bucket = getOrMake(byBucket, bucketOf(term), () => new Map<string, BlockChange[]>());
+    getOrMake(bucket, term, () => []).push({ id, counts });
   };
-  for (const { id, before, after } of changes) {
+  const inBytes = changes.map((each) => ({ ...each, id: Buffer.from(each.id, "base64url") }));
+  for (const { id, before, after } of inBytes.sort(inOrder)) {
     const [old, now] = [parseTerms(before), parseTerms(after ?? "")];
     for (const [term, counts] of now) if (old.get(term) !== counts) change(term, id, parseCounts(counts));
     for (const term of old.keys()) if (!now.has(term)) change(term, id, undefined);
@@ -84,11 +83,9 @@ async function mergePostings(session: Session, shard: string, changes: readonly 
   for (const bucket of buckets) {
     const cell = decodePostings(found.get(bucket));
     for (const [term, changed] of byBucket.get(bucket)!) {
-      const block = decodeBlock(cell.get(term));
-      applyTo(block, changed);
-      const encoded = encodeBlock(block);
-      if (encoded === undefined) cell.delete(term);
-      else cell.set(term, encoded);
+      const block = updateBlock(cell.get(term), changed);
+      if (block === undefined) cell.delete(term);
+      else cell.set(term, block);
     }
     const documents = encodePostings(cell);
     if (documents === undefined) gone.push(bucket);
@@ -97,8 +94,8 @@ async function mergePostings(session: Session, shard: string, changes: readonly 
   if (set.length > 0) {
     await session.all(
       "put postings",
-      `insert into postings select bucket, $1, documents from unnest($2::text[], $3::bytea[]) as new(bucket, documents)
-       on conflict (bucket, shard) do update set documents = excluded.documents`,
+      `insert into postings select $1, bucket, documents from unnest($2::text[], $3::bytea[]) as new(bucket, documents)
+       on conflict (shard, bucket) do update set documents = excluded.documents`,
       [shard, set.map(({ bucket }) => bucket), set.map(({ documents }) => Buffer.from(documents))],
     );
   }
@@ -116,13 +113,10 @@ async function mergeLengths(session: Session, shard: string, changes: readonly C
     "select lengths from shards where shard = $1",
     [shard],
   );
-  const block = decodeBlock(row?.lengths ?? undefined);
+  const stored = row?.lengths ?? undefined;
+  const before = decodeBlock(stored);
   const gone = changes.filter(({ after }) => after === null);
-  const come = changes.filter(({ id, after }) => after !== null && !block.has(id));
-  applyTo(
-    block,
-    new Map(changes.map(({ id, after }) => [id, after === null ? undefined : lengthsOf(after)])),
-  );
+  const come = changes.filter(({ id, after }) => after !== null && !before.has(id));
   if (gone.length > 0) {
     await session.all("drop urls", "delete from urls where shard = $1 and id = any($2::text[])", [
       shard,
@@ -136,19 +130,16 @@ async function mergeLengths(session: Session, shard: string, changes: readonly C
       [shard, come.map(({ id }) => id), come.map(({ url }) => url)],
     );
   }
-  const lengths = encodeBlock(block);
+  const now = changes.map(({ id, after }) => ({
+    id: Buffer.from(id, "base64url"),
+    counts: after === null ? undefined : lengthsOf(after),
+  }));
+  const lengths = updateBlock(stored, now.sort(inOrder));
   await session.all("put lengths", "update shards set lengths = $2, statistics = $3 where shard = $1", [
     shard,
     lengths === undefined ? null : Buffer.from(lengths),
-    lengths === undefined ? null : JSON.stringify(sumLengths(block)),
+    lengths === undefined ? null : JSON.stringify(sumLengths(decodeBlock(lengths))),
   ]);
-}
-
-function applyTo(block: Block, changes: ReadonlyMap<string, Counts | undefined>): void {
-  for (const [id, counts] of changes) {
-    if (counts === undefined) block.delete(id);
-    else block.set(id, counts);
-  }
 }
 
 function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {

@@ -1,7 +1,7 @@
 import { observer, type Transaction } from "percolatordb";
-import { type Block, decodeBlock, encodeBlock } from "../block.js";
+import { type Block, type BlockChange, decodeBlock, inOrder, updateBlock } from "../block.js";
 import { bucketOf } from "../identity.js";
-import { decodePostings, encodePostings, type PostingCell } from "../postings.js";
+import { decodePostings, encodePostings } from "../postings.js";
 import { documents, postings, type Statistics, shards } from "../tables.js";
 import { type Counts, lengthsOf, parseCounts, parseTerms } from "../terms.js";
 
@@ -11,20 +11,23 @@ import { type Counts, lengthsOf, parseCounts, parseTerms } from "../terms.js";
  */
 const maxPages = 256;
 const maxPostings = 20_000;
+/** If a run changes more cells of the shard's row, one read of the row is cheaper than theirs. */
+const maxSingleReads = 8;
 
-/**
- * A page's change. `undefined` means that the page has no terms any more, or no longer has the
- * given term.
- */
+/** A page's change. */
 interface Change {
-  readonly id: string;
   readonly url: string;
+  /** As text, and as the bytes by which blocks are ordered. */
+  readonly name: string;
+  readonly id: Uint8Array;
+  /** `undefined` means that the page has no terms any more. */
   readonly lengths: Counts | undefined;
+  /** By term. `undefined` means that the page no longer has the term. */
   readonly postings: ReadonlyMap<string, Counts | undefined>;
 }
 
-/** New counts by page id. `undefined` removes the page. */
-type BlockChanges = Map<string, Counts | undefined>;
+/** For each bucket the changed blocks of its terms. */
+type Buckets = Map<string, Map<string, BlockChange[]>>;
 
 /**
  * Updates the postings of one shard. If many pages wait, one run merges many of them, because they
@@ -50,6 +53,7 @@ export const merge = observer(
       tx.delete(shards.pending.at(id), shard);
     }
     if (changes.length === 0) return;
+    changes.sort(inOrder);
     await mergePostings(tx, shard, changes);
     await mergeLengths(tx, shard, changes);
     tx.set(shards.merged, shard, tx.startTimestamp);
@@ -58,72 +62,89 @@ export const merge = observer(
   { priority: 0, concurrency: 8 },
 );
 
-function compareTerms(id: string, url: string, before: string, after: string | undefined): Change {
+function compareTerms(name: string, url: string, before: string, after: string | undefined): Change {
   const changed = new Map<string, Counts | undefined>();
   const old = parseTerms(before);
   const terms = parseTerms(after ?? "");
   for (const [term, counts] of terms) if (old.get(term) !== counts) changed.set(term, parseCounts(counts));
   for (const term of old.keys()) if (!terms.has(term)) changed.set(term, undefined);
-  return { id, url, lengths: after === undefined ? undefined : lengthsOf(after), postings: changed };
+  const lengths = after === undefined ? undefined : lengthsOf(after);
+  return { url, name, id: Buffer.from(name, "base64url"), lengths, postings: changed };
 }
 
 async function mergePostings(tx: Transaction, shard: string, changes: readonly Change[]): Promise<void> {
-  const column = postings.documents.at(shard);
-  const byBucket = new Map<string, Map<string, BlockChanges>>();
+  const buckets = byBucket(changes);
+  const stored = await readCells(tx, shard, [...buckets.keys()]);
+  for (const [bucket, terms] of buckets) {
+    const column = postings.documents.at(bucket);
+    const cell = decodePostings(stored.get(bucket));
+    for (const [term, changed] of terms) {
+      const block = updateBlock(cell.get(term), changed);
+      if (block === undefined) cell.delete(term);
+      else cell.set(term, block);
+    }
+    const encoded = encodePostings(cell);
+    if (encoded === undefined) tx.delete(column, shard);
+    else tx.set(column, shard, encoded);
+  }
+}
+
+/** Groups changes, which are in the order of the pages' ids, by bucket and term. */
+function byBucket(changes: readonly Change[]): Buckets {
+  const buckets: Buckets = new Map();
+  const terms = new Map<string, BlockChange[]>();
   for (const { id, postings } of changes) {
     for (const [term, counts] of postings) {
-      const ofBucket = getOrMake(byBucket, bucketOf(term));
-      getOrMake(ofBucket, term).set(id, counts);
+      const known = terms.get(term);
+      if (known !== undefined) {
+        known.push({ id, counts });
+        continue;
+      }
+      const made = [{ id, counts }];
+      terms.set(term, made);
+      const name = bucketOf(term);
+      const bucket = buckets.get(name);
+      if (bucket === undefined) buckets.set(name, new Map([[term, made]]));
+      else bucket.set(term, made);
     }
   }
-  const buckets = [...byBucket.keys()];
-  const stored = await tx.getMany(column, buckets);
-  for (const [index, bucket] of buckets.entries()) {
-    const cell = decodePostings(stored[index]);
-    for (const [term, changed] of byBucket.get(bucket)!) changeTerm(cell, term, changed);
-    const encoded = encodePostings(cell);
-    if (encoded === undefined) tx.delete(column, bucket);
-    else tx.set(column, bucket, encoded);
+  return buckets;
+}
+
+/** Reads some cells of a shard's postings, or all of them. */
+async function readCells(
+  tx: Transaction,
+  shard: string,
+  buckets: readonly string[],
+): Promise<ReadonlyMap<string, Uint8Array>> {
+  const cells = new Map<string, Uint8Array>();
+  if (buckets.length > maxSingleReads) {
+    for await (const { qualifier, value } of tx.entries(postings.documents, shard))
+      cells.set(qualifier, value);
+    return cells;
   }
-}
-
-function changeTerm(cell: PostingCell, term: string, changes: BlockChanges): void {
-  const block = decodeBlock(cell.get(term));
-  applyTo(block, changes);
-  const encoded = encodeBlock(block);
-  if (encoded === undefined) cell.delete(term);
-  else cell.set(term, encoded);
-}
-
-function getOrMake<K, V>(map: Map<string, Map<K, V>>, key: string): Map<K, V> {
-  const known = map.get(key);
-  if (known !== undefined) return known;
-  const made = new Map<K, V>();
-  map.set(key, made);
-  return made;
+  const read = await Promise.all(buckets.map((bucket) => tx.get(postings.documents.at(bucket), shard)));
+  for (const [at, cell] of read.entries()) if (cell !== undefined) cells.set(buckets[at]!, cell);
+  return cells;
 }
 
 async function mergeLengths(tx: Transaction, shard: string, changes: readonly Change[]): Promise<void> {
-  const block = decodeBlock(await tx.get(shards.lengths, shard));
-  for (const { id, url, lengths } of changes) {
-    if (lengths === undefined) tx.delete(shards.urls.at(id), shard);
-    else if (!block.has(id)) tx.set(shards.urls.at(id), shard, url);
+  const stored = await tx.get(shards.lengths, shard);
+  const before = decodeBlock(stored);
+  for (const { name, url, lengths } of changes) {
+    if (lengths === undefined) tx.delete(shards.urls.at(name), shard);
+    else if (!before.has(name)) tx.set(shards.urls.at(name), shard, url);
   }
-  applyTo(block, new Map(changes.map(({ id, lengths }) => [id, lengths])));
-  const encoded = encodeBlock(block);
-  if (encoded === undefined) {
+  const lengths = updateBlock(
+    stored,
+    changes.map(({ id, lengths }) => ({ id, counts: lengths })),
+  );
+  if (lengths === undefined) {
     tx.delete(shards.lengths, shard);
     tx.delete(shards.statistics, shard);
   } else {
-    tx.set(shards.lengths, shard, encoded);
-    tx.set(shards.statistics, shard, sumLengths(block));
-  }
-}
-
-function applyTo(block: Block, changes: BlockChanges): void {
-  for (const [id, counts] of changes) {
-    if (counts === undefined) block.delete(id);
-    else block.set(id, counts);
+    tx.set(shards.lengths, shard, lengths);
+    tx.set(shards.statistics, shard, sumLengths(decodeBlock(lengths)));
   }
 }
 

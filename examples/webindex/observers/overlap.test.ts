@@ -8,7 +8,7 @@ import {
 } from "percolatordb";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { packContents } from "../contents.js";
-import { contentHash, pageId } from "../identity.js";
+import { contentHash, linkPlace, pageId } from "../identity.js";
 import { clusters, documents, links, memberKey, shards, tables } from "../tables.js";
 import { cluster, relink } from "./cluster.js";
 import { elect } from "./elect.js";
@@ -20,6 +20,16 @@ const other = "https://example.org/b";
 const hash = contentHash(Buffer.from("x"));
 const otherHash = contentHash(Buffer.from("y"));
 const { text: id, shard } = pageId(url);
+
+function addLink(tx: Transaction, target: string): void {
+  const { row, prefix } = linkPlace(target);
+  tx.set(links.sources.at(`${prefix}s`), row, "text");
+}
+
+function removeLink(tx: Transaction, target: string): void {
+  const { row, prefix } = linkPlace(target);
+  tx.delete(links.sources.at(`${prefix}s`), row);
+}
 
 /**
  * Two processes may run the observer of a signal for one row at the same time. The run that saw
@@ -80,8 +90,8 @@ describe("overlapping runs of one row", () => {
         [stale, url],
         [later, url],
       ],
-      (tx) => tx.set(links.sources.at("s"), url, "text"),
-      (tx) => tx.delete(links.sources.at("s"), url),
+      (tx) => addLink(tx, url),
+      (tx) => removeLink(tx, url),
     ),
   );
 
@@ -104,8 +114,8 @@ describe("overlapping runs of one row", () => {
         [pair.stale, other],
         [pair.later, url],
       ],
-      (tx) => tx.set(links.sources.at("s"), other, "text"),
-      (tx) => tx.delete(links.sources.at("s"), other),
+      (tx) => addLink(tx, other),
+      (tx) => removeLink(tx, other),
     );
   });
 
@@ -138,7 +148,7 @@ describe("overlapping runs of one row", () => {
     await run(cluster, other);
     await db.transact((tx) => {
       tx.set(documents.hash, url, otherHash);
-      tx.set(links.sources.at("s"), other, "text");
+      addLink(tx, other);
     });
     await run(relink, other);
     await db.transact((tx) => tx.set(documents.hash, url, hash));
@@ -199,7 +209,7 @@ describe("overlapping runs of one row", () => {
     await db.transact((tx) => tx.set(documents.hash, other, hash));
     const moving = await db.begin();
     await call(cluster, moving, other);
-    await db.transact((tx) => tx.set(links.sources.at("s"), url, "text"));
+    await db.transact((tx) => addLink(tx, url));
     await run(cluster, url);
     await expect(moving.commit()).rejects.toThrow(ConflictError);
   });

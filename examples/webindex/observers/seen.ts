@@ -1,5 +1,6 @@
 import type { Transaction } from "percolatordb";
 import { type AnchorSample, anchorLimits } from "../derive.js";
+import { linkPlace } from "../identity.js";
 import { clusters, highestRank, links, memberUrl } from "../tables.js";
 
 /**
@@ -23,8 +24,7 @@ export class Seen {
   /** Returns how many pages link to a page, up to a limit. */
   async rankOf(url: string): Promise<number> {
     const texts: string[] = [];
-    const options = { limit: highestRank };
-    for await (const { value } of this.#tx.entries(links.sources, url, options)) texts.push(value);
+    for await (const text of this.#linksTo(url, highestRank)) texts.push(text);
     this.#links.set(url, texts);
     return texts.length;
   }
@@ -50,9 +50,14 @@ export class Seen {
         for (const text of known) sample.add(text);
         continue;
       }
-      const options = { limit: sample.left };
-      for await (const { value } of this.#tx.entries(links.sources, url, options)) sample.add(value);
+      for await (const text of this.#linksTo(url, sample.left)) sample.add(text);
     }
+  }
+
+  /** The anchor texts of the first links to a page, in the order of the linking pages' ids. */
+  async *#linksTo(url: string, limit: number): AsyncGenerator<string, void> {
+    const { row, prefix } = linkPlace(url);
+    for await (const { value } of this.#tx.entries(links.sources, row, { prefix, limit })) yield value;
   }
 
   async #first(hash: string, limit: number): Promise<string[]> {

@@ -3,11 +3,9 @@
  * in the block of the shard's lengths. A decoded block of a term names pages by these numbers, so it
  * belongs to the same version of the shard as the lengths.
  */
-import { type Cursor, readCount } from "../block.js";
+import { type Cursor, idBytes, readCounts } from "../block.js";
 import type { Statistics } from "../tables.js";
 import type { Counts } from "../terms.js";
-
-const idBytes = 8;
 
 /** The pages of a shard, in the order of their ids, with their lengths. */
 export interface ShardPages {
@@ -95,7 +93,7 @@ export function sizeOf({ pages, counts }: TermBlock): number {
 
 function readEntries(stored: Uint8Array): { readonly ids: Buffer; readonly values: Uint32Array } {
   const bytes = Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength);
-  const most = Math.floor(bytes.length / (idBytes + 3));
+  const most = Math.floor(bytes.length / (idBytes + 1));
   const ids = Buffer.allocUnsafe(most * idBytes);
   const values = new Uint32Array(most * 3);
   const cursor: Cursor = { bytes, at: 0 };
@@ -103,7 +101,7 @@ function readEntries(stored: Uint8Array): { readonly ids: Buffer; readonly value
   for (; cursor.at < bytes.length; entries++) {
     bytes.copy(ids, entries * idBytes, cursor.at, cursor.at + idBytes);
     cursor.at += idBytes;
-    for (let field = 0; field < 3; field++) values[entries * 3 + field] = readCount(cursor);
+    readCounts(cursor, values, entries * 3);
   }
   return { ids: ids.subarray(0, entries * idBytes), values: values.slice(0, entries * 3) };
 }

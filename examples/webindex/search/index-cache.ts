@@ -33,8 +33,6 @@ interface Versioned<T> {
 export const cacheBytes = { terms: 64 << 20, texts: 64 << 20, waiting: 32 << 20, urls: 16 << 20 } as const;
 
 const names = shardNames();
-/** If more shards of a term have changed, one scan of the term's bucket is cheaper than reads. */
-const maxSingleReads = 24;
 const entryBytes = 200;
 
 export class IndexCache {
@@ -126,20 +124,15 @@ async function readTerm(
   stale: readonly ShardState[],
 ): Promise<Map<string, TermBlock>> {
   const blocks = new Map<string, TermBlock>();
-  const bucket = bucketOf(term);
-  const add = ({ name, pages }: ShardState, cell: Uint8Array | undefined) => {
+  const column = postings.documents.at(bucketOf(term));
+  const cells = await view.getMany(
+    column,
+    stale.map(({ name }) => name),
+  );
+  for (const [at, cell] of cells.entries()) {
     const found = cell && findTerm(cell, term);
+    const { name, pages } = stale[at]!;
     if (found !== undefined) blocks.set(name, decodeTerm(found, pages));
-  };
-  if (stale.length <= maxSingleReads) {
-    const cells = await Promise.all(stale.map(({ name }) => view.get(postings.documents.at(name), bucket)));
-    for (const [at, cell] of cells.entries()) add(stale[at]!, cell);
-    return blocks;
-  }
-  const wanted = new Map(stale.map((state) => [state.name, state]));
-  for await (const { qualifier, value } of view.entries(postings.documents, bucket)) {
-    const state = wanted.get(qualifier);
-    if (state !== undefined) add(state, value);
   }
   return blocks;
 }

@@ -1,7 +1,6 @@
 /** The words that the index has, to suggest one for a word that it does not have. */
 import { setImmediate as turn } from "node:timers/promises";
 import type { Snapshot } from "percolatordb";
-import { bucketNames } from "../identity.js";
 import { decodePostings } from "../postings.js";
 import { postings, rankTerm } from "../tables.js";
 import type { ShardState } from "./index-cache.js";
@@ -27,8 +26,8 @@ export class Vocabulary {
     const words = new Map<string, number>();
     const sampled = sampleOf(states);
     for (const { name } of sampled) {
-      for (const cell of await view.getMany(postings.documents.at(name), bucketNames())) {
-        for (const word of decodePostings(cell).keys()) {
+      for await (const { value } of view.entries(postings.documents, name)) {
+        for (const word of decodePostings(value).keys()) {
           if (word !== rankTerm && words.size < maxWords) words.set(word, (words.get(word) ?? 0) + 1);
         }
       }

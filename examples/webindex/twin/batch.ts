@@ -6,16 +6,16 @@
  */
 import { type Block, encodeBlock } from "../block.js";
 import { AnchorSample, anchorLimits, type Description, describePage } from "../derive.js";
-import { bucketOf, pageId } from "../identity.js";
+import { bucketOf, linkPlace, pageId } from "../identity.js";
 import { encodePostings, type PostingCell } from "../postings.js";
 import { type Anchors, highestRank, memberKey, memberUrl } from "../tables.js";
 import { type Counts, indexedTerms, lengthsOf, parseCounts, parseTerms } from "../terms.js";
-import { inKeyOrder } from "./order.js";
+import { inKeyOrder, rowText } from "./order.js";
 
 /** A row with its columns by name. A family is a map by qualifier. Absent cells are left out. */
 export type BatchRow = Readonly<Record<string, unknown>>;
 
-/** The rows of a table, in the order of their keys. */
+/** The rows of a table, in the order of their keys. A key of several parts is given as in `rowText`. */
 export type BatchRows = Iterable<readonly [row: string, cells: BatchRow]>;
 
 interface Indexed {
@@ -111,9 +111,15 @@ export class BatchIndex {
   }
 
   *#linkRows(): BatchRows {
-    for (const target of inKeyOrder(this.#inlinks.keys())) {
-      yield [target, { sources: this.#inlinks.get(target)! }];
+    const rows = new Map<string, Map<string, string>>();
+    for (const [target, links] of this.#inlinks) {
+      const { row, prefix } = linkPlace(target);
+      const key = rowText(row);
+      const sources = rows.get(key) ?? new Map<string, string>();
+      rows.set(key, sources);
+      for (const [source, anchor] of links) sources.set(prefix + source, anchor);
     }
+    for (const row of inKeyOrder(rows.keys())) yield [row, { sources: rows.get(row)! }];
   }
 }
 
@@ -156,20 +162,16 @@ function addPosting(postings: Map<string, Block>, term: string, id: string, coun
 }
 
 function* postingRows(shards: ReadonlyMap<string, Shard>): BatchRows {
-  const rows = new Map<string, Map<string, PostingCell>>();
-  for (const [name, { postings }] of shards) {
-    for (const [term, block] of postings) {
+  for (const name of inKeyOrder(shards.keys())) {
+    const cells = new Map<string, PostingCell>();
+    for (const [term, block] of shards.get(name)!.postings) {
       const bucket = bucketOf(term);
-      const row = rows.get(bucket) ?? new Map<string, PostingCell>();
-      rows.set(bucket, row);
-      const cell: PostingCell = row.get(name) ?? new Map();
-      row.set(name, cell);
+      const cell: PostingCell = cells.get(bucket) ?? new Map();
+      cells.set(bucket, cell);
       cell.set(term, encodeBlock(block)!);
     }
-  }
-  for (const bucket of inKeyOrder(rows.keys())) {
-    const cells = [...rows.get(bucket)!].map(([name, cell]) => [name, encodePostings(cell)!] as const);
-    yield [bucket, { documents: new Map(cells) }];
+    const encoded = [...cells].map(([bucket, cell]) => [bucket, encodePostings(cell)!] as const);
+    yield [name, { documents: new Map(encoded) }];
   }
 }
 

@@ -45,10 +45,12 @@ describe("the comparison with the twin", () => {
     await index.db.transact((tx) => tx.delete(documents.rank, a));
     expect(await differences()).toEqual(["documents 1"]);
     await index.db.transact((tx) => tx.set(clusters.canonical, "zzz", a));
-    await index.db.transact((tx) => tx.set(links.sources.at("x"), "https://example.org/A", ""));
+    await index.db.transact((tx) => tx.set(links.sources.at("x"), ["https://example.org", 99], ""));
     await index.db.transact(async (tx) => {
-      for await (const { row } of tx.scan(postings.documents, { limit: 1 }))
-        await tx.deleteRow(postings, row);
+      for await (const { row, value } of tx.scan(postings.documents, { limit: 1 })) {
+        const [bucket] = value.keys();
+        tx.delete(postings.documents.at(bucket!), row);
+      }
     });
     await index.db.transact((tx) => tx.set(shards.pending.at("x"), "00", [a, ""]));
     expect(await differences()).toEqual(["documents 1", "clusters 1", "links 1", "postings 1", "shards 1"]);

@@ -3,7 +3,7 @@ import type { Source } from "../sources/index.js";
 import { documents, tables } from "../tables.js";
 import type { BatchRow, BatchRows } from "./batch.js";
 import { SourceClaims } from "./claims.js";
-import { compareKeys } from "./order.js";
+import { compareKeys, type RowKey, rowText } from "./order.js";
 import { SortedIndex } from "./sorted.js";
 
 /** The comparison of one table with the batch twin's. */
@@ -65,7 +65,7 @@ export async function compareWithTwin(
 }
 
 interface StoredRow {
-  readonly row: string;
+  readonly row: RowKey;
   readonly value: BatchRow;
 }
 
@@ -79,8 +79,9 @@ async function compareTable(
   const verdict = new Verdict(table);
   const batch = expected[Symbol.iterator]();
   let next = batch.next();
-  for await (const { row, value } of stored) {
+  for await (const { row: key, value } of stored) {
     signal?.throwIfAborted();
+    const row = rowText(key);
     while (!next.done && compareKeys(next.value[0], row) < 0) {
       verdict.row(next.value[0], {}, next.value[1]);
       next = batch.next();

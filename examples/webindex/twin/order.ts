@@ -10,3 +10,11 @@ export function inKeyOrder(keys: Iterable<string>): string[] {
 export function compareKeys(a: string, b: string): number {
   return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
+
+/** A row's key as the database has it. */
+export type RowKey = string | readonly [site: string, group: number];
+
+/** Returns a key as one text. Texts have the order of their keys: no site contains a space. */
+export function rowText(key: RowKey): string {
+  return typeof key === "string" ? key : `${key[0]} ${String(key[1]).padStart(3, "0")}`;
+}

@@ -8,13 +8,13 @@
  */
 import { type Block, encodeBlock } from "../block.js";
 import { AnchorSample, anchorLimits, type Description, describePage } from "../derive.js";
-import { bucketOf, pageId } from "../identity.js";
+import { bucketOf, linkPlace, pageId } from "../identity.js";
 import { encodePostings, type PostingCell } from "../postings.js";
 import { type Anchors, highestRank, memberKey, memberUrl } from "../tables.js";
 import { type Counts, indexedTerms, lengthsOf, parseCounts, parseTerms } from "../terms.js";
 import { type BatchRows, shardRow } from "./batch.js";
 import { ExternalSort, type SortedRecord } from "./external-sort.js";
-import { compareKeys } from "./order.js";
+import { compareKeys, rowText } from "./order.js";
 
 /** Separates the parts of a key. It is lower than every character of a URL, a term or an id. */
 const between = "\x01";
@@ -29,7 +29,9 @@ interface Placed {
 
 export class SortedIndex implements Disposable {
   readonly #pages: ExternalSort;
+  /** The links by target, and by the row of `links` that they are in. */
   readonly #links: ExternalSort;
+  readonly #linkCells: ExternalSort;
   /**
    * The texts of the first links to each page. Pages are sorted by cluster, and within a cluster by
    * rank.
@@ -39,10 +41,11 @@ export class SortedIndex implements Disposable {
   readonly #postings: ExternalSort;
   readonly #shards: ExternalSort;
 
-  /** `heldBytes`: the most bytes that each of the six sorts keeps in memory. */
+  /** `heldBytes`: the most bytes that each of the seven sorts keeps in memory. */
   constructor(heldBytes?: number) {
     this.#pages = new ExternalSort(heldBytes);
     this.#links = new ExternalSort(heldBytes);
+    this.#linkCells = new ExternalSort(heldBytes);
     this.#members = new ExternalSort(heldBytes);
     this.#places = new ExternalSort(heldBytes);
     this.#postings = new ExternalSort(heldBytes);
@@ -55,7 +58,15 @@ export class SortedIndex implements Disposable {
   }
 
   get #sorts(): readonly ExternalSort[] {
-    return [this.#pages, this.#links, this.#members, this.#places, this.#postings, this.#shards];
+    return [
+      this.#pages,
+      this.#links,
+      this.#linkCells,
+      this.#members,
+      this.#places,
+      this.#postings,
+      this.#shards,
+    ];
   }
 
   /** Adds a page. Each URL may be added once, in any order. */
@@ -63,7 +74,11 @@ export class SortedIndex implements Disposable {
     const page = describePage(contents, url);
     this.#pages.add(url, JSON.stringify(page));
     const source = pageId(url).text;
-    for (const [target, anchor] of page.links) this.#links.add(target + between + source, anchor);
+    for (const [target, anchor] of page.links) {
+      const { row, prefix } = linkPlace(target);
+      this.#links.add(target + between + source, anchor);
+      this.#linkCells.add(rowText(row) + between + prefix + source, anchor);
+    }
   }
 
   /** Returns the tables by name. `documents` has no loaded columns, because they are the input. */
@@ -147,7 +162,7 @@ export class SortedIndex implements Disposable {
       const { text: id, shard } = pageId(url);
       this.#shards.add(shard + between + id, JSON.stringify([url, lengthsOf(terms)]));
       for (const [term, counts] of parseTerms(terms)) {
-        this.#postings.add([bucketOf(term), shard, term, id].join(between), counts);
+        this.#postings.add([shard, bucketOf(term), term, id].join(between), counts);
       }
     }
   }
@@ -179,27 +194,27 @@ export class SortedIndex implements Disposable {
   }
 
   *#linkRows(): BatchRows {
-    for (const [target, found] of groups(this.#links.records())) {
-      yield [target, { sources: new Map(found.map(({ rest, value }) => [rest[0]!, value])) }];
+    for (const [row, found] of groups(this.#linkCells.records())) {
+      yield [row, { sources: new Map(found.map(({ rest, value }) => [rest[0]!, value])) }];
     }
   }
 
   *#postingRows(): BatchRows {
-    for (const [bucket, found] of groups(this.#postings.records())) {
+    for (const [shard, found] of groups(this.#postings.records())) {
       const blocks = new Map<string, Map<string, Block>>();
       for (const { rest, value } of found) {
-        const [shard, term, id] = rest as [string, string, string];
-        const cell = blocks.get(shard) ?? new Map<string, Block>();
-        blocks.set(shard, cell);
+        const [bucket, term, id] = rest as [string, string, string];
+        const cell = blocks.get(bucket) ?? new Map<string, Block>();
+        blocks.set(bucket, cell);
         const block: Block = cell.get(term) ?? new Map();
         cell.set(term, block);
         block.set(id, parseCounts(value));
       }
-      const cells = [...blocks].map(([shard, terms]) => {
+      const cells = [...blocks].map(([bucket, terms]) => {
         const cell: PostingCell = new Map([...terms].map(([term, block]) => [term, encodeBlock(block)!]));
-        return [shard, encodePostings(cell)!] as const;
+        return [bucket, encodePostings(cell)!] as const;
       });
-      yield [bucket, { documents: new Map(cells) }];
+      yield [shard, { documents: new Map(cells) }];
     }
   }
 
