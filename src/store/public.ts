@@ -12,6 +12,8 @@ export type {
   ColumnRange,
   Columns,
   DeleteMutation,
+  FillAnswer,
+  FillBatch,
   Guard,
   MaybePromise,
   Mutation,
@@ -42,4 +44,4 @@ export type {
   ZeroCopyRecord,
   ZeroCopyStore,
 } from "./index.js";
-export { isRemote, type Page, pages, storeLimits } from "./index.js";
+export { CellBlock, CellCursor, isRemote, type Page, pages, storeLimits } from "./index.js";

@@ -1,5 +1,6 @@
 import type { RowStore } from "../store/index.js";
 import { batchTests, noBatchTests } from "./conformance/batches.js";
+import { fillTests } from "./conformance/fills.js";
 import type { Declare, TestRunner } from "./conformance/harness.js";
 import { mutationTests } from "./conformance/mutations.js";
 import { orderTests } from "./conformance/order.js";
@@ -60,6 +61,7 @@ export function storeConformance(
     describe("zero-copy reads", () => zeroCopyTests(test));
     describe("mutations", () => mutationTests(test));
     describe("batches", () => (options.atomicBatches ? batchTests(test) : noBatchTests(test)));
+    if (options.atomicBatches) describe("fills", () => fillTests(test));
     describe("requests", () => requestTests(test));
     describe("random requests", () => randomTests(test, options.seeds ?? [1, 2, 3], options.steps ?? 250));
   });

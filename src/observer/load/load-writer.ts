@@ -1,8 +1,9 @@
 import { backoffDelay, type Environment, sleep } from "../../environment/index.js";
 import { LoadError, StoreError } from "../../errors/index.js";
+import { limits } from "../../schema/index.js";
 import type { AtomicStore, Mutation, RowMutation, RowStore } from "../../store/index.js";
 import { loadOwnerCell } from "../registry/load-record.js";
-import type { LoadedRow } from "./row-encoder.js";
+import { LoadBatch } from "./load-batch.js";
 
 /** How often a write without an answer is repeated. Repeating it is safe: it writes the same bytes. */
 const maxRepeats = 10;
@@ -23,6 +24,8 @@ export class LoadWriter {
   readonly #start: number;
   readonly #at: number;
   readonly #guard: RowMutation;
+  /** Written batches, whose memory the next batches use. */
+  #spares: LoadBatch[] = [];
 
   /** `ownedAt`: commit timestamp of the owner's cell. */
   constructor(store: RowStore, environment: Environment, start: number, at: number, ownedAt: number) {
@@ -43,19 +46,20 @@ export class LoadWriter {
     };
   }
 
-  /** Puts the cells of these rows. Resolves when they are durable. */
-  async put(table: string, rows: readonly LoadedRow[], signal: AbortSignal | undefined): Promise<void> {
-    const mutations: RowMutation[] = [];
-    for (const { row, cells } of rows) {
-      const puts: Mutation[] = [];
-      for (const { column, write, data } of cells) {
-        puts.push({ type: "put", column, part: "write", timestamp: this.#at, value: write });
-        if (data !== undefined)
-          puts.push({ type: "put", column, part: "data", timestamp: this.#start, value: data });
-      }
-      this.#divide(mutations, table, row, puts);
-    }
-    await this.#write(mutations, signal);
+  /** An empty batch of rows of a table. Pass it to {@link put}. */
+  newBatch(table: string): LoadBatch {
+    this.#spares = this.#spares.filter((spare) => spare.table === table);
+    const { atomic, capabilities } = this.#store;
+    // A block has no data cells, so every value must fit into its record.
+    const isPacked = atomic?.fill !== undefined && capabilities.inlineBytes >= limits.valueBytes;
+    return this.#spares.pop() ?? new LoadBatch(table, this.#start, this.#at, isPacked);
+  }
+
+  /** Puts the cells of a batch. Resolves when they are durable. The batch is empty then. */
+  async put(batch: LoadBatch, signal: AbortSignal | undefined): Promise<void> {
+    if (!(await this.#fill(batch, signal))) await this.#write(this.#divided(batch.mutations()), signal);
+    batch.clear();
+    this.#spares.push(batch);
   }
 
   /** Deletes cells of this load. */
@@ -66,27 +70,50 @@ export class LoadWriter {
   ): Promise<void> {
     const mutations: RowMutation[] = [];
     for (const { row, column } of cells) {
-      this.#divide(mutations, table, row, [
+      const deletes: Mutation[] = [
         { type: "delete", column, part: "write", from: this.#at, to: this.#at + 1 },
         { type: "delete", column, part: "data", from: this.#start, to: this.#start + 1 },
-      ]);
+      ];
+      mutations.push({ table, row, guards: [], mutations: deletes });
     }
     await this.#write(mutations, signal);
   }
 
+  /**
+   * Puts a packed batch in one step. Returns false if the batch must be written as mutations: the
+   * store cannot fill ranges, or the range has a record. That may be the lock of a transaction that
+   * is about to be refused, or what this call has put before the store's answer was lost.
+   */
+  async #fill({ block }: LoadBatch, signal: AbortSignal | undefined): Promise<boolean> {
+    const { atomic } = this.#store;
+    if (block === undefined || atomic?.fill === undefined) return false;
+    const batch = { guarded: this.#guard, cells: block };
+    const request = signal === undefined ? undefined : { signal };
+    for (let repeat = 1; ; repeat++) {
+      const answer = await atomic.fill(batch, request);
+      if (answer === "applied") return true;
+      if (answer === "occupied") return false;
+      if (answer === "rejected") throw takenOver();
+      if (repeat === maxRepeats) throw unanswered(undefined);
+      await this.#pause(repeat, signal);
+    }
+  }
+
   /** A value and its write record stay in one mutation, so that each write names existing data. */
-  #divide(mutations: RowMutation[], table: string, row: Uint8Array, changes: readonly Mutation[]): void {
+  #divided(rows: readonly RowMutation[]): readonly RowMutation[] {
     const most = this.#store.capabilities.mutationCells;
-    if (changes.length <= most) {
-      mutations.push({ table, row, guards: [], mutations: changes });
-      return;
+    if (rows.every(({ mutations }) => mutations.length <= most)) return rows;
+    const divided: RowMutation[] = [];
+    for (const each of rows) {
+      const { mutations } = each;
+      for (let from = 0; from < mutations.length; ) {
+        let end = Math.min(mutations.length, from + most);
+        if (end < mutations.length && mutations[end]!.part === "data") end--;
+        divided.push({ ...each, mutations: mutations.slice(from, end) });
+        from = end;
+      }
     }
-    for (let from = 0; from < changes.length; ) {
-      let end = Math.min(changes.length, from + most);
-      if (end < changes.length && changes[end]!.part === "data") end--;
-      mutations.push({ table, row, guards: [], mutations: changes.slice(from, end) });
-      from = end;
-    }
+    return divided;
   }
 
   async #write(mutations: readonly RowMutation[], signal: AbortSignal | undefined): Promise<void> {

@@ -21,17 +21,18 @@ import {
   loadProgressCell,
 } from "../registry/load-record.js";
 import type { Registry } from "../registry/registry.js";
+import type { LoadBatch } from "./load-batch.js";
 import { checkEmpty, removeLoaded } from "./load-ranges.js";
 import { LoadWriter } from "./load-writer.js";
 import { type LoadOptions, type LoadPart, type LoadReport, rangesOf } from "./options.js";
 import { Ownership } from "./ownership.js";
-import { acknowledging, type LoadedRow, RowEncoder } from "./row-encoder.js";
+import { acknowledging, RowEncoder, type TakeRow } from "./row-encoder.js";
 
 /** A batch has at most so many bytes or rows. A store writes a batch in one step. */
 const batchBytes = 512 * 1024;
 const batchRows = 2_000;
 /** Batches that are written at the same time. They bound what a load holds in memory. */
-const batchesAtOnce = 4;
+const batchesAtOnce = 8;
 /** How often a load stores its position, in milliseconds. */
 const beatMs = 2_000;
 /** A load whose position could not be stored for this long writes no more until it is stored. */
@@ -248,7 +249,7 @@ class Load {
     const acknowledgments = observers.flatMap(({ name, version }) => {
       const observer = view.observers.get(name);
       const isOfTable = observer !== undefined && observer.record.table === defined.name;
-      return isOfTable ? [acknowledging(observer, version, start, { at })] : [];
+      return isOfTable ? [acknowledging(observer, version, { at })] : [];
     });
     const { inlineBytes } = this.#context.store.capabilities;
     const range = this.#record.ranges[index]!;
@@ -262,24 +263,21 @@ class Load {
     encoder: RowEncoder,
     rows: Iterable<{ row: unknown; value: object }> | AsyncIterable<{ row: unknown; value: object }>,
   ): Promise<void> {
+    const { table } = this.#record.ranges[part]!;
     const flights: Flight[] = [];
-    let batch: LoadedRow[] = [];
-    let bytes = 0;
+    let batch = this.#writer.newBatch(table);
     const send = async () => {
-      if (batch.length === 0) return;
+      if (batch.rows === 0) return;
       await this.#assertOwned();
       while (flights.length >= batchesAtOnce) await this.#land(part, flights);
-      flights.push(this.#send(part, batch));
-      batch = [];
-      bytes = 0;
+      flights.push(this.#send(batch));
+      batch = this.#writer.newBatch(table);
     };
     try {
+      const take: TakeRow = (row, cells) => batch.add(row, cells);
       const add = (row: { row: unknown; value: object }) => {
-        const encoded = encoder.encode(row);
-        if (encoded === undefined) return false;
-        batch.push(encoded);
-        bytes += encoded.bytes;
-        return bytes >= batchBytes || batch.length >= batchRows;
+        encoder.encode(row, take);
+        return batch.bytes >= batchBytes || batch.rows >= batchRows;
       };
       // Synchronous sources need no await for each row.
       if (Symbol.asyncIterator in rows) {
@@ -295,13 +293,13 @@ class Load {
     }
   }
 
-  #send(part: number, rows: readonly LoadedRow[]): Flight {
-    const { table } = this.#record.ranges[part]!;
-    const stored = this.#writer.put(table, rows, this.#options.signal);
+  #send(batch: LoadBatch): Flight {
+    const { rows, cells } = batch;
+    const row = Buffer.from(batch.last!);
+    const stored = this.#writer.put(batch, this.#options.signal);
     // `#land` reports a failure. Until then it must not count as unhandled.
     stored.catch(() => {});
-    const cells = rows.reduce((sum, row) => sum + row.cells.length, 0);
-    return { row: Buffer.from(rows.at(-1)!.row), rows: rows.length, cells, stored };
+    return { row, rows, cells, stored };
   }
 
   /** Waits for the oldest batch. All rows up to its last one are then durable. */

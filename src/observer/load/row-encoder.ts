@@ -19,24 +19,23 @@ import { encodeAcknowledgment } from "../hint/acknowledgment.js";
 import type { LoadProgress } from "../registry/load-record.js";
 import type { RegisteredObserver } from "../registry/registered.js";
 
-/** A cell of a load: its column, its write record, and the value if it is too long for the record. */
+/** A cell of a load. */
 export interface LoadedCell {
   readonly column: Uint8Array;
-  readonly write: Uint8Array;
-  readonly data: Uint8Array | undefined;
+  /** The beginning of its write record. The value follows, in the record or in a data cell. */
+  readonly head: Uint8Array;
+  readonly value: Uint8Array;
+  /** Whether the value is in the record. */
+  readonly isInline: boolean;
 }
 
-/** An encoded row, with its cells in column order. */
-export interface LoadedRow {
-  readonly row: Uint8Array;
-  readonly cells: readonly LoadedCell[];
-  readonly bytes: number;
-}
+/** Receives the cells of one row, in column order. The array is valid only during the call. */
+export type TakeRow = (row: Uint8Array, cells: readonly LoadedCell[]) => void;
 
 /** A strong observer of a table, with its acknowledgment of every loaded cell. */
 export interface Acknowledging {
   readonly observer: RegisteredObserver;
-  readonly write: Buffer;
+  readonly acknowledgment: Buffer;
 }
 
 /**
@@ -46,11 +45,14 @@ export interface Acknowledging {
 export function acknowledging(
   observer: RegisteredObserver,
   version: number,
-  start: number,
   { at }: Pick<LoadProgress, "at">,
 ): Acknowledging {
-  const value = encodeAcknowledgment({ start: at, version, chain: 0 });
-  return { observer, write: encodeWrite({ start, kind: "put", onePhase: false, loaded: true, value }) };
+  return { observer, acknowledgment: encodeAcknowledgment({ start: at, version, chain: 0 }) };
+}
+
+function writeHead(start: number, isInline: boolean): Buffer {
+  const value = isInline ? noBytes : undefined;
+  return encodeWrite({ start, kind: "put", onePhase: false, loaded: true, value });
 }
 
 type Plan =
@@ -61,8 +63,7 @@ type Plan =
     }
   | { readonly kind: "family"; readonly family: Family<unknown, unknown> };
 
-/** Bytes counted for each cell in addition to its column and value. */
-const overheadBytes = 32;
+const noBytes = new Uint8Array(0);
 
 /**
  * Encodes the rows of one part of a load, and checks them: their order, their range, their columns
@@ -71,12 +72,16 @@ const overheadBytes = 32;
 export class RowEncoder {
   readonly #table: TableDefinition;
   readonly #range: RowRange;
-  readonly #start: number;
+  /** The beginnings of write records with a value, and with the value in a data cell. */
+  readonly #inlineHead: Buffer;
+  readonly #outerHead: Buffer;
   readonly #inlineBytes: number;
   readonly #observers: readonly Acknowledging[];
   readonly #plans = new Map<string, Plan>();
   #last: Uint8Array | undefined;
   #lastKey: unknown;
+  /** The cells of the row that is being encoded. */
+  readonly #cells: LoadedCell[] = [];
 
   constructor(
     table: AnyTable,
@@ -88,7 +93,8 @@ export class RowEncoder {
   ) {
     this.#table = table[definition];
     this.#range = range;
-    this.#start = start;
+    this.#inlineHead = writeHead(start, true);
+    this.#outerHead = writeHead(start, false);
     this.#inlineBytes = inlineBytes;
     this.#observers = observers;
     this.#last = last;
@@ -105,8 +111,8 @@ export class RowEncoder {
     }
   }
 
-  /** Undefined if the row has no values. */
-  encode({ row: key, value }: { readonly row: unknown; readonly value: object }): LoadedRow | undefined {
+  /** Calls `take` with the row, unless the row has no values. */
+  encode({ row: key, value }: { readonly row: unknown; readonly value: object }, take: TakeRow): void {
     const row = encodeRow(this.#table, key);
     this.#checkOrder(key, row);
     if (typeof value !== "object" || value === null) {
@@ -114,14 +120,12 @@ export class RowEncoder {
         `Row ${describeRow(key)} of "${this.#table.name}" in a bulk load: \`value\` must be an object of columns, not ${describeValue(value)}.`,
       );
     }
-    const cells: LoadedCell[] = [];
-    for (const name in value) this.#column(cells, key, row, name, (value as Record<string, unknown>)[name]);
-    if (cells.length === 0) return undefined;
+    const cells = this.#cells;
+    cells.length = 0;
+    for (const name in value) this.#column(key, row, name, (value as Record<string, unknown>)[name]);
+    if (cells.length === 0) return;
     sort(cells);
-    let bytes = row.length;
-    for (const { column, write, data } of cells)
-      bytes += overheadBytes + column.length + write.length + (data?.length ?? 0);
-    return { row, cells, bytes };
+    take(row, cells);
   }
 
   #checkOrder(key: unknown, row: Uint8Array): void {
@@ -142,7 +146,7 @@ export class RowEncoder {
     this.#lastKey = key;
   }
 
-  #column(cells: LoadedCell[], key: unknown, row: Uint8Array, name: string, value: unknown): void {
+  #column(key: unknown, row: Uint8Array, name: string, value: unknown): void {
     if (value === undefined) return;
     const plan = this.#plans.get(name);
     if (plan === undefined) {
@@ -153,48 +157,37 @@ export class RowEncoder {
       );
     }
     if (plan.kind === "column") {
-      this.#cell(cells, key, row, plan.column, value);
-      for (const acknowledgment of plan.acknowledgments) cells.push(acknowledgment);
+      this.#cell(key, row, plan.column, value);
+      for (const acknowledgment of plan.acknowledgments) this.#cells.push(acknowledgment);
       return;
     }
     for (const [qualifier, each] of entriesOf(this.#table, key, name, value)) {
       const column = plan.family.at(qualifier);
-      this.#cell(cells, key, row, column, each);
-      for (const acknowledgment of this.#acknowledgments(column.path)) cells.push(acknowledgment);
+      this.#cell(key, row, column, each);
+      for (const acknowledgment of this.#acknowledgments(column.path)) this.#cells.push(acknowledgment);
     }
   }
 
-  #cell(
-    cells: LoadedCell[],
-    key: unknown,
-    row: Uint8Array,
-    column: Column<unknown, unknown>,
-    value: unknown,
-  ): void {
+  #cell(key: unknown, row: Uint8Array, column: Column<unknown, unknown>, given: unknown): void {
     checkCellKey(
       row,
       qualifierBytes(column.path),
       () => `${this.#table.name}.${column.name}, row ${describeRow(key)}`,
     );
-    const bytes = encodeValue(column, key, value);
-    const isInline = bytes.length <= this.#inlineBytes;
-    const write = encodeWrite({
-      start: this.#start,
-      kind: "put",
-      onePhase: false,
-      loaded: true,
-      value: isInline ? bytes : undefined,
-    });
-    cells.push({ column: column.path, write, data: isInline ? undefined : bytes });
+    const value = encodeValue(column, key, given);
+    const isInline = value.length <= this.#inlineBytes;
+    const head = isInline ? this.#inlineHead : this.#outerHead;
+    this.#cells.push({ column: column.path, head, value, isInline });
   }
 
   #acknowledgments(path: Uint8Array): readonly LoadedCell[] {
     return this.#observers
       .filter(({ observer }) => observer.watches(path))
-      .map(({ observer, write }) => ({
+      .map(({ observer, acknowledgment: value }) => ({
         column: observer.acknowledgmentColumn(path),
-        write,
-        data: undefined,
+        head: this.#inlineHead,
+        value,
+        isInline: true,
       }));
   }
 }

@@ -2,6 +2,7 @@ import { type Environment, systemEnvironment, throwIfAborted } from "../../envir
 import { ClosedError, InvalidArgumentError, StoreError } from "../../errors/index.js";
 import { limits } from "../../schema/index.js";
 import { checkAt, checkBatch, checkColumns, checkLimit, checkMutation, checkTable } from "../check.js";
+import { checkFill, type FillAnswer } from "../fill.js";
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../mutation.js";
 import type {
   AtomicStore,
@@ -271,6 +272,11 @@ class LmdbStore implements RowStore {
         return (await this.#ask({ type: "next" }, options)) as number;
       },
       commit: (batch, options) => this.#commit(batch, options),
+      fill: async (batch, options) => {
+        this.#writing("fill a range", options);
+        checkFill(batch, mutationCells);
+        return (await this.#ask({ type: "fill", batch }, options)) as FillAnswer;
+      },
     };
   }
 

@@ -1,6 +1,8 @@
 import { compareBytes, equalBytes } from "../bytes.js";
 import type { Columns } from "../cell.js";
+import { CellCursor } from "../cell-block.js";
 import { wantedRange } from "../columns.js";
+import type { FillAnswer, FillBatch } from "../fill.js";
 import {
   type AtomicBatch,
   type BatchAnswer,
@@ -69,6 +71,36 @@ export function rejection(tables: Tables, batch: AtomicBatch, commit: number): B
   }
   const range = (batch.ranges ?? []).findIndex((each) => !rangeHolds(tables, each));
   return range < 0 ? undefined : { answer: "rejected", range };
+}
+
+/** Puts the cells of a block, if the guards hold and no cell is between them. */
+export function fill(tables: Tables, { guarded, cells }: FillBatch): FillAnswer {
+  if (failedGuard(tables, { ...guarded, mutations: [] }, 0) >= 0) return "rejected";
+  const rows: RowMutation[] = [];
+  const cursor = new CellCursor(cells);
+  const bytes = (from: number, to: number) => Buffer.from(cursor.buffer.subarray(from, to));
+  while (cursor.next()) {
+    const column = bytes(cursor.columnStart, cursor.columnEnd);
+    const value = bytes(cursor.recordStart, cursor.recordEnd);
+    rows.push({
+      table: cells.table,
+      row: bytes(cursor.rowStart, cursor.rowEnd),
+      guards: [],
+      mutations: [{ type: "put", column, part: "write", timestamp: cells.timestamp, value }],
+    });
+  }
+  const first = keyOf(rows[0]!);
+  const last = keyOf(rows.at(-1)!);
+  for (const { key } of tables.get(cells.table)?.from(first) ?? []) {
+    if (key <= last) return "occupied";
+    break;
+  }
+  for (const row of rows) apply(tables, row, 0);
+  return "applied";
+}
+
+function keyOf({ row, mutations }: RowMutation): string {
+  return cellKey(row, mutations[0]!.column);
 }
 
 function rangeHolds(tables: Tables, range: RangeGuard): boolean {

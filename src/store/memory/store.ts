@@ -9,6 +9,7 @@ import {
   checkMutation,
   checkTable,
 } from "../check.js";
+import { checkFill } from "../fill.js";
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../mutation.js";
 import type { PageLimits } from "../range-page.js";
 import type {
@@ -23,7 +24,7 @@ import type {
   StoreCapabilities,
   StoreRequestOptions,
 } from "../row-store.js";
-import { apply, failedGuard, rejection, type Tables } from "./mutate.js";
+import { apply, failedGuard, fill, rejection, type Tables } from "./mutate.js";
 import { readRange, readRaw, readRow } from "./read.js";
 
 /** The options of {@link memoryStore}. All are optional. */
@@ -192,6 +193,11 @@ class MemoryStore implements RowStore {
         return this.#counter;
       },
       commit: async (batch, options) => this.#commit(batch, options),
+      fill: async (batch, options) => {
+        this.#open("fill a range", options);
+        checkFill(batch, this.capabilities.mutationCells);
+        return fill(this.#tables, batch);
+      },
     };
   }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RowStore } from "../../store/index.js";
+import { CellBlock, type RowStore } from "../../store/index.js";
 import {
   absent,
   apply,
@@ -36,6 +36,13 @@ function calls(store: RowStore, signal?: AbortSignal): (() => Promise<unknown>)[
   if (atomic !== undefined) {
     writes.push(() => atomic.commit({ rows: [change("r", [put("c", "write", 9, "x")])] }, options) as never);
     writes.push(() => atomic.next(options) as never);
+    const { fill } = atomic;
+    if (fill !== undefined) {
+      const cells = new CellBlock(table, 9);
+      cells.add(bytes("s"), bytes("c"), bytes(""), bytes("x"));
+      const guarded = { table, row: bytes("r"), guards: [] };
+      writes.push(() => fill({ guarded, cells }, options) as never);
+    }
   }
   return [...reads, ...writes];
 }

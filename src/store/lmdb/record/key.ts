@@ -1,4 +1,5 @@
 import { readTimestamp, writeTimestamp } from "../../bytes.js";
+import type { CellCursor } from "../../cell-block.js";
 import { checkTable, keyTooLong, storeLimits } from "../../check.js";
 import { keySum } from "./checksum.js";
 
@@ -214,21 +215,37 @@ export function encodeCell(
   if (rowAndColumn > longestKey) throw tooLong(prefix, rowAndColumn);
   let at = start;
   for (let i = 0; i < prefix.length; i++) target[at++] = prefix[i]!;
-  at = escapeInto(row, rowLength, target, at);
+  at = escapeInto(row, 0, rowLength, target, at);
   target[at++] = 0;
   target[at++] = 1;
-  if (column !== undefined) at = escapeInto(column, column.length, target, at);
+  if (column !== undefined) at = escapeInto(column, 0, column.length, target, at);
   const bytes = at - start - prefix.length - 2;
   if (bytes > storeLimits.keyBytes + boundSlack) throw tooLong(prefix, bytes);
   return at;
 }
 
+/** Writes the key of the cell at `cursor` to `start`. Returns the position after it. */
+export function encodeCellAt(
+  prefix: Uint8Array,
+  cursor: CellCursor,
+  target: Uint8Array,
+  start: number,
+): number {
+  const { buffer } = cursor;
+  let at = start;
+  for (let i = 0; i < prefix.length; i++) target[at++] = prefix[i]!;
+  at = escapeInto(buffer, cursor.rowStart, cursor.rowEnd, target, at);
+  target[at++] = 0;
+  target[at++] = 1;
+  return escapeInto(buffer, cursor.columnStart, cursor.columnEnd, target, at);
+}
+
 /**
- * Copies the first `length` bytes of `source` to `at`, with each NUL as 00 FF. Returns the position
- * after them.
+ * Copies `source[from..to)` to `at`, with each NUL as 00 FF. Returns the position after the copy.
  */
-function escapeInto(source: Uint8Array, length: number, target: Uint8Array, at: number): number {
-  for (let i = 0; i < length; i++) {
+function escapeInto(source: Uint8Array, from: number, to: number, target: Uint8Array, start: number): number {
+  let at = start;
+  for (let i = from; i < to; i++) {
     const byte = source[i]!;
     target[at++] = byte;
     if (byte === 0) target[at++] = 0xff;

@@ -3,8 +3,9 @@ import type { Databases } from "../record/databases.js";
 import { storeError } from "../record/errors.js";
 import { readState, type StoreState } from "../record/state.js";
 import { Draft } from "./draft.js";
-import { Drafting, NotPlannableError } from "./drafting.js";
+import { Drafting } from "./drafting.js";
 import { GuardCache } from "./guard-cache.js";
+import { NotPlannableError } from "./not-plannable.js";
 import { Plan, planRequest } from "./plan.js";
 import { nameTask, type Request } from "./request.js";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemEnvironment } from "../../../environment/index.js";
-import { allColumns, commitTimestamp, type Part, type RowStore } from "../../index.js";
+import { allColumns, CellBlock, CellCursor, commitTimestamp, type Part, type RowStore } from "../../index.js";
 import { memoryStore } from "../../memory/index.js";
 import type { AtomicBatch, Guard, Mutation, RowMutation } from "../../mutation.js";
 import { openDatabases } from "../file/opening.js";
@@ -13,8 +13,9 @@ import type { Databases } from "../record/databases.js";
 import { Key, tablePrefix } from "../record/key.js";
 import { readState, writeState } from "../record/state.js";
 import { Draft } from "./draft.js";
-import { Drafting, NotPlannableError } from "./drafting.js";
+import { Drafting } from "./drafting.js";
 import { GuardCache } from "./guard-cache.js";
+import { NotPlannableError } from "./not-plannable.js";
 import { Plan } from "./plan.js";
 import { WriteQueue } from "./queue.js";
 import { type Answer, Request, type Task } from "./request.js";
@@ -303,6 +304,22 @@ describe("the answers and the stored versions are those of a store that does one
       return { type: "commit", batch: { rows: [...overwritten, ...more] } };
     });
 
+  /** A fill of rows between or around those of the other tasks. Here and there, one is in its way. */
+  const filling: fc.Arbitrary<Task> = fc
+    .record({
+      rows: fc.uniqueArray(fc.constantFrom("0", "a", "aa", "ab", "b", "c", "d"), { minLength: 1 }),
+      guards: fc.array(guard, { maxLength: 1 }),
+      value,
+    })
+    .map(({ rows, guards, value: record }) => {
+      const cells = new CellBlock(table, 5);
+      for (const row of rows.sort()) {
+        for (const name of ["c", "d"])
+          cells.add(Buffer.from(row), Buffer.from(name), Buffer.from("h"), record);
+      }
+      return { type: "fill", batch: { guarded: { table, row: Buffer.from("a"), guards }, cells } };
+    });
+
   const task: fc.Arbitrary<Task> = fc.oneof(
     { weight: 2, arbitrary: overwriting },
     rowMutation.map((mutation) => ({ type: "mutate" as const, mutation })),
@@ -311,6 +328,7 @@ describe("the answers and the stored versions are those of a store that does one
       return { type: "commit" as const, batch };
     }),
     fc.constant({ type: "next" as const }),
+    filling,
   );
 
   const burst = fc.record({
@@ -327,8 +345,26 @@ describe("the answers and the stored versions are those of a store that does one
     return { ...row, mutations };
   }
 
+  /** The same cells in another table. */
+  function moved(cells: CellBlock, name: string): CellBlock {
+    const block = new CellBlock(name, cells.timestamp);
+    const cursor = new CellCursor(cells);
+    const bytes = (from: number, to: number) => cursor.buffer.subarray(from, to);
+    while (cursor.next()) {
+      const { rowStart, rowEnd, columnStart, columnEnd, recordStart, recordEnd } = cursor;
+      block.add(
+        bytes(rowStart, rowEnd),
+        bytes(columnStart, columnEnd),
+        Buffer.alloc(0),
+        bytes(recordStart, recordEnd),
+      );
+    }
+    return block;
+  }
+
   async function one(store: RowStore, each: Task): Promise<Answer> {
     if (each.type === "mutate") return store.mutate(each.mutation);
+    if (each.type === "fill") return store.atomic!.fill!(each.batch);
     return each.type === "next" ? store.atomic!.next() : store.atomic!.commit(each.batch);
   }
 
@@ -345,12 +381,13 @@ describe("the answers and the stored versions are those of a store that does one
           ...row,
           table: row.table === table ? name : `~${name}`,
         });
-        const renamed = (each: Task): Task =>
-          each.type === "next"
-            ? each
-            : each.type === "mutate"
-              ? { ...each, mutation: { ...each.mutation, table: name } }
-              : { ...each, batch: { rows: each.batch.rows.map(inTable) } };
+        const renamed = (each: Task): Task => {
+          if (each.type === "next") return each;
+          if (each.type === "mutate") return { ...each, mutation: { ...each.mutation, table: name } };
+          if (each.type === "commit") return { ...each, batch: { rows: each.batch.rows.map(inTable) } };
+          const { guarded, cells } = each.batch;
+          return { ...each, batch: { guarded: { ...guarded, table: name }, cells: moved(cells, name) } };
+        };
         let locks = 0;
         begins = () => {
           if (everyLocks > 0 && ++locks % everyLocks === 0) writeElsewhere();

@@ -1,6 +1,7 @@
 import type { Databases } from "../record/databases.js";
 import { queueChanges, type StoreState, writeState } from "../record/state.js";
 import type { Change } from "./change.js";
+import type { Fill } from "./fill.js";
 import type { Request } from "./request.js";
 import type { Slab } from "./slab.js";
 
@@ -17,6 +18,8 @@ export class Draft {
   /** The requests to answer, in order. */
   readonly requests: Request[] = [];
   readonly changes: Change[] = [];
+  /** Ranges that it fills. None of the changes is in one of them. */
+  readonly fills: Fill[] = [];
   /** The memory of the changes. */
   readonly slabs: Slab[] = [];
   /** The counter after these requests. */
@@ -35,7 +38,7 @@ export class Draft {
 
   /** Whether it changes anything. */
   get writes(): boolean {
-    return this.changes.length > 0 || this.counter !== this.base.counter;
+    return this.changes.length > 0 || this.fills.length > 0 || this.counter !== this.base.counter;
   }
 
   get isFull(): boolean {
@@ -47,11 +50,21 @@ export class Draft {
       const change = changes[i]!;
       this.changes.push(change);
       this.#bytes += change.size;
-      // Slabs are filled one after another, so a draft never returns to an earlier one.
-      if (this.slabs.at(-1) === change.bytes) continue;
-      this.slabs.push(change.bytes);
-      change.bytes.drafts++;
+      this.#use(change.bytes);
     }
+  }
+
+  addFill(fill: Fill): void {
+    this.fills.push(fill);
+    this.#bytes += fill.bytes;
+    for (const { slab } of fill.sections) this.#use(slab);
+  }
+
+  /** Slabs are filled one after another, so a draft never returns to an earlier one. */
+  #use(slab: Slab): void {
+    if (this.slabs.at(-1) === slab) return;
+    this.slabs.push(slab);
+    slab.drafts++;
   }
 
   /**
@@ -62,6 +75,7 @@ export class Draft {
     queueChanges(databases, () => {
       const { changes } = this;
       for (let i = 0; i < changes.length; i++) changes[i]!.make(databases);
+      for (const fill of this.fills) fill.make(databases);
       writeState(databases, after);
     });
   }

@@ -3,14 +3,10 @@ import type { Databases, Handle, ScanOptions } from "../record/databases.js";
 import { type CellAddress, Key, type RecordKey } from "../record/key.js";
 import { Change, type StoreName } from "./change.js";
 import type { Draft } from "./draft.js";
+import type { Fill } from "./fill.js";
+import { NotPlannableError } from "./not-plannable.js";
 import { PendingChanges } from "./pending.js";
 import { SlabMemory } from "./slab.js";
-
-/**
- * A request that cannot be planned before its group holds LMDB's write lock, because it reads
- * records that an earlier draft changes.
- */
-export class NotPlannableError extends Error {}
 
 /**
  * The store as it will be when all drafts are written: LMDB's last commit, and above it the changes
@@ -27,6 +23,8 @@ export class Drafting {
   readonly memory = new SlabMemory();
   /** The changes of the request that is being planned. */
   readonly planned: Change[] = [];
+  /** The range that the request fills. A request that fills a range changes nothing else. */
+  plannedFill: Fill | undefined;
 
   constructor(stored: Databases) {
     this.stored = stored;
@@ -48,6 +46,11 @@ export class Drafting {
   accept(draft: Draft): void {
     draft.add(this.planned);
     this.pending.add(draft, this.planned);
+    if (this.plannedFill !== undefined) {
+      draft.addFill(this.plannedFill);
+      this.pending.addFill(draft, this.plannedFill);
+      this.plannedFill = undefined;
+    }
     this.planned.length = 0;
     this.memory.mark();
   }
@@ -58,8 +61,9 @@ export class Drafting {
    */
   make(): boolean {
     const { planned } = this;
-    const changes = planned.length > 0;
+    const changes = planned.length > 0 || this.plannedFill !== undefined;
     for (let i = 0; i < planned.length; i++) planned[i]!.make(this.stored);
+    this.plannedFill?.make(this.stored);
     this.refuse();
     return changes;
   }
@@ -67,6 +71,7 @@ export class Drafting {
   /** Forgets the changes of the request. */
   refuse(): void {
     this.planned.length = 0;
+    this.plannedFill = undefined;
     this.memory.rewind();
   }
 

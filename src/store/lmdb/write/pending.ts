@@ -1,5 +1,7 @@
 import type { Change, StoreName } from "./change.js";
 import type { Draft } from "./draft.js";
+import type { Fill } from "./fill.js";
+import { NotPlannableError } from "./not-plannable.js";
 
 /** Number of slots at the beginning. It doubles when there are more changes. Powers of two. */
 const firstSlots = 1_024;
@@ -24,9 +26,11 @@ export class PendingChanges {
   readonly #histories = new Map<number, number>();
   /** The drafts whose changes are pending, oldest first. */
   readonly #drafts = new Set<Draft>();
+  /** The filled ranges of these drafts. */
+  #fills: readonly Fill[] = [];
 
   get hasEntries(): boolean {
-    return this.#entries > 0;
+    return this.#entries > 0 || this.#fills.length > 0;
   }
 
   /** Whether a record outside the entry of the cell may have a pending change. */
@@ -34,8 +38,36 @@ export class PendingChanges {
     return this.#histories.has(cellSum);
   }
 
-  /** The newest pending change of the record with the key `bytes[start..start + length)`. */
+  /**
+   * The newest pending change of the record with the key `bytes[start..start + length)`. Throws a
+   * `NotPlannableError` if the key is in a range that a pending {@link Fill} fills: its records are
+   * not indexed.
+   */
   find(store: StoreName, sum: number, bytes: Buffer, start: number, length: number): Change | undefined {
+    for (let i = 0; i < this.#fills.length; i++) {
+      if (this.#fills[i]!.covers(bytes, start, length)) throw new NotPlannableError();
+    }
+    return this.#find(store, sum, bytes, start, length);
+  }
+
+  /** Whether a pending change is in the range of `fill`. */
+  touches(fill: Fill): boolean {
+    if (this.#fills.some((each) => each.overlaps(fill))) return true;
+    for (const { changes } of this.#drafts) {
+      for (let i = 0; i < changes.length; i++) {
+        const { bytes, start, length } = changes[i]!;
+        if (fill.covers(bytes, start, length)) return true;
+      }
+    }
+    return false;
+  }
+
+  addFill(draft: Draft, fill: Fill): void {
+    this.#drafts.add(draft);
+    this.#fills = [...this.#fills, fill];
+  }
+
+  #find(store: StoreName, sum: number, bytes: Buffer, start: number, length: number): Change | undefined {
     const slots = this.#slots;
     let change = slots[sum & (slots.length - 1)];
     while (change !== undefined && !isOf(change, store, sum, bytes, start, length)) change = change.below;
@@ -47,7 +79,7 @@ export class PendingChanges {
     for (let i = 0; i < changes.length; i++) {
       const change = changes[i]!;
       change.draft = draft;
-      const before = this.find(change.store, change.sum, change.bytes, change.start, change.length);
+      const before = this.#find(change.store, change.sum, change.bytes, change.start, change.length);
       // Of the changes that one draft makes to a record, only the last can be read.
       if (before !== undefined && before.draft === draft) this.#remove(before);
       this.#insert(change);
@@ -64,7 +96,8 @@ export class PendingChanges {
     for (const each of this.#drafts) {
       this.#drafts.delete(each);
       forgotten(each);
-      const { changes } = each;
+      const { changes, fills } = each;
+      if (fills.length > 0) this.#fills = this.#fills.filter((fill) => !fills.includes(fill));
       for (let i = 0; i < changes.length; i++) {
         this.#remove(changes[i]!);
         this.#noteHistory(changes[i]!, -1);
@@ -75,6 +108,7 @@ export class PendingChanges {
 
   clear(): void {
     this.#drafts.clear();
+    this.#fills = [];
     this.#slots = newSlots(firstSlots);
     this.#count = 0;
     this.#entries = 0;

@@ -1,4 +1,5 @@
 import { byteString, compareBytes, equalBytes } from "../../bytes.js";
+import type { FillAnswer, FillBatch } from "../../fill.js";
 import {
   type AtomicBatch,
   type BatchAnswer,
@@ -10,6 +11,7 @@ import {
 import { tablePrefix } from "../record/key.js";
 import { CellEdit } from "./cell.js";
 import type { Drafting } from "./drafting.js";
+import { planFill } from "./fill-planner.js";
 import { GuardCache } from "./guard-cache.js";
 import { hasOnlyOverwrites, overwrites, planned, planOverwrites, unusual } from "./overwrite.js";
 import { rangeHolds } from "./range-guard.js";
@@ -82,6 +84,12 @@ export class Plan {
       if (!held) return i;
     }
     return -1;
+  }
+
+  /** Plans to put the cells of `batch` if its guards hold and their range is empty. */
+  fill({ guarded, cells }: FillBatch): FillAnswer {
+    if (this.failedGuard({ ...guarded, mutations: none }, 0) >= 0) return "rejected";
+    return planFill(this.#drafting, cells) ? "applied" : "occupied";
   }
 
   /** Applies the mutations to the cells in this plan. */
@@ -177,6 +185,10 @@ export function planRequest(plan: Plan, request: Request, counter: number, nowMs
     if (failed) return counter;
     plan.change(task.mutation, 0);
     plan.write();
+    return counter;
+  }
+  if (task.type === "fill") {
+    request.answer = plan.fill(task.batch);
     return counter;
   }
   const timestamp = Math.max(counter + 1, Math.floor(nowMs * 1_000));

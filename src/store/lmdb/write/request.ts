@@ -1,22 +1,26 @@
 import { abortError, type Environment, onAbort, systemEnvironment } from "../../../environment/index.js";
 import type { PercolatorError } from "../../../errors/index.js";
-import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../../mutation.js";
+import type { FillAnswer, FillBatch } from "../../fill.js";
+import type { AtomicBatch, BatchAnswer, RowMutation } from "../../mutation.js";
 import type { StoreRequestOptions } from "../../row-store.js";
 
 /**
- * A write that a request asks for: a mutation of one row, a batch, or an increment of the counter.
+ * A write that a request asks for: a mutation of one row, a batch, a block of cells for an empty
+ * range, or an increment of the counter.
  */
 export type Task =
   | { readonly type: "mutate"; readonly mutation: RowMutation }
   | { readonly type: "commit"; readonly batch: AtomicBatch }
+  | { readonly type: "fill"; readonly batch: FillBatch }
   | { readonly type: "next" };
 
 /** The answer to a task. */
-export type Answer = MutationAnswer | BatchAnswer | number;
+export type Answer = FillAnswer | BatchAnswer | number;
 
 const doing = {
   mutate: "To mutate a row",
   commit: "To commit a batch",
+  fill: "To fill a range",
   next: "To take a timestamp",
 } as const;
 
@@ -113,7 +117,7 @@ export class Request {
   settleUnknown(error: PercolatorError): void {
     if (this.failure !== undefined) this.reject(this.failure);
     else if (this.task.type === "next") this.reject(error);
-    else this.resolve(this.task.type === "mutate" ? "unknown" : { answer: "unknown", cause: error });
+    else this.resolve(this.task.type === "commit" ? { answer: "unknown", cause: error } : "unknown");
   }
 
   resolve(answer: Answer): void {
@@ -160,7 +164,8 @@ export class Request {
 /** Names the task for messages. */
 export function nameTask(task: Task): string {
   if (task.type === "next") return "take a timestamp";
-  return task.type === "commit"
-    ? "commit a batch"
+  if (task.type === "commit") return "commit a batch";
+  return task.type === "fill"
+    ? `fill a range of table ${JSON.stringify(task.batch.cells.table)}`
     : `mutate a row of table ${JSON.stringify(task.mutation.table)}`;
 }

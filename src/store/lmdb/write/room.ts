@@ -2,6 +2,7 @@ import { closeSync, fstatSync, openSync, statfsSync, writeSync } from "node:fs";
 import { arch, endianness } from "node:os";
 import { dirname } from "node:path";
 import { StoreFullError } from "../../../errors/index.js";
+import { type CellBlock, CellCursor } from "../../cell-block.js";
 import type { RowMutation } from "../../mutation.js";
 import { DataFile, type FreePages, type Meta } from "../file/pages.js";
 import { spareBytes } from "../record/state.js";
@@ -43,6 +44,8 @@ const shortBytes = 256;
  * share of the pages above.
  */
 const pagesOfCell = 2.5;
+/** What a cell's entry has besides its row, column and record. */
+const bytesOfFilledCell = 40;
 /** Factor on the bytes of a value, because older records of the cell are stored with the value. */
 const entryFactor = 1.25;
 /** A value that takes more than this fraction of a page may get separate, consecutive pages. */
@@ -120,7 +123,7 @@ export class Room {
     // LMDB does not write the spare pages, but it may allocate them at the file's end and give them
     // to other values.
     if (spares && !this.#hasSpares) addRow(need, Math.ceil(spareBytes / pageSize) + 1);
-    let kept = 0;
+    let kept = task.type === "fill" ? this.#addFill(need, task.batch.cells) : 0;
     for (const { table, row, mutations } of rowsOf(task)) {
       for (const mutation of mutations) {
         need.single += pagesOfCell;
@@ -142,6 +145,27 @@ export class Room {
       `The database in ${dirname(this.#dataFile)} could not write: its disk has only ${Math.floor(this.#freeBytes / 1024)} KiB left. ` +
         "Nothing was changed. Free space and try again.",
     );
+  }
+
+  /**
+   * Adds the pages of a filled range. Its cells are next to each other, so they share pages, which
+   * may stay half empty. Returns the pages that it must leave.
+   */
+  #addFill(need: Need, cells: CellBlock): number {
+    const { pageSize } = this.#state;
+    const cursor = new CellCursor(cells);
+    let bytes = 0;
+    while (cursor.next()) {
+      const { rowStart, rowEnd, columnStart, recordEnd } = cursor;
+      const size = (rowEnd - rowStart + recordEnd - columnStart + bytesOfFilledCell) * entryFactor;
+      if (size <= longPart * pageSize) bytes += size;
+      else {
+        need.single += pagesOfCell;
+        addRow(need, Math.ceil(size / pageSize) + 1);
+      }
+    }
+    need.single += pagesOfCell + (2 * bytes) / pageSize;
+    return pagesForMakingRoom + pagesForShort;
   }
 
   #has(need: Need, kept: number): boolean {
@@ -204,7 +228,7 @@ function keptBefore(value: Uint8Array): number {
 }
 
 function rowsOf(task: Task): readonly RowMutation[] {
-  if (task.type === "next") return [];
+  if (task.type === "next" || task.type === "fill") return [];
   return task.type === "mutate" ? [task.mutation] : task.batch.rows;
 }
 
