@@ -1,5 +1,5 @@
 /** The tables. Pages are loaded into `documents.contents`. The observers derive everything else. */
-import { bytes, family, int, json, signal, table, text, tuple } from "percolatordb";
+import { bytes, compressed, family, int, json, signal, table, text, tuple } from "percolatordb";
 import type { Counts } from "./terms.js";
 
 /** A page's links, in the order of the page: each target URL once, with its anchor text. */
@@ -14,7 +14,7 @@ export const documents = table("documents", {
    * The body and its Content-Type, packed (`contents.ts`). Written by the load, as are `digests`
    * and `captures`.
    */
-  contents: bytes(),
+  contents: compressed(bytes()),
   /**
    * Digests that archives record for these contents but that the decoded body does not have,
    * because it was transferred encoded. Separated by spaces.
@@ -29,8 +29,8 @@ export const documents = table("documents", {
   hash: text(),
   title: text(),
   /** The terms of text and title (`terms.ts`). */
-  words: text(),
-  links: json<Links>(),
+  words: compressed(text()),
+  links: compressed(json<Links>()),
   /**
    * Which parts are cut off, if the page has more than the index takes: as in `truncations`,
    * separated by spaces.
@@ -41,12 +41,12 @@ export const documents = table("documents", {
   /** The cluster that currently lists the page as a member, under its rank. */
   cluster: text(),
   /** On a canonical page: the anchors of links to it or to one of its duplicates, up to a limit. */
-  anchors: json<Anchors>(),
+  anchors: compressed(json<Anchors>()),
   /**
    * The terms that are in the postings, or wait to be merged: of text, title and anchors. None for
    * a duplicate.
    */
-  terms: text(),
+  terms: compressed(text()),
   /** The page's contents changed, so it may belong to another cluster. */
   rescore: signal(),
   /** The links to it may have changed. */
@@ -93,7 +93,7 @@ export const postings = table("postings", {
  */
 export const shards = table("shards", {
   /** Pages that wait to be merged, by id. A search overlays them on the postings. */
-  pending: family(json<Waiting | FormerWaiting>()),
+  pending: family(compressed(json<Waiting | FormerWaiting>())),
   /**
    * The version of the shard: the start timestamp of its last merge. Searches keep what they have
    * decoded of a shard until it changes. It is not derived from the pages, so the twin has none.

@@ -13,6 +13,7 @@ import { checkName } from "./names.js";
 import { type AnyTable, bindTable } from "./table.js";
 import { bigint } from "./value/bigint.js";
 import { buildCodec, type Codec } from "./value/codec.js";
+import { compressed, isCompressedTag, mayBecome, valueTag } from "./value/compressed.js";
 import { date } from "./value/date.js";
 import { json } from "./value/json.js";
 import { boolean, bytes, copyBytes, float, int, text } from "./value/scalars.js";
@@ -48,8 +49,8 @@ export interface TableComparison {
   /** Names of columns that the record does not have yet. */
   readonly additions: readonly string[];
   /**
-   * Whether the declaration has a mark that the record lacks. The marks are `schema` of a column
-   * and `writtenWith` of a table.
+   * Whether the declaration has a mark that the record lacks. The marks are `schema` of a column,
+   * its compression, and `writtenWith` of a table.
    */
   readonly hasNewMarks: boolean;
   /** Contradictions between declaration and record, one sentence each. */
@@ -103,7 +104,8 @@ export function tableFromDescription(description: TableDescription): UntypedTabl
  * Compares the record of a table with its declaration.
  *
  * - A new column is an addition.
- * - Another key, or another kind or codec of a column, is a clash.
+ * - Another key, or another kind or codec of a column, is a clash. But a recorded column may become
+ *   compressed, if no stored value can be taken for a compressed one.
  * - A recorded column that is not declared is neither, since other programs may use it.
  * - A mark that is missing on one side is no clash, since earlier versions of the program or the
  *   package do not know it. A recorded mark stays.
@@ -134,11 +136,12 @@ export function compareTables(recorded: TableDescription, declared: TableDescrip
   for (const column of declared.columns) {
     const before = known.get(column.name);
     if (before === undefined) additions.push(column.name);
-    else if (before.kind !== column.kind || before.codec !== column.codec) {
-      clashes.push(
-        `column ${declared.name}.${column.name} is recorded as ${inWords(before)}, but declared as ${inWords(column)}`,
-      );
-    } else hasNewMarks ||= column.schema === true && before.schema !== true;
+    else if (before.kind !== column.kind || !mayHaveCodec(before, column)) {
+      const difference = `recorded as ${inWords(before)}, but declared as ${inWords(column)}`;
+      clashes.push(`column ${declared.name}.${column.name} is ${difference}${adviceFor(before, column)}`);
+    } else {
+      hasNewMarks ||= before.codec !== column.codec || (column.schema === true && before.schema !== true);
+    }
   }
   return { additions, clashes, hasNewMarks };
 }
@@ -147,15 +150,29 @@ export function compareTables(recorded: TableDescription, declared: TableDescrip
 export function mergeTables(recorded: TableDescription, declared: TableDescription): TableDescription {
   const { additions } = compareTables(recorded, declared);
   const known = new Map(declared.columns.map((column) => [column.name, column]));
-  const marked = recorded.columns.map((column) =>
-    known.get(column.name)?.schema === true ? { ...column, schema: true as const } : column,
-  );
+  const marked = recorded.columns.map((column) => {
+    const { schema, codec } = known.get(column.name) ?? column;
+    return { ...column, codec, ...(schema === true ? { schema: true as const } : {}) };
+  });
   const writtenWith = recorded.writtenWith ?? declared.writtenWith;
   return {
     ...recorded,
     columns: [...marked, ...additions.map((name) => known.get(name)!)],
     ...(writtenWith === undefined ? {} : { writtenWith }),
   };
+}
+
+function mayHaveCodec(recorded: ColumnDescription, { codec }: ColumnDescription): boolean {
+  if (recorded.codec === codec) return true;
+  return recorded.codec !== null && codec !== null && mayBecome(recorded.codec, codec);
+}
+
+/** What to do about a column whose compression was added or left out, as the end of a sentence. */
+function adviceFor({ codec: before }: ColumnDescription, { codec: now }: ColumnDescription): string {
+  if (before === null || now === null || valueTag(before) !== valueTag(now)) return "";
+  return isCompressedTag(before)
+    ? " (a compressed column stays compressed)"
+    : ` (a value of ${before} could be taken for a compressed one: declare a new column, and copy the values)`;
 }
 
 /** Whether two names mean the same column. */
@@ -217,7 +234,8 @@ function keyFromTag(table: string, tag: string): KeyCodec<unknown> {
 
 /** The built-in codec of a tag. Undefined for a custom codec. */
 export function codecFromTag(tag: string): Codec<unknown> | undefined {
-  return builtIn.get(tag);
+  const codec = builtIn.get(valueTag(tag));
+  return codec === undefined || !isCompressedTag(tag) ? codec : compressed(codec);
 }
 
 const builtIn: ReadonlyMap<string, Codec<unknown>> = new Map<string, Codec<unknown>>(
@@ -232,8 +250,10 @@ const builtIn: ReadonlyMap<string, Codec<unknown>> = new Map<string, Codec<unkno
  * schema or the choices of a `oneOf`. Values of a custom codec are bytes.
  */
 export function plainCodec(tag: string): Codec<unknown> {
+  const value = valueTag(tag);
   // Every choice of a `oneOf` is a string.
-  return codecFromTag(tag === "oneOf" ? "text" : tag) ?? (bytes() as Codec<unknown>);
+  const codec = builtIn.get(value === "oneOf" ? "text" : value) ?? (bytes() as Codec<unknown>);
+  return isCompressedTag(tag) ? compressed(codec) : codec;
 }
 
 /**
@@ -241,7 +261,7 @@ export function plainCodec(tag: string): Codec<unknown> {
  * behind a schema, `text` for a `oneOf`, and `bytes` for a custom codec.
  */
 function unwritableCodec(column: string, tag: string, builtIn: Codec<unknown> | undefined): Codec<unknown> {
-  const has = builtIn === undefined ? `a custom codec (${tag})` : "a schema";
+  const has = builtIn === undefined ? `a custom codec (${valueTag(tag)})` : "a schema";
   const refuseWrite = () => {
     throw new SchemaError(
       `Column ${column} has ${has}, which only the module that declares the table knows. To write the column, give that module`,

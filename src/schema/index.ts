@@ -79,6 +79,13 @@ export { formatValue, type Json, parseValue, valueToJson } from "./text-form.js"
 export { asBuffer } from "./utf8.js";
 export { bigint } from "./value/bigint.js";
 export type { Codec, KeyPart, KeyPartTag } from "./value/codec.js";
+export {
+  type CompressedOptions,
+  compressed,
+  inflated,
+  isCompressedTag,
+  valueTag,
+} from "./value/compressed.js";
 export { type CodecFunctions, codec } from "./value/custom.js";
 export { date } from "./value/date.js";
 export { type JsonFit, json } from "./value/json.js";

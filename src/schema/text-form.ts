@@ -3,6 +3,7 @@ import { InvalidValueError, SchemaError } from "../errors/index.js";
 import { describeValue } from "./describe.js";
 import { fromBase64, toBase64 } from "./key/key-part.js";
 import type { Codec } from "./value/codec.js";
+import { valueTag } from "./value/compressed.js";
 
 /** A value that JSON can carry. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
@@ -117,7 +118,7 @@ function parseJson(text: string): unknown {
 }
 
 function tagOf(codec: CodecOrTag): string {
-  return typeof codec === "string" ? codec : codec.tag;
+  return valueTag(typeof codec === "string" ? codec : codec.tag);
 }
 
 function stringify(value: unknown): string | undefined {

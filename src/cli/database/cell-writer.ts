@@ -8,6 +8,7 @@ import {
   isSameColumn,
   plainCodec,
   type TableDefinition,
+  valueTag,
 } from "../../schema/index.js";
 import type { Transaction } from "../../transaction/index.js";
 import { UsageError } from "../usage-error.js";
@@ -118,7 +119,7 @@ export class CellWriters {
         : `its values are checked by a schema ${ofModule}`;
     }
     if (isDeclared || plainCodec(recorded.tag).tag === recorded.tag) return undefined;
-    return `its values have ${recorded.tag === "oneOf" ? "choices" : "a custom codec"} ${ofModule}`;
+    return `its values have ${valueTag(recorded.tag) === "oneOf" ? "choices" : "a custom codec"} ${ofModule}`;
   }
 
   /** Returns a writer that also updates the column's constraints and indexes. */

@@ -9,6 +9,7 @@ import {
   type Json,
   parseValue,
   valueErrorAt,
+  valueTag,
   valueToJson,
 } from "../../schema/index.js";
 import type { Cli } from "../cli.js";
@@ -32,7 +33,7 @@ export function parseCellValue(column: Column<unknown, unknown>, row: unknown, t
  * it keeps the input unchanged. For other columns it removes surrounding white space.
  */
 export function parseCellInput(column: Column<unknown, unknown>, row: unknown, input: Uint8Array): unknown {
-  const { tag } = column.codec;
+  const tag = valueTag(column.codec.tag);
   if (tag === "bytes") {
     return asUsage(() => {
       encodeValue(column, row, input);
@@ -114,7 +115,9 @@ export async function noteCustomCodecs(
 ): Promise<void> {
   if (app?.tables.some((declared) => declared[definition] === table) === true) return;
   const custom = [...table.columns.values()]
-    .filter(({ name, codec }) => codec?.tag === "custom" && (only === undefined || only === name))
+    .filter(
+      ({ name, codec }) => valueTag(codec?.tag ?? "") === "custom" && (only === undefined || only === name),
+    )
     .map(({ name }) => describeColumn({ table, name }));
   if (custom.length === 0) return;
   await cli.note(

@@ -5,7 +5,9 @@ import {
   type Column,
   describeColumn,
   formatValue,
+  inflated,
   isColumn,
+  isCompressedTag,
   isFamily,
   type Json,
   parsePath,
@@ -13,6 +15,7 @@ import {
   plainCodec,
   type TableDefinition,
   type UntypedTable,
+  valueTag,
 } from "../../schema/index.js";
 import type { CellLine } from "./format.js";
 
@@ -83,10 +86,12 @@ function isList(line: CellLine): line is Extract<CellLine, readonly Json[]> {
  * Returns the value as JSON. Returns undefined if the codec would not encode that JSON to the same
  * bytes. In that case, the export holds the bytes.
  */
-function toJson({ tag }: Codec<unknown>, bytes: Uint8Array): Json | undefined {
-  if (tag === "bytes" || tag === "custom") return base64(bytes);
+function toJson({ tag }: Codec<unknown>, stored: Uint8Array): Json | undefined {
   try {
-    const codec = plainCodec(tag);
+    // Two versions of Node may compress a value to different bytes, so only the value counts.
+    const bytes = isCompressedTag(tag) ? inflated(stored) : stored;
+    const codec = plainCodec(valueTag(tag));
+    if (codec.tag === "bytes") return base64(bytes);
     const value = codec.decode(bytes);
     if (Buffer.compare(codec.encode(value), bytes) !== 0) return undefined;
     return isJson(value) ? value : formatValue(codec, value);
@@ -105,8 +110,10 @@ function isJson(value: unknown): value is Json {
 const asText = new Set(["float", "date", "bigint"]);
 
 function fromJson({ tag }: Codec<unknown>, json: Json | undefined): Uint8Array {
-  if (tag === "bytes" || tag === "custom") return fromBase64(json);
-  return plainCodec(tag).encode(asText.has(tag) && typeof json === "string" ? parseValue(tag, json) : json);
+  const codec = plainCodec(tag);
+  const value = valueTag(codec.tag);
+  if (value === "bytes") return codec.encode(fromBase64(json));
+  return codec.encode(asText.has(value) && typeof json === "string" ? parseValue(value, json) : json);
 }
 
 function fromBase64(text: Json | undefined): Uint8Array {

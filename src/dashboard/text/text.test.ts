@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { definition, int, json, table, text, tuple } from "../../schema/index.js";
+import { bytes, compressed, definition, int, json, table, text, tuple } from "../../schema/index.js";
 import { cellName, columnText, rowText } from "./cells.js";
 import { makeId, readId } from "./ids.js";
 import { cutText, valueShown } from "./values.js";
@@ -42,6 +42,25 @@ describe("values", () => {
     const shown = valueShown({ ...text(), decode: () => expect.unreachable() }, bytes, 10);
     expect(shown).toEqual({ text: "yyyyyyyyyy", bytes: bytes.length, isCut: true });
     expect(valueShown(undefined, bytes, 8).text).toBe("eXl5eXl5");
+  });
+
+  test("that are compressed are decoded, however many bytes they have", () => {
+    const long = "again ".repeat(1_000);
+    const stored = compressed(text()).encode(long);
+    expect(valueShown(compressed(text()), stored, 8)).toEqual({
+      text: "again ag",
+      bytes: stored.length,
+      isCut: true,
+    });
+    // An incompressible text, so that the stored bytes are more than are decoded of other values.
+    let state = 1;
+    const noise = Buffer.alloc(3 * 2 ** 20, "y");
+    for (let at = 0; at < noise.length; at++) {
+      state = (state * 16_807) % 2_147_483_647;
+      noise[at] = state >> 8;
+    }
+    const image = compressed(bytes());
+    expect(valueShown(image, image.encode(noise), 8).text).toBe(noise.toString("base64").slice(0, 8));
   });
 
   test("that cannot be decoded are shown as bytes", () => {

@@ -1,4 +1,4 @@
-import { type Codec, formatValue } from "../../schema/index.js";
+import { type Codec, formatValue, isCompressedTag } from "../../schema/index.js";
 import type { ValueShown } from "../api.js";
 
 /** A value longer than this is not decoded if only its beginning is shown. */
@@ -7,7 +7,8 @@ const maxDecoded = 2 ** 20;
 /** A value's bytes as text, cut after `max` characters. */
 export function valueShown(codec: Codec<unknown> | undefined, bytes: Uint8Array, max: number): ValueShown {
   const size = bytes.length;
-  if (size > maxDecoded && size > 4 * max) {
+  // The beginning of a compressed value cannot be read alone.
+  if (size > maxDecoded && size > 4 * max && !isCompressedTag(codec?.tag ?? "")) {
     const beginning = bytes.subarray(0, 4 * max);
     const isText = codec?.tag === "text" || codec?.tag === "json";
     const text = isText ? Buffer.from(beginning).toString("utf8") : formatValue("bytes", beginning);
