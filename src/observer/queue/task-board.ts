@@ -114,6 +114,12 @@ export class TaskBoard {
     return lane === undefined ? 0 : lane.queue.length - lane.withdrawn;
   }
 
+  /** Whether tasks of any observer are queued. */
+  get hasQueued(): boolean {
+    for (const { queue, withdrawn } of this.#lanes.values()) if (queue.length > withdrawn) return true;
+    return false;
+  }
+
   /** How many more tasks of an observer fit into its queue. */
   room(observer: string): number {
     return Math.max(0, this.#queueLimit(observer) - this.queued(observer));

@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { length } from "../../../test/support/observer/documents.js";
+import { documents, length } from "../../../test/support/observer/documents.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { columnPath } from "../../schema/index.js";
 import type { RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { putHint } from "../../transaction/index.js";
 import { deleteHint, hintAddress, hintPrefix } from "../hint/hint.js";
+import { observer } from "../index.js";
 import { TaskBoard } from "../queue/task-board.js";
 import { BucketScanner } from "./bucket-scanner.js";
 
@@ -104,13 +105,25 @@ describe("hints of another process's share", () => {
     expect(board.taskOf(length.name, cellOf("late"))).toBeDefined();
   });
 
+  it("wait as long for a process that is busy with another observer", async () => {
+    const row = cellOf("own");
+    const busy = observer("another", documents.contents, () => {});
+    const own = hintAddress(hintPrefix(busy.name), row);
+    const offer = { observer: busy, cell: row, hint: own, timestamp: 1, state: undefined };
+    board.offer({ ...offer, takenBy: "this process" });
+    expect(await looksUntilTaken(() => environment.advance(1_750))).toBe(Number.POSITIVE_INFINITY);
+    board.drop(busy.name);
+    await hint("a", 20);
+    expect(await looksUntilTaken()).toBeLessThanOrEqual(10);
+  });
+
   it("are all taken over in the end, however many there are, by a busy process too", async () => {
     board = new TaskBoard({ environment, queueLimit: () => 20_000, isWorked: () => true });
     scanner = makeScanner();
     keepBusy();
     for (let index = 1; index < 4_500; index++) await hint(`row ${index}`, 10);
     let taken = 0;
-    for (let look = 0; look < 400; look++) taken += await scanAfter(250);
+    for (let look = 0; look < 400; look++) taken += await scanAfter(2_500);
     expect(taken).toBe(4_500);
   });
 });

@@ -26,15 +26,21 @@ const pageHints = 256;
  * scanner.
  */
 const maxJumps = 8;
+/** When this process takes on hints of other processes. */
+interface Patience {
+  /** How long it must have seen a hint unchanged, in milliseconds. */
+  readonly ageMs: number;
+  /** Time between two looks at such hints, in milliseconds. */
+  readonly everyMs: number;
+}
+
+const patienceOfIdle: Patience = { ageMs: 2_000, everyMs: 250 };
 /**
- * How long this process must have seen another process's hint before it takes the hint on, in
- * milliseconds: `foreignAgeMs` if this process is idle, `foreignAgeOfBusyMs` if it is busy. The
- * longer time keeps two busy processes from running each other's hints: half of those runs would be
- * wasted.
+ * While tasks of any observer are queued in this process. It gains nothing then by the work of
+ * another one that is as busy: both would run the same hints, and half of the runs would be wasted.
+ * The low-priority hints of a busy process may well stand for minutes.
  */
-const foreignAgeMs = 2_000;
-const foreignAgeOfBusyMs = 20_000;
-const foreignEveryMs = 250;
+const patienceOfBusy: Patience = { ageMs: 200_000, everyMs: 2_500 };
 /**
  * On a store of this machine, a scan reads the sessions again after this time, in milliseconds. A
  * process that has just begun gets its share within that time, and not after a heartbeat.
@@ -66,7 +72,7 @@ export class BucketScanner implements HintScanner {
     this.#prefix = hintPrefix(observer.name);
     const isForeign = ({ bucket }: StandingHint) => !assignment.owns(observer, bucket);
     const prefix = this.#prefix;
-    const oldMs = foreignAgeOfBusyMs;
+    const oldMs = () => this.#patience.ageMs;
     this.#foreign = new ForeignHints({ store, environment, prefix, isForeign, oldMs, signal });
   }
 
@@ -187,17 +193,16 @@ export class BucketScanner implements HintScanner {
    */
   async #lookAtForeign(): Promise<number> {
     const now = this.#options.environment.monotonic();
-    if (now - this.#foreignAt < foreignEveryMs) return 0;
+    if (now - this.#foreignAt < this.#patience.everyMs) return 0;
     this.#foreignAt = now;
     let found = 0;
     for (const { hint, ageMs } of await this.#foreign.look()) {
-      if (ageMs >= this.#foreignAgeMs && this.#offer(hint) === "taken") found++;
+      if (ageMs >= this.#patience.ageMs && this.#offer(hint) === "taken") found++;
     }
     return found;
   }
 
-  get #foreignAgeMs(): number {
-    const { board, observer } = this.#options;
-    return board.queued(observer.name) > 0 ? foreignAgeOfBusyMs : foreignAgeMs;
+  get #patience(): Patience {
+    return this.#options.board.hasQueued ? patienceOfBusy : patienceOfIdle;
   }
 }

@@ -24,10 +24,10 @@ export interface ForeignHintsOptions {
   /** Whether a hint belongs to another process's share. */
   readonly isForeign: (hint: StandingHint) => boolean;
   /**
-   * The age at which the scanner takes on any hint, in milliseconds. The watcher stays on one
-   * stretch only until its hints have reached that age.
+   * The age at which the scanner takes on a hint at present, in milliseconds. The watcher stays on
+   * one stretch only until its hints have reached that age.
    */
-  readonly oldMs: number;
+  readonly oldMs: () => number;
   readonly signal: AbortSignal;
 }
 
@@ -147,7 +147,7 @@ export class ForeignHints {
    * hints of the stretch had then all reached that age.
    */
   get #isWatchedLong(): boolean {
-    return this.#passSince - this.#seenSince >= this.#options.oldMs;
+    return this.#passSince - this.#seenSince >= this.#options.oldMs();
   }
 
   #moveTo(start: HintRange["start"]): void {

@@ -56,6 +56,7 @@ let stuck: TestPeer;
 /** The rows in the share of `other`, and those in the share of `stuck`. */
 let ofOther: string[];
 let ofStuck: string[];
+const busyRunMs = 800;
 let changes = 0;
 let own = 0;
 
@@ -92,13 +93,13 @@ async function holdUp(rows: readonly string[]): Promise<void> {
 
 /**
  * Keeps the other process busy: at any time some changes of its own share wait. The process runs
- * one change at a time, for 100 ms each.
+ * one change at a time, for {@link busyRunMs} each.
  */
 async function busyFor(ms: number, meanwhile: () => Promise<void> = async () => {}): Promise<void> {
-  for (let passed = 0; passed < ms; passed += 100) {
+  for (let passed = 0; passed < ms; passed += busyRunMs) {
     await change([ofOther[own++ % ofOther.length]!]);
     await meanwhile();
-    await environment.advance(100);
+    await environment.advance(busyRunMs);
   }
 }
 
@@ -146,16 +147,16 @@ describe("changes that another process leaves", () => {
     await close();
   });
 
-  test("are run by a busy process after 20 seconds", async () => {
+  test("are run by a busy process after 200 seconds", async () => {
     await start({ runsOfOther: 1 });
     const [first, ...rest] = ofStuck.slice(0, 4);
     await holdUp([first!]);
-    other.runMs = 100;
-    await change(ofOther.slice(0, 4));
+    other.runMs = busyRunMs;
+    await change(ofOther.slice(-8));
     await change(rest);
-    await busyFor(19_900);
+    await busyFor(199_000);
     expect(taken()).toEqual([]);
-    await busyFor(3_000);
+    await busyFor(20_000);
     expect(taken()).toEqual([...rest].sort());
     await close();
   });
