@@ -33,7 +33,7 @@ describe("hints of another process's share", () => {
       board,
       observer: length,
       owner: "this process",
-      sessions: { session: "this session", isHosting, refreshIfOlder: async () => undefined },
+      sessions: { session: "this session", isHosting, notice: async () => undefined },
       assignment: { owns: () => false, ownsAll: () => false },
       signal: new AbortController().signal,
     });

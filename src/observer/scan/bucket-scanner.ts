@@ -1,5 +1,5 @@
 import { eventLoopTurn } from "../../environment/index.js";
-import { isRemote, type Position } from "../../store/index.js";
+import type { Position } from "../../store/index.js";
 import {
   bucketPrefix,
   buckets,
@@ -16,7 +16,7 @@ import { ForeignHints } from "./foreign-hints.js";
 import type { HintScanner, HintScannerOptions } from "./scan-loop.js";
 
 export interface BucketScannerOptions extends HintScannerOptions {
-  readonly sessions: Pick<Sessions, "session" | "isHosting" | "refreshIfOlder">;
+  readonly sessions: Pick<Sessions, "session" | "isHosting" | "notice">;
   readonly assignment: Pick<BucketAssignment, "owns" | "ownsAll">;
 }
 
@@ -41,12 +41,6 @@ const patienceOfIdle: Patience = { ageMs: 2_000, everyMs: 250 };
  * The low-priority hints of a busy process may well stand for minutes.
  */
 const patienceOfBusy: Patience = { ageMs: 200_000, everyMs: 2_500 };
-/**
- * On a store of this machine, a scan reads the sessions again after this time, in milliseconds. A
- * process that has just begun gets its share within that time, and not after a heartbeat.
- */
-const sessionsAgeMs = 100;
-
 /** A walk over this process's buckets. It begins at a random place and ends there. */
 interface Round {
   readonly ranges: HintRange[];
@@ -86,7 +80,7 @@ export class BucketScanner implements HintScanner {
    */
   async scan(): Promise<number> {
     const { board, observer, assignment, sessions, store, signal } = this.#options;
-    if (!isRemote(store)) await sessions.refreshIfOlder(sessionsAgeMs);
+    await sessions.notice();
     if (!board.hasRoom(observer.name)) return 0;
     board.forgetOverflow(observer.name);
     if (this.#round === undefined) {
@@ -128,7 +122,7 @@ export class BucketScanner implements HintScanner {
   }
 
   async #goOn(round: Round): Promise<number> {
-    const { store, signal } = this.#options;
+    const { assignment, observer, store, signal } = this.#options;
     let found = 0;
     while (round.ranges.length > 0) {
       const range = round.ranges[0]!;
@@ -139,6 +133,8 @@ export class BucketScanner implements HintScanner {
         signal,
       );
       for (const hint of page.hints) {
+        // Another process may have begun since the round began.
+        if (!assignment.owns(observer, hint.bucket)) continue;
         const outcome = this.#offer(hint);
         if (outcome === "taken") found++;
         if (outcome === "full") {

@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import { countHints, openTest, type TestDatabase } from "../../../test/support/observer/context.js";
 import { documents, length } from "../../../test/support/observer/documents.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
-import { sleep } from "../../environment/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { TestClock } from "../../testing/kit/index.js";
 import { buckets } from "../hint/hint.js";
@@ -167,35 +166,6 @@ describe("sessions", () => {
     // Some buckets had gone to the session with the second-highest weight, because the first one's
     // share was full. Only these buckets move back.
     expect(moved.length).toBeLessThanOrEqual(buckets / 8);
-    for (const worker of workers) await environment.until(worker.stop());
-  });
-
-  test("a process that begins beside a busy one has its share at once, not after a heartbeat", async () => {
-    const environment = new TestEnvironment();
-    const store = memoryStore({ environment });
-    const rows = 2_000;
-    let [began, ended] = [0, 0];
-    const slow = observer("slow", documents.contents, async () => {
-      began++;
-      await sleep(environment, 10);
-      ended++;
-    });
-    const open = () => openTest({ store, environment, tables: [documents], observers: [slow] });
-    const [busy, joining] = [await open(), await open()];
-    await busy.transact((tx) => {
-      for (let row = 0; row < rows; row++) tx.set(documents.contents, `row ${row}`, "x");
-    });
-    const concurrency = 16;
-    const workers = [busy.pool.work({ concurrency })];
-    await environment.advance(20);
-    workers.push(joining.pool.work({ concurrency }));
-    await environment.advance(200);
-    const endedAlone = ended;
-    await environment.advance(500);
-    expect(ended - endedAlone).toBeGreaterThan(1.5 * concurrency * 50);
-    await environment.until(Promise.all(workers.map((worker) => worker.idle())));
-    // Both processes ran only the few changes twice that one of them ran when the other one began.
-    expect(began).toBeLessThan(rows + 10 * concurrency);
     for (const worker of workers) await environment.until(worker.stop());
   });
 

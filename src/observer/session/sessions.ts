@@ -1,6 +1,6 @@
 import { type Environment, OneAtATime, sleep, type Timer } from "../../environment/index.js";
 import { InternalError } from "../../errors/index.js";
-import type { MaybePromise, RowStore } from "../../store/index.js";
+import { isRemote, type MaybePromise, type RowStore } from "../../store/index.js";
 import type { Liveness, TransactionContext } from "../../transaction/index.js";
 import type { Cluster } from "../cluster.js";
 import { isBeyondBelief } from "../expiry.js";
@@ -27,6 +27,12 @@ const cacheMs = 250;
  * second at most. If a session looks dead, each process reads the records every second.
  */
 const refreshMsForEach = 10;
+/**
+ * On a store of this machine, each scan reads the records again if this time has passed, in
+ * milliseconds. So a process that has just begun gets its share at the next scan, and not after a
+ * heartbeat.
+ */
+const noticeMs = 50;
 /**
  * If a record did not change for this long, in milliseconds, its session is doubtful, and this
  * process asks the cluster about it.
@@ -307,9 +313,13 @@ export class Sessions implements Liveness {
     this.#attached.events.emit("backgroundFailure", { doing, error });
   }
 
-  /** Reads the sessions if the last reading is older than `ms` milliseconds. */
-  async refreshIfOlder(ms: number): Promise<void> {
-    if (this.#environment.monotonic() - this.#readAt >= ms) await this.refresh();
+  /**
+   * Notices processes that have begun on this machine. Reads the sessions if the last reading is not
+   * quite new. Called before each scan.
+   */
+  async notice(): Promise<void> {
+    if (isRemote(this.#store) || this.#environment.monotonic() - this.#readAt < noticeMs) return;
+    await this.refresh();
   }
 
   /**

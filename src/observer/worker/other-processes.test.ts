@@ -241,3 +241,35 @@ describe("a worker whose looks for hints take long", () => {
     await close();
   });
 });
+
+test("a process that begins beside a busy one has its share at once, not after a heartbeat", async () => {
+  const [rows, concurrency] = [4_000, 16];
+  let [began, ended] = [0, 0];
+  const openSlow = async () => {
+    const environment = clock.process();
+    const slow = observer("slow", documents.contents, async () => {
+      began++;
+      await sleep(environment, 10);
+      ended++;
+    });
+    const options = { tables: [documents], observers: [slow], environment };
+    return await clock.until(open(new WatchedStore(environment, true), options));
+  };
+  const [busy, joining] = [await openSlow(), await openSlow()];
+  await clock.until(
+    busy.transact((tx) => {
+      for (let row = 0; row < rows; row++) tx.set(documents.contents, `row ${row}`, "x");
+    }),
+  );
+  const workers = [busy.work({ concurrency })];
+  await clock.advance(300);
+  workers.push(joining.work({ concurrency }));
+  await clock.advance(200);
+  const endedBefore = ended;
+  await clock.advance(500);
+  expect(ended - endedBefore).toBeGreaterThan(1.8 * concurrency * 50);
+  await clock.until(Promise.all(workers.map((worker) => worker.idle())));
+  // Only the few changes that the busy process ran before its next scan may have run twice.
+  expect(began).toBeLessThanOrEqual(rows + 4 * concurrency);
+  await clock.until(Promise.all([busy.close(), joining.close()]));
+});
