@@ -123,6 +123,11 @@ export interface Notifications {
    * most the registry's `cacheMs` old.
    */
   fresh(): MaybePromise<ObservedColumns>;
+  /**
+   * Begins to read the registry if the copy that {@link fresh} uses is old or will soon be, so that
+   * a later call need not wait for it. A failure is left to that call.
+   */
+  refresh(): void;
   /** Reads the registry now. No copy is used. */
   reload(): MaybePromise<ObservedColumns>;
   /** Called after the commit point with the hints that the transaction wrote. */

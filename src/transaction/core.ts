@@ -95,6 +95,7 @@ export class CoreTransaction {
    * Takes a start timestamp. Under one-phase commit it is the current value of the store's counter,
    * so that reads see all commits so far. Under two-phase commit the oracle gives out a new
    * timestamp. Until that timestamp arrives, the transaction is registered at a lower bound of it.
+   * Meanwhile the process reads the safepoint if its copy is old.
    */
   static begin(context: TransactionContext, options: CoreOptions = noOptions): MaybePromise<CoreTransaction> {
     if (options.signal?.aborted) throw abortError(options.signal, "Beginning a transaction");
@@ -120,6 +121,7 @@ export class CoreTransaction {
     options: CoreOptions,
   ): Promise<CoreTransaction> {
     const unregisterFloor = context.active.register(floor);
+    context.safepoint.refresh();
     try {
       const start = await context.oracle.next({ signal: options.signal });
       return new CoreTransaction(context, start, context.active.register(start), options);

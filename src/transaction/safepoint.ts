@@ -46,12 +46,24 @@ export class Safepoint {
    * the read.
    */
   check(timestamp: number): MaybePromise<void> {
-    if (this.cacheMs > 0 && this.#environment.monotonic() - this.#readAt < this.cacheMs) {
-      return assertFresh(timestamp, this.#known);
-    }
+    if (this.cacheMs > 0 && this.#ageMs < this.cacheMs) return assertFresh(timestamp, this.#known);
     const current = this.#recent();
     if (current instanceof Promise) return current.then((safepoint) => assertFresh(timestamp, safepoint));
     return assertFresh(timestamp, current);
+  }
+
+  /**
+   * Begins to read the safepoint if the process's copy is old or will soon be, so that a later
+   * check need not wait for it. A failure is left to that check.
+   */
+  refresh(): void {
+    if (this.cacheMs === 0 || this.#ageMs < this.cacheMs / 2) return;
+    const answer = this.#recent();
+    if (answer instanceof Promise) answer.catch(() => undefined);
+  }
+
+  get #ageMs(): number {
+    return this.#environment.monotonic() - this.#readAt;
   }
 
   /** Like {@link current}, but shares a read under way if it is younger than `cacheMs`. */

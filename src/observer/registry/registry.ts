@@ -137,6 +137,12 @@ export class Registry implements Schemas, Notifications {
     return this.#unlessChanged(page);
   }
 
+  refresh(): void {
+    if (this.#view === undefined || !isRemote(this.#store)) return;
+    if (this.#environment.monotonic() - this.#readAt < this.cacheMs / 2) return;
+    this.#recent().catch(() => undefined);
+  }
+
   /**
    * Reads the registry, or joins a read in progress. It joins only a read that began less than
    * `cacheMs` ago, because a result may be as old as the beginning of its read.

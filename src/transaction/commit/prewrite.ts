@@ -21,6 +21,43 @@ const maxRepeats = 5;
 const repeating = { initialMs: 5, maximumMs: 200 };
 
 /**
+ * Maximum number of prewrites of one transaction that are under way. A larger transaction then
+ * leaves room for others in the store's queue of requests, and stops soon after a conflict.
+ */
+const maxAtOnce = 256;
+
+/** The answer to a prewrite, or the conflict because of which the store refused it. */
+export type Prewritten = "applied" | "unknown" | ConflictError;
+
+/**
+ * Prewrites chunks in parallel, in their order and a limited number at a time. Rows next to each
+ * other are therefore sent together. After a prewrite that was not applied, sends no more. Calls
+ * `onSend` with each chunk that it sends, and returns their answers in the same order.
+ */
+export async function prewriteAll(
+  context: TransactionContext,
+  request: CommitRequest,
+  primary: CellAddress,
+  chunks: readonly Chunk[],
+  onSend: (chunk: Chunk) => void,
+): Promise<readonly PromiseSettledResult<Prewritten>[]> {
+  const answers: PromiseSettledResult<Prewritten>[] = [];
+  let next = 0;
+  let isEnding = false;
+  const send = async () => {
+    while (next < chunks.length && !isEnding) {
+      const index = next++;
+      onSend(chunks[index]!);
+      const [answer] = await Promise.allSettled([prewrite(context, request, primary, chunks[index]!)]);
+      answers[index] = answer;
+      isEnding ||= answer.status === "rejected" || answer.value !== "applied";
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(maxAtOnce, chunks.length) }, send));
+  return answers;
+}
+
+/**
  * Locks the cells of a chunk (protocol §3.3, step 1). Returns `applied`, the conflict, or
  * `unknown`. If only abandoned locks blocked the chunk, this function resolves them and sends the
  * prewrite once more. The guards stay the same, so the second attempt is as safe as the first.
@@ -30,7 +67,7 @@ export async function prewrite(
   request: CommitRequest,
   primary: CellAddress,
   chunk: Chunk,
-): Promise<"applied" | "unknown" | ConflictError> {
+): Promise<Prewritten> {
   const first = chunk.writes[0]!;
   let wasCleared = false;
   for (let repeat = 1; ; ) {

@@ -15,7 +15,7 @@ import { commitStep } from "./commit-step.js";
 import { conflict } from "./conflict.js";
 import { askOutcome, shortlyAfter } from "./decide.js";
 import type { CommitOutcome } from "./outcome.js";
-import { prewrite } from "./prewrite.js";
+import { prewriteAll } from "./prewrite.js";
 import { findHints, putHints } from "./put-hints.js";
 import { keepLockYoung } from "./refresh.js";
 import type { CommitRequest } from "./request.js";
@@ -70,6 +70,8 @@ class TwoPhaseCommit {
 
   async run(): Promise<CommitOutcome> {
     await this.#awaitRoom();
+    // Step 3 needs the registry. The prewrites go on meanwhile.
+    if (!this.#request.system) this.#context.notifications.refresh();
     const refreshing = keepLockYoung(this.#context, this.#primary, this.#request);
     try {
       await this.#prewriteAll();
@@ -92,16 +94,12 @@ class TwoPhaseCommit {
   }
 
   /**
-   * Step 1. Prewrites all chunks in parallel and waits until all have settled. A late prewrite
+   * Step 1. Prewrites the chunks and waits until all that were sent have settled. A late prewrite
    * could otherwise arrive after the rollback.
    */
   async #prewriteAll(): Promise<void> {
-    const answers = await Promise.allSettled(
-      this.#chunks.map((chunk) => {
-        this.#locked.add(chunk);
-        return prewrite(this.#context, this.#request, this.#primary, chunk);
-      }),
-    );
+    const isSent = (chunk: Chunk) => this.#locked.add(chunk);
+    const answers = await prewriteAll(this.#context, this.#request, this.#primary, this.#chunks, isSent);
     let refusal: ConflictError | undefined;
     let isUnknown = false;
     for (const [index, answer] of answers.entries()) {
