@@ -1,9 +1,11 @@
 /** The command: loads sources, maintains the index, and serves search. See `options.ts`. */
 import { readFile } from "node:fs/promises";
 import { CommanderError } from "commander";
-import { InvalidArgumentError, PercolatorError } from "percolatordb";
+import { InvalidArgumentError, type MetricsSnapshot, PercolatorError } from "percolatordb";
+import { BulkRefusedError } from "./load/bulk.js";
 import { MemoryWatch } from "./load/memory.js";
 import { loadStage, ProgressLine } from "./load/progress.js";
+import type { LoadReport } from "./load/report.js";
 import { type Options, readOptions } from "./options.js";
 import {
   megabytes,
@@ -106,7 +108,11 @@ class Session {
   async loadAll(sources: readonly Source[]): Promise<ExitCode> {
     let code: ExitCode = exitCodes.done;
     try {
-      for (const source of sources) if (!(await this.#load(source))) code = exitCodes.data;
+      const inBulk = this.#options.bulk ? firstOf(sources) : [];
+      const isSound = inBulk.length === 0 ? undefined : await this.#bulkLoad(inBulk);
+      if (isSound === false) code = exitCodes.data;
+      for (const source of isSound === undefined ? sources : sources.slice(inBulk.length))
+        if (!(await this.#load(source))) code = exitCodes.data;
       if (sources.length === 0) {
         await this.#settle();
         if (!(await this.#verify(undefined))) code = exitCodes.data;
@@ -126,6 +132,17 @@ class Session {
     return code;
   }
 
+  /** Undefined if the sources were loaded in bulk before, and must be loaded as usual. */
+  async #bulkLoad(sources: readonly Source[]): Promise<boolean | undefined> {
+    const before = this.#index.metrics;
+    const start = performance.now();
+    const report = await this.#index.bulkLoad(sources, {
+      signal: this.#signal,
+      onStage: (stage) => this.#progress.set(stage),
+    });
+    return report && this.#report(report, sources.at(-1)!, before, start);
+  }
+
   async #load(source: Source): Promise<boolean> {
     const before = this.#index.metrics;
     const start = performance.now();
@@ -134,6 +151,16 @@ class Session {
       settleEvery: this.#options.once ? undefined : visibleEvery,
       onItem: (item, { pages }) => this.#progress.set(loadStage(source.path, item, pages)),
     });
+    return this.#report(report, source, before, start);
+  }
+
+  /** Waits for the observers, and reports. False if something is wrong. */
+  async #report(
+    report: LoadReport,
+    source: Source,
+    before: MetricsSnapshot,
+    start: number,
+  ): Promise<boolean> {
     await this.#settle();
     const seconds = (performance.now() - start) / 1_000;
     const { live } = await this.#index.count();
@@ -193,10 +220,23 @@ class Session {
   }
 }
 
+/**
+ * The sources that `--bulk` loads: all archives before the first folder, or a folder that comes
+ * first. A later folder deletes the pages that it does not list.
+ */
+function firstOf(sources: readonly Source[]): readonly Source[] {
+  const folder = sources.findIndex(({ kind }) => kind !== "archive");
+  return folder < 0 ? sources : sources.slice(0, Math.max(1, folder));
+}
+
 /** Prints an error and returns its exit code. */
 function explain(error: unknown): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-  if (error instanceof SourceError || error instanceof InvalidArgumentError) {
+  if (
+    error instanceof SourceError ||
+    error instanceof InvalidArgumentError ||
+    error instanceof BulkRefusedError
+  ) {
     console.error(`error: ${error.message}`);
     return exitCodes.usage;
   }

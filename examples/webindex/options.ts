@@ -8,6 +8,8 @@ export interface Options {
   readonly base: string | undefined;
   readonly once: boolean;
   readonly verify: boolean;
+  /** Loads the first pages with `db.load`. */
+  readonly bulk: boolean;
   /** Serves search without loading anything. */
   readonly serve: boolean;
   readonly host: string;
@@ -37,6 +39,14 @@ export function readOptions(args: readonly string[]): Options {
     )
     .option("--base <url>", "for a folder: the URL that it is published at")
     .option("--once", "load, wait until all is indexed, report and exit", false)
+    .addOption(
+      new Option(
+        "--bulk",
+        "load the first archives, or the first folder, into an empty index at once and without observers",
+      )
+        .default(false)
+        .conflicts("serve"),
+    )
     .addOption(
       new Option("--serve", "serve the index as it is, and load nothing").default(false).conflicts("once"),
     )
@@ -77,6 +87,9 @@ command line cannot be meant.
 Any number of further processes may share the work of an index on a disk or on Bigtable:
   percolator worker bigtable://project/instance examples/webindex/app.ts
 
+--bulk computes all tables before it stores them, in temporary files of about three times the size of the pages. What
+does not fit into nine sorts of 32 MB goes there. If it is interrupted, the same command goes on.
+
 --verify keeps what does not fit into memory in temporary files, about twice the size of the pages, in the folder that
 TMPDIR names.
 
@@ -84,6 +97,7 @@ Examples:
   npm run webindex
   npm run webindex -- --serve --data ./docs-index
   npm run webindex -- --once --verify crawl-1.warc.gz crawl-2.warc.gz
+  npm run webindex -- --once --bulk --data ./new-index crawl-1.warc.gz crawl-2.warc.gz
   npm run webindex -- --data ./docs-index --base https://docs.example.org/ ./docs`;
 
 function port(given: string): number {

@@ -1,5 +1,6 @@
 import { type Database, type Logger, type MetricsSnapshot, open, SchemaError } from "percolatordb";
 import type { Truncation } from "./derive.js";
+import { type BulkOptions, bulkLoad } from "./load/bulk.js";
 import { type LoaderOptions, loadSource } from "./load/loader.js";
 import { ReadCount } from "./load/reads.js";
 import { countKind, type Kind, type LoadReport } from "./load/report.js";
@@ -110,6 +111,14 @@ export class WebIndex {
       readBefore = this.#reads.count - (written - left);
     };
     return loadSource(this.db, source, { ...options, pace });
+  }
+
+  /**
+   * Loads the first pages without observers, as {@link bulkLoad} says. Returns undefined if the same
+   * sources were loaded in bulk before.
+   */
+  async bulkLoad(sources: readonly Source[], options: BulkOptions = {}): Promise<LoadReport | undefined> {
+    return bulkLoad(this.db, sources, options);
   }
 
   /** Waits until every change and all of its effects are handled. */

@@ -73,6 +73,23 @@ export class LoadCounts implements LoadReport {
     const isNew = this.skips.length >= maxKinds && this.skips.every(({ kind }) => kind !== reason);
     countKind(this.skips, isNew ? "other reasons" : reason, `${placeOf(at)} (${url})`, maxSkipExamples);
   }
+
+  /** Adds the counts of another load, except its pages, which are counted already. */
+  add(other: LoadReport): void {
+    for (const name of ["added", "changed", "unchanged", "unchecked", "stale", "deleted"] as const)
+      this[name] += other[name];
+    this.skipped += other.skipped;
+    this.problemCount += other.problemCount;
+    for (const kind of other.skips) addKind(this.skips, kind, maxSkipExamples);
+    for (const kind of other.problems) addKind(this.problems, kind, maxProblemExamples);
+  }
+}
+
+function addKind<K extends string>(kinds: Kind<K>[], added: Kind<K>, maxExamples: number): void {
+  const at = kinds.findIndex(({ kind }) => kind === added.kind);
+  const before = kinds[at] ?? { kind: added.kind, count: 0, examples: [] };
+  const examples = [...before.examples, ...added.examples].slice(0, maxExamples);
+  kinds[at < 0 ? kinds.length : at] = { ...before, count: before.count + added.count, examples };
 }
 
 /** Counts one event of a kind. Keeps the first few as examples. */

@@ -18,3 +18,9 @@ export type RowKey = string | readonly [site: string, group: number];
 export function rowText(key: RowKey): string {
   return typeof key === "string" ? key : `${key[0]} ${String(key[1]).padStart(3, "0")}`;
 }
+
+/** The key of a row of `links`, from its text. */
+export function linkKey(text: string): readonly [site: string, group: number] {
+  const end = text.lastIndexOf(" ");
+  return [text.slice(0, end), Number(text.slice(end + 1))];
+}

@@ -83,9 +83,22 @@ export class SortedIndex implements Disposable {
 
   /** Returns the tables by name. `documents` has no loaded columns, because they are the input. */
   build(): Readonly<Record<string, BatchRows>> {
-    this.#rank();
-    this.#place();
-    this.#index();
+    for (const _ of this.prepare());
+    return this.tables();
+  }
+
+  /**
+   * Computes everything that {@link tables} needs, when all pages are added. Yields after each page,
+   * so that the caller can do something else in between.
+   */
+  *prepare(): Generator<void, void> {
+    yield* this.#rank();
+    yield* this.#place();
+    yield* this.#index();
+  }
+
+  /** The tables by name, after {@link prepare}. Each can be read once. */
+  tables(): Readonly<Record<string, BatchRows>> {
     return {
       documents: this.#documentRows(),
       clusters: this.#clusterRows(),
@@ -100,11 +113,12 @@ export class SortedIndex implements Disposable {
   }
 
   /** Ranks each page and adds it to its cluster. */
-  #rank(): void {
+  *#rank(): Generator<void, void> {
     for (const { url, value, joined } of join(this.#pages.records(), this.#inlinks())) {
       const { hash } = JSON.parse(value) as Description;
       const key = hash + between + memberKey(joined?.rank ?? 0, url);
       this.#members.add(key, JSON.stringify(joined?.texts ?? []));
+      yield;
     }
   }
 
@@ -130,13 +144,14 @@ export class SortedIndex implements Disposable {
    * Sorts the members of each cluster by URL again. The first member gets the anchors of the
    * cluster.
    */
-  #place(): void {
+  *#place(): Generator<void, void> {
     let cluster = "";
     let first: { readonly member: string; readonly sample: AnchorSample; members: number } | undefined;
     const end = () => {
       if (first !== undefined) this.#addPlace(first.member, first.sample.anchors);
     };
     for (const { key, value } of this.#members.records()) {
+      yield;
       const [hash, member] = parts(key);
       if (first === undefined || hash !== cluster) {
         end();
@@ -155,8 +170,9 @@ export class SortedIndex implements Disposable {
     this.#places.add(memberUrl(member), JSON.stringify([rankOf(member), anchors]));
   }
 
-  #index(): void {
+  *#index(): Generator<void, void> {
     for (const { url, page, rank, anchors } of this.#placed()) {
+      yield;
       if (anchors === null) continue;
       const terms = indexedTerms(page.words, anchors, rank);
       const { text: id, shard } = pageId(url);
