@@ -93,7 +93,7 @@ export const postings = table("postings", {
  */
 export const shards = table("shards", {
   /** Pages that wait to be merged, by id. A search overlays them on the postings. */
-  pending: family(compressed(json<Waiting | FormerWaiting>())),
+  pending: family(compressed(json<Waiting>())),
   /**
    * The version of the shard: the start timestamp of its last merge. Searches keep what they have
    * decoded of a shard until it changes. It is not derived from the pages, so the twin has none.
@@ -120,14 +120,8 @@ export type Waiting = readonly [
   terms: string,
   now: Counts | null,
   merged: Counts | null,
-  version?: number,
+  version: number,
 ];
-
-/**
- * The format from before searches read the waiting pages. A page in this format is found by its
- * postings until it is merged.
- */
-export type FormerWaiting = readonly [url: string, terms: string];
 
 /** How many pages a shard or the whole index has, and the sums of the lengths of their fields. */
 export interface Statistics {

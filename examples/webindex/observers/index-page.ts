@@ -77,15 +77,10 @@ async function writeTerms(tx: Transaction, url: string, terms: string | undefine
   else tx.set(documents.terms, url, terms);
   const { text: id, shard } = pageId(url);
   const pending = shards.pending.at(id);
+  // What the postings have does not change until the merge.
   const waiting = await tx.get(pending, shard);
-  if (waiting === undefined) {
-    tx.set(pending, shard, [url, before ?? "", lengthsIn(terms), lengthsIn(before), tx.startTimestamp]);
-  } else {
-    const [, merged, now, lengths] = waiting;
-    // An entry in the former format keeps that format until it is merged.
-    const current = [url, merged, lengthsIn(terms), lengths ?? null, tx.startTimestamp] as const;
-    tx.set(pending, shard, now === undefined ? waiting : current);
-  }
+  const [, merged, , lengths] = waiting ?? [url, before ?? "", null, lengthsIn(before)];
+  tx.set(pending, shard, [url, merged, lengthsIn(terms), lengths, tx.startTimestamp]);
   tx.notify(shards.merge, shard);
 }
 

@@ -4,7 +4,7 @@ import { pageId, shardNames } from "../identity.js";
 import { loadSource } from "../load/loader.js";
 import { observers } from "../observers/index.js";
 import { merge } from "../observers/merge.js";
-import { documents, shards, tables } from "../tables.js";
+import { shards, tables } from "../tables.js";
 import { searchExhaustively } from "../testing/exhaustive.js";
 import { type Crawl, crawlSource, page, seeded } from "../testing/site.js";
 import { compareWithTwin } from "../twin/compare.js";
@@ -170,27 +170,5 @@ describe("a search while pages wait to be merged", () => {
       expect.any(Number),
     ]);
     expect(await readStatistics(view)).toEqual({ pages: 2, lengths: [2, 0, 0] });
-  });
-
-  it("finds a waiting page in the former format by its postings until it is merged", async () => {
-    const url = urlOf(1);
-    const { text: id, shard } = pageId(url);
-    await loadSource(db, crawlSource({ [url]: page("", "ant") }));
-    for (const name of ["extract", "cluster", "merge"]) await work(name);
-    await db.transact((tx) => {
-      tx.set(documents.terms, url, "bee 1");
-      tx.set(shards.pending.at(id), shard, [url, "ant 1"]);
-    });
-    const total = async (query: string) => {
-      await using view = await db.snapshot();
-      return (await search(await SearchView.read(view), query)).total;
-    };
-    expect([await total("ant"), await total("bee")]).toEqual([1, 0]);
-    // If the page changes meanwhile, it still waits for the merge.
-    await loadSource(db, crawlSource({ [url]: page("", "cat") }));
-    for (const name of ["extract", "cluster"]) await work(name);
-    expect([await total("ant"), await total("cat")]).toEqual([1, 0]);
-    await work(merge.name);
-    expect([await total("ant"), await total("bee"), await total("cat")]).toEqual([0, 0, 1]);
   });
 });

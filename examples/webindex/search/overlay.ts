@@ -17,7 +17,7 @@ interface WaitingPage {
   readonly url: string;
   readonly lengths: Counts;
   /** Changes with the page's terms. */
-  readonly version: number | undefined;
+  readonly version: number;
 }
 
 /** After this many shards other requests get a turn. */
@@ -46,8 +46,7 @@ export class Overlay {
     return overlay;
   }
 
-  #add(shard: string, id: string, page: readonly unknown[]): void {
-    if (!isWaiting(page)) return;
+  #add(shard: string, id: string, page: Waiting): void {
     const [url, , lengths, , version] = page;
     const hidden = this.#hidden.get(shard);
     if (hidden === undefined) this.#hidden.set(shard, [id]);
@@ -132,9 +131,4 @@ export class Overlay {
     }
     return this.#pages.map(({ id }, at) => known[at] ?? found.get(id)!);
   }
-}
-
-/** False for entries in the former format, which lack the lengths. */
-function isWaiting(page: readonly unknown[]): page is Waiting {
-  return page.length >= 4;
 }
