@@ -13,6 +13,7 @@ import { addBackfill } from "./commands/operate/backfill.js";
 import { addCheck } from "./commands/operate/check.js";
 import { addDoctor } from "./commands/operate/doctor.js";
 import { addGc } from "./commands/operate/gc.js";
+import { addLoads } from "./commands/operate/loads.js";
 import { addLocks } from "./commands/operate/locks.js";
 import { addParked } from "./commands/operate/parked.js";
 import { addPending } from "./commands/operate/pending.js";
@@ -44,6 +45,7 @@ const commands: readonly AddCommand[] = [
   addBackfill,
   addParked,
   addLocks,
+  addLoads,
   addGc,
   addCheck,
   addDoctor,

@@ -44,6 +44,7 @@ const commandNames = [
   "pending",
   "parked",
   "locks",
+  "loads",
   "gc",
   "check",
   "worker",

@@ -72,7 +72,7 @@ const notEmpty =
 function interrupted(name: string): string {
   return (
     `The bulk load "${name}" of other sources was interrupted. Give the same sources in the same order to continue it, or ` +
-    `remove it with \`percolator loads --discard ${name}\`.`
+    `remove it with \`percolator loads DATA --discard ${name}\`.`
   );
 }
 

@@ -12,13 +12,16 @@ export function inspectedToJson(table: TableDefinition, column: InspectedColumn)
   return {
     column: columnText(column.path),
     locks: column.locks.map(lockToJson),
-    writes: column.writes.map(({ commitTimestamp, startTimestamp, kind, onePhase, value: bytes }) => ({
-      commitTimestamp,
-      startTimestamp,
-      kind,
-      onePhase,
-      ...value(bytes),
-    })),
+    writes: column.writes.map(
+      ({ commitTimestamp, startTimestamp, kind, onePhase, loaded, value: bytes }) => ({
+        commitTimestamp,
+        startTimestamp,
+        kind,
+        onePhase,
+        loaded,
+        ...value(bytes),
+      }),
+    ),
     data: column.data.map(({ startTimestamp, value: bytes }) => ({ startTimestamp, ...value(bytes) })),
     statuses: column.statuses.map(({ startTimestamp, status }) => ({ startTimestamp, ...status })),
   };

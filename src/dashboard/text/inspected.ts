@@ -26,8 +26,13 @@ export function inspectedText(table: TableDefinition, column: InspectedColumn, b
 }
 
 /** A write record as text, without its value. */
-export function writeText({ kind, startTimestamp, onePhase }: InspectedColumn["writes"][number]): string {
-  return `${kind} from ${startTimestamp}${onePhase ? ", one phase" : ""}`;
+export function writeText({
+  kind,
+  startTimestamp,
+  onePhase,
+  loaded,
+}: InspectedColumn["writes"][number]): string {
+  return `${kind} from ${startTimestamp}${onePhase ? ", one phase" : ""}${loaded ? ", bulk load" : ""}`;
 }
 
 /** The status of a transaction as text. */

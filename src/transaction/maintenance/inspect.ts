@@ -42,6 +42,8 @@ export interface InspectedColumn {
     readonly startTimestamp: number;
     readonly kind: WriteKind;
     readonly onePhase: boolean;
+    /** Whether a bulk load put it. It is visible from the load's publication on. */
+    readonly loaded: boolean;
     readonly value: Uint8Array | undefined;
   }[];
   /** Values that are too long for a write record, newest first. */
@@ -75,8 +77,8 @@ function inspectCell(cell: CellAddress, versions: readonly PartVersion[]): Inspe
     locks: ofPart(versions, "lock").map((version) => lockInfo(cell, version)),
     writes: ofPart(versions, "write").map(({ timestamp, value }) => {
       const record = decodeWrite(value);
-      const { start, kind, onePhase } = record;
-      return { commitTimestamp: timestamp, startTimestamp: start, kind, onePhase, value: record.value };
+      const { start, kind, onePhase, loaded = false, value: bytes } = record;
+      return { commitTimestamp: timestamp, startTimestamp: start, kind, onePhase, loaded, value: bytes };
     }),
     data: ofPart(versions, "data").map(({ timestamp, value }) => ({ startTimestamp: timestamp, value })),
     statuses: ofPart(versions, "txn").map(({ timestamp, value }) => ({
