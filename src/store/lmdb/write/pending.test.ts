@@ -35,7 +35,7 @@ describe("pending changes", () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.array(record, { maxLength: 8 }), fc.boolean()), { maxLength: 12 }),
-        // More changes than there are slots, so that the slots are made anew in between.
+        // More changes than there are slots, so that the slots are made again in between.
         fc.constantFrom(0, 700, 1_500),
         (drafts, others) => {
           const pending = new PendingChanges();
