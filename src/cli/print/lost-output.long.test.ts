@@ -39,6 +39,7 @@ const commandLines: Readonly<Record<string, string>> = {
   backfill: "backfill data app.mjs sizes",
   parked: "parked data --help",
   locks: "locks data --help",
+  loads: "loads data --help",
   gc: "gc data",
   check: "check data",
   doctor: "doctor data",
