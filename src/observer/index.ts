@@ -36,6 +36,7 @@ export {
 export type { ObservedCell } from "./registry/cell-of.js";
 export type { RegistryCell } from "./registry/cells.js";
 export { registryRows } from "./registry/cells.js";
+export { type LoadRecord, loadRowsPrefix } from "./registry/load-record.js";
 export { type DueCell, markDue } from "./registry/mark-due.js";
 export {
   discardParked,

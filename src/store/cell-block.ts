@@ -1,6 +1,7 @@
 import { InvalidArgumentError, LimitExceededError } from "../errors/index.js";
 import { compareBytes } from "./bytes.js";
 import { checkKey, checkTable, storeLimits } from "./check.js";
+import type { Mutation, RowMutation } from "./mutation.js";
 
 /** Before each cell: the lengths of its row, its column and its record. */
 const headBytes = 8;
@@ -73,6 +74,17 @@ export class CellBlock {
     this.#count++;
     this.#lastRow = row;
     this.#lastColumn = column;
+  }
+
+  /** A copy, which stays as it is when this block is used for other cells. */
+  copy(): CellBlock {
+    const copied = new CellBlock(this.table, this.timestamp);
+    copied.buffer = Buffer.from(this.buffer.subarray(0, this.#length));
+    copied.#length = this.#length;
+    copied.#count = this.#count;
+    copied.#lastRow = Buffer.from(this.#lastRow);
+    copied.#lastColumn = Buffer.from(this.#lastColumn);
+    return copied;
   }
 
   /** Removes all cells. The block keeps its memory. */
@@ -150,4 +162,23 @@ export class CellCursor {
     this.recordEnd = this.recordStart + buffer.readUInt32LE(at + 4);
     return true;
   }
+}
+
+/** The cells of a block as mutations without guards, one for each row. The bytes are copies. */
+export function rowsOfBlock(block: CellBlock): readonly RowMutation[] {
+  const rows: { table: string; row: Uint8Array; guards: []; mutations: Mutation[] }[] = [];
+  const { table, timestamp } = block;
+  const cursor = new CellCursor(block);
+  let rowStart = -1;
+  while (cursor.next()) {
+    const bytes = (from: number, to: number) => Buffer.from(cursor.buffer.subarray(from, to));
+    if (cursor.rowStart !== rowStart) {
+      rowStart = cursor.rowStart;
+      rows.push({ table, row: bytes(rowStart, cursor.rowEnd), guards: [], mutations: [] });
+    }
+    const column = bytes(cursor.columnStart, cursor.columnEnd);
+    const value = bytes(cursor.recordStart, cursor.recordEnd);
+    rows.at(-1)!.mutations.push({ type: "put", column, part: "write", timestamp, value });
+  }
+  return rows;
 }

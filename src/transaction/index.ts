@@ -28,7 +28,7 @@ export {
 } from "./cell/records.js";
 export { hintTable, isSystemTable, safepointCell, systemCell, systemTable } from "./cell/system.js";
 export { conflictCell } from "./commit/conflict.js";
-export { LoadedRanges, type LoadToKeepOut, overlap } from "./commit/load-barrier.js";
+export { contains, LoadedRanges, type LoadToKeepOut, overlap } from "./commit/load-barrier.js";
 export { crashRecordTimestamp, putHint } from "./commit/one-phase.js";
 export type {
   ColumnObserver,

@@ -9,6 +9,7 @@ const neighbourChild = `"${process.execPath}" --import tsx test/crash/full-disk-
 const othersChild = `"${process.execPath}" --import tsx test/crash/filled-by-others-child.ts`;
 const roomChild = `"${process.execPath}" --import tsx test/crash/room-child.ts`;
 const holesChild = `"${process.execPath}" --import tsx test/crash/holes-child.ts`;
+const loadChild = `"${process.execPath}" --import tsx test/crash/full-disk-load-child.ts`;
 const lockFileChild = `"${process.execPath}" --import tsx test/crash/lock-file-child.ts`;
 
 /** What test/crash/room-child.ts found for one number of free bytes. */
@@ -18,6 +19,9 @@ interface RoomFound {
   readonly short: number;
   readonly deletes: boolean;
   readonly system: boolean;
+  /** Long values in blocks of a bulk load. */
+  readonly filled: number;
+  readonly afterFills: boolean;
 }
 
 function expectWentOn({ status, stdout, stderr }: Ran): void {
@@ -142,8 +146,9 @@ test.each([400_000, 5_000])(
       const { status, stdout, stderr } = await onSmallDisk("24m", folder.path, command);
       expect(status, stderr).toBe(0);
       const [none, ...some] = JSON.parse(stdout) as readonly RoomFound[];
-      expect(none).toEqual({ long: 0, ahead: 0, short: 0, deletes: false, system: false });
-      for (const [index, { long, ahead, short, ...others }] of some.entries()) {
+      const nothing = { long: 0, ahead: 0, short: 0, deletes: false, system: false };
+      expect(none).toEqual({ ...nothing, filled: 0, afterFills: false });
+      for (const [index, { long, ahead, short, filled, afterFills, ...others }] of some.entries()) {
         const left = free[index + 1]!;
         expect(long).toBeGreaterThan(0);
         expect(long * bytes).toBeLessThan(left);
@@ -154,7 +159,43 @@ test.each([400_000, 5_000])(
         // fit into the 1.4 MB by which the file was extended at the beginning.
         expect(ahead * bytes).toBeLessThan(Math.max(0, left - 4 * 1_024 ** 2) + 1_600_000);
         expect(others).toEqual({ deletes: true, system: true });
+        // A block of three values of 400,000 bytes does not fit into the least space.
+        if (index > 0) expect(filled).toBeGreaterThan(0);
+        expect(filled * bytes).toBeLessThan(left);
+        expect(afterFills).toBe(true);
       }
+    } finally {
+      await folder.remove();
+    }
+  },
+  180_000,
+);
+
+test.each([
+  ["short", 200],
+  ["long", 300_000],
+])(
+  "on a full file system a bulk load of %s values fails with a named error, and can be discarded",
+  async (_, bytes) => {
+    const folder = await temporaryFolder();
+    try {
+      const command = `exec ${loadChild} "${folder.path}/data" ${bytes}`;
+      const { status, stdout, stderr } = await onSmallDisk("32m", folder.path, command);
+      // LMDB would print a failed write to stderr.
+      expect(stderr).toBe("");
+      expect(status).toBe(0);
+      const { storedBytes, ...went } = JSON.parse(stdout) as Record<string, unknown>;
+      expect(went).toEqual({
+        first: "STORE_FULL",
+        again: "STORE_FULL",
+        grew: true,
+        discarded: "none",
+        left: 0,
+        second: "none",
+        missing: 0,
+        problems: 0,
+      });
+      expect(storedBytes).toBeGreaterThan(3_000_000);
     } finally {
       await folder.remove();
     }

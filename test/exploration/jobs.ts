@@ -1,5 +1,5 @@
 import type { FaultBudget, Program } from "../../src/testing/exploration/index.js";
-import { largerBudgets, largerPrograms } from "./larger.js";
+import { largerBudgets, largerPrograms, partlyExplored } from "./larger.js";
 import { mutants } from "./mutants/index.js";
 import * as programs from "./programs/index.js";
 
@@ -67,7 +67,7 @@ export function listJobs(selection: JobSelection = {}): readonly Job[] {
       kind: "program",
       name: faults === undefined ? name : `${name} (${showFaults(faults)})`,
       key,
-      maxStates,
+      maxStates: maxStates ?? (larger ? undefined : partlyExplored.get(key)),
     });
     for (const budget of larger ? (largerBudgets[key] ?? []) : [])
       jobs.push({

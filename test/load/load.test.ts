@@ -176,22 +176,46 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
     });
   });
 
-  test("an interrupted load continues, and removes what came after its stored position", async () => {
+  test.each(["aborted", "failed"])("a load that was %s continues after its last stored row", async (how) => {
     await withApp(async (db) => {
-      const { parts, isReached, go } = paused(20);
       const stop = new AbortController();
-      const loading = fail(db.load("first", parts, { signal: stop.signal }));
-      await isReached;
-      await firstStored(db);
-      stop.abort();
-      go();
-      expect(await loading).toMatchObject({ code: "ABORTED" });
-      expect(await db.loads()).toMatchObject([{ state: "loading", publishedAt: undefined }]);
-      const fewer = new Map([...longSite].filter(([url]) => !url.endsWith("7")));
-      await db.load("first", partsOf(fewer));
-      const loaded = await contentsOf(db);
+      const [first, ...rest] = partsOf(longSite);
+      let count = 0;
+      let waited = false;
+      const stopping = loadPart(documents, async function* (after) {
+        for await (const row of first!.rows(after) as Iterable<never>) {
+          if (count++ === 20) {
+            await firstStored(db);
+            waited = true;
+            if (how === "failed") throw new RangeError("the source failed");
+            stop.abort();
+          }
+          yield row;
+        }
+      });
+      const error = await fail(db.load("first", [stopping, ...rest], { signal: stop.signal }));
+      expect(waited).toBe(true);
+      if (how === "failed") expect(error).toBeInstanceOf(RangeError);
+      else expect(error).toMatchObject({ code: "ABORTED" });
+      const [left] = await db.loads();
+      expect(left).toMatchObject({ state: "loading", publishedAt: undefined });
+      expect(left!.rows).toBeGreaterThan(0);
+
+      // The source is asked only for the rows after those, which need not be what it would have returned.
+      const asked: (string | undefined)[] = [];
+      const fewer = new Map([...longSite].filter(([url]) => url <= "https://site/0" || !url.endsWith("7")));
+      const stored = sortedAfter(longSite, undefined).slice(0, left!.rows);
+      const [next, ...others] = partsOf(fewer);
+      const continuing = loadPart(documents, (after) => {
+        asked.push(after);
+        return next!.rows(after) as Iterable<never>;
+      });
+      await db.load("first", [continuing, ...others]);
+      expect(asked).toEqual([stored.at(-1)![0]]);
+      const whole = new Map([...stored, ...sortedAfter(fewer, stored.at(-1)![0])]);
+      const loaded = (await contentsOf(db)) as { documents: [string, unknown][] };
+      expect(loaded.documents.map(([row]) => row)).toEqual([...whole.keys()]);
       await db.drain();
-      expect(loaded).toMatchObject({ documents: { length: fewer.size } });
       expect(await db.check()).toEqual([]);
     });
   });

@@ -135,6 +135,35 @@ export class Scene {
     );
   }
 
+  /** Records the state of a bulk load of the rows before "m" of a table. Undefined: it is forgotten. */
+  async loadState(
+    start: number,
+    commit: number,
+    state: "loading" | "discarding" | "published" | undefined,
+    table = "t",
+  ): Promise<void> {
+    const definition = JSON.stringify({
+      name: "load",
+      ranges: [{ table, end: Buffer.from("m").toString("hex") }],
+    });
+    const cell = systemCell(`registry/load/${start}`, "state");
+    const parts = {
+      definition: state === undefined ? undefined : definition,
+      state: state && JSON.stringify(state),
+    };
+    const mutations = Object.entries(parts).map(([column, value]) =>
+      write({ ...cell, column: Buffer.from(column) }, commit - 1, commit, value, true),
+    );
+    await this.mutate(cell, ...mutations);
+  }
+
+  /** Puts a record of a bulk load. */
+  loaded(cell: CellAddress, start: number, timestamp: number, value: string | Uint8Array): Promise<void> {
+    const bytes = typeof value === "string" ? Buffer.from(value) : value;
+    const record = encodeWrite({ start, kind: "put", onePhase: false, loaded: true, value: bytes });
+    return this.mutate(cell, { type: "put", column: cell.column, part: "write", timestamp, value: record });
+  }
+
   hint(observer: string, cell: CellAddress, commit: number): Promise<void> {
     return this.mutate(hintOf(observer, cell), putHint(cell.column, commit));
   }

@@ -2,11 +2,12 @@ import { LoadError } from "../../errors/index.js";
 import { loadStateCell } from "../../transaction/index.js";
 import { encodeLoadState, type LoadRecord } from "../registry/load-record.js";
 import type { Registry } from "../registry/registry.js";
-import { forget, readProgress } from "./load.js";
+import type { RegistryView } from "../registry/view.js";
 import { removeLoaded } from "./load-ranges.js";
 import { LoadWriter } from "./load-writer.js";
 import type { DiscardLoadOptions, LoadInfo } from "./options.js";
 import { Ownership } from "./ownership.js";
+import { forget, readProgress } from "./registered-load.js";
 
 /** The bulk loads in the registry, in the order in which they began. */
 export async function listLoads(registry: Registry): Promise<readonly LoadInfo[]> {
@@ -29,13 +30,15 @@ export async function discardLoad(
   name: string,
   { signal }: DiscardLoadOptions,
 ): Promise<void> {
-  const record = await unfinished(registry, name);
+  const record = mayDiscard(await registry.reload(), name);
   const ownership = new Ownership(registry, record.start, name);
   await ownership.take(signal);
   try {
     const progress = await readProgress(registry, record.start);
-    await registry.change(async (tx) => {
+    await registry.change(async (tx, view) => {
       await ownership.check(tx);
+      // The owner before may have published the load since this call read the registry.
+      mayDiscard(view, name);
       tx.write({ ...loadStateCell(record.start), value: encodeLoadState("discarding") });
       return true;
     }, signal);
@@ -44,15 +47,16 @@ export async function discardLoad(
       const writer = new LoadWriter(store, environment, record.start, progress.at, ownership.at);
       for (const range of record.ranges) await removeLoaded(registry.context, writer, range, signal);
     }
-    await forget(registry, record.start);
+    await forget(registry, ownership);
   } catch (error) {
     await ownership.release().catch(() => {});
     throw error;
   }
 }
 
-async function unfinished(registry: Registry, name: string): Promise<LoadRecord> {
-  const record = (await registry.reload()).loadRecords.find((each) => each.name === name);
+/** The record of a load. Throws if it cannot be discarded. */
+function mayDiscard(view: RegistryView, name: string): LoadRecord {
+  const record = view.loadRecords.find((each) => each.name === name);
   if (record === undefined)
     throw new LoadError(`There is no bulk load "${name}". \`db.loads()\` lists them.`);
   if (record.state !== "published") return record;

@@ -1,4 +1,4 @@
-import { CellBlock, CellCursor, type Mutation, type RowMutation } from "../../store/index.js";
+import { CellBlock, type Mutation, type RowMutation, rowsOfBlock } from "../../store/index.js";
 import type { LoadedCell } from "./row-encoder.js";
 
 /** Bytes counted for each cell in addition to its column and value. */
@@ -49,7 +49,7 @@ export class LoadBatch {
 
   /** The same cells as mutations, one for each row. */
   mutations(): readonly RowMutation[] {
-    return this.block === undefined ? this.#mutations : mutationsOf(this.block);
+    return this.block === undefined ? this.#mutations : rowsOfBlock(this.block);
   }
 
   /** Removes all rows. */
@@ -68,22 +68,4 @@ export class LoadBatch {
     if (isInline) return [put];
     return [put, { type: "put", column, part: "data", timestamp: this.#start, value }];
   }
-}
-
-function mutationsOf(block: CellBlock): readonly RowMutation[] {
-  const rows: { table: string; row: Uint8Array; guards: []; mutations: Mutation[] }[] = [];
-  const { table, timestamp } = block;
-  const cursor = new CellCursor(block);
-  let rowStart = -1;
-  while (cursor.next()) {
-    const bytes = (from: number, to: number) => Buffer.from(cursor.buffer.subarray(from, to));
-    if (cursor.rowStart !== rowStart) {
-      rowStart = cursor.rowStart;
-      rows.push({ table, row: bytes(rowStart, cursor.rowEnd), guards: [], mutations: [] });
-    }
-    const column = bytes(cursor.columnStart, cursor.columnEnd);
-    const value = bytes(cursor.recordStart, cursor.recordEnd);
-    rows.at(-1)!.mutations.push({ type: "put", column, part: "write", timestamp, value });
-  }
-  return rows;
 }

@@ -1,22 +1,11 @@
 import { OneAtATime, sleep, throwIfAborted } from "../../environment/index.js";
 import { InvalidArgumentError, LoadError } from "../../errors/index.js";
 import { checkName, definition, describeValue } from "../../schema/index.js";
+import { after, loadStateCell, publishedState, type TransactionContext } from "../../transaction/index.js";
 import {
-  after,
-  loadStateCell,
-  overlap,
-  publishedState,
-  type RowRange,
-  type TransactionContext,
-} from "../../transaction/index.js";
-import {
-  decodeProgress,
-  encodeLoadDefinition,
-  encodeLoadState,
   encodeProgress,
   type LoadProgress,
   type LoadRecord,
-  loadDefinitionCell,
   loadOwnerCell,
   loadProgressCell,
 } from "../registry/load-record.js";
@@ -26,11 +15,19 @@ import { checkEmpty, removeLoaded } from "./load-ranges.js";
 import { LoadWriter } from "./load-writer.js";
 import { type LoadOptions, type LoadPart, type LoadReport, rangesOf } from "./options.js";
 import { Ownership } from "./ownership.js";
+import {
+  begin,
+  beingDiscarded,
+  forget,
+  isPublished,
+  readProgress,
+  reportOfEarlier,
+} from "./registered-load.js";
 import { acknowledging, RowEncoder, type TakeRow } from "./row-encoder.js";
 
 /** A batch has at most so many bytes or rows. A store writes a batch in one step. */
 const batchBytes = 512 * 1024;
-const batchRows = 2_000;
+const defaultBatchRows = 2_000;
 /** Batches that are written at the same time. They bound what a load holds in memory. */
 const batchesAtOnce = 8;
 /** How often a load stores its position, in milliseconds. */
@@ -47,12 +44,14 @@ const silentAfterMs = 5_000;
  * | loading | published | all rows are stored: one transaction makes them visible |
  * | loading | discarding | `db.discardLoad`, or the ranges were not empty |
  * | discarding | (none) | all rows are removed: the ranges are open again |
+ *
+ * `batchRows`: the most rows of a batch, for tests. Default: 2,000.
  */
 export async function load(
   registry: Registry,
   name: string,
   parts: readonly LoadPart[],
-  options: LoadOptions,
+  options: LoadOptions & { readonly batchRows?: number | undefined },
 ): Promise<LoadReport> {
   checkName("bulk load", name);
   if (!Array.isArray(parts) || parts.length === 0) {
@@ -64,92 +63,21 @@ export async function load(
   await registry.record([...new Set(parts.map(({ table }) => table[definition]))], options.signal);
   const { record, isNew } = await begin(registry, name, ranges, options.signal);
   const ownership = new Ownership(registry, record.start, name);
-  if (record.state === "published") {
-    const { rows, cells } = (await readProgress(registry, record.start)) ?? { rows: 0, cells: 0 };
-    return { rows, cells, published: false };
-  }
+  if (record.state === "published") return reportOfEarlier(registry, record);
   await ownership.take(options.signal);
+  const run = new Load(registry, record, parts, ownership, options, options.batchRows);
   try {
-    return await new Load(registry, record, parts, ownership, options).run();
+    if (await isPublished(registry, record)) {
+      await ownership.release();
+      return await reportOfEarlier(registry, record);
+    }
+    return await run.run();
   } catch (error) {
     if (isNew && error instanceof LoadError && (await readProgress(registry, record.start)) === undefined) {
-      await forget(registry, record.start);
-    } else await ownership.release().catch(() => {});
+      await forget(registry, ownership).catch(() => {});
+    } else await ownership.release(run.progress).catch(() => {});
     throw error;
   }
-}
-
-/** Records the load, which closes its ranges, or finds the record of an earlier call. */
-async function begin(
-  registry: Registry,
-  name: string,
-  ranges: readonly RowRange[],
-  signal: AbortSignal | undefined,
-): Promise<{ readonly record: LoadRecord; readonly isNew: boolean }> {
-  const start = await registry.context.oracle.next({ signal });
-  let record: LoadRecord | undefined;
-  let isNew = false;
-  await registry.change(async (tx, view) => {
-    record = view.loadRecords.find((each) => each.name === name);
-    isNew = record === undefined;
-    if (record !== undefined) {
-      checkSame(record, ranges);
-      return false;
-    }
-    for (const other of view.loadRecords) {
-      if (other.state === "published") continue;
-      const shared = ranges.find((range) => other.ranges.some((each) => overlap(range, each)));
-      if (shared === undefined) continue;
-      throw new LoadError(
-        `The bulk load "${other.name}" is in progress and has rows of "${shared.table}" in common with "${name}". Finish it, or ` +
-          "discard it with `db.discardLoad`.",
-      );
-    }
-    tx.write({ ...loadDefinitionCell(start), value: encodeLoadDefinition(name, ranges) });
-    tx.write({ ...loadStateCell(start), value: encodeLoadState("loading") });
-    record = { start, name, ranges, state: "loading", publishedAt: undefined };
-    return true;
-  }, signal);
-  return { record: record!, isNew };
-}
-
-function checkSame(record: LoadRecord, ranges: readonly RowRange[]): void {
-  const { name, state } = record;
-  if (state === "discarding") {
-    throw new LoadError(
-      `The bulk load "${name}" is being discarded. Call \`db.discardLoad\` to finish that, and then load again.`,
-    );
-  }
-  const text = encodeLoadDefinition(name, ranges).toString();
-  if (encodeLoadDefinition(name, record.ranges).toString() === text) return;
-  throw new LoadError(
-    `The bulk load "${name}" was begun with other tables or ranges. Give the same parts in the same order, or another name` +
-      `${state === "loading" ? ", or discard it with `db.discardLoad`" : ""}.`,
-  );
-}
-
-/** Removes the record of a load that has no rows. Its ranges are then open again. */
-export async function forget(registry: Registry, start: number): Promise<void> {
-  await registry.change(async (tx) => {
-    tx.write({ ...loadDefinitionCell(start), value: undefined });
-    tx.write({ ...loadStateCell(start), value: undefined });
-    tx.write({ ...loadProgressCell(start), value: undefined });
-    tx.write({ ...loadOwnerCell(start), value: undefined });
-    return true;
-  });
-}
-
-/** How far a load has come. Undefined before its ranges were checked. */
-export async function readProgress(registry: Registry, start: number): Promise<LoadProgress | undefined> {
-  return registry.retrying(async () => {
-    const tx = await registry.systemTransaction("load");
-    try {
-      const stored = await registry.read(tx, loadProgressCell(start));
-      return stored === undefined ? undefined : decodeProgress(stored);
-    } finally {
-      tx.rollback();
-    }
-  });
 }
 
 /** A batch that is being written. */
@@ -167,6 +95,7 @@ class Load {
   readonly #parts: readonly LoadPart[];
   readonly #ownership: Ownership;
   readonly #options: LoadOptions;
+  readonly #batchRows: number;
   readonly #beats = new OneAtATime();
   #progress: LoadProgress | undefined;
   #writer!: LoadWriter;
@@ -179,6 +108,7 @@ class Load {
     parts: readonly LoadPart[],
     ownership: Ownership,
     options: LoadOptions,
+    batchRows = defaultBatchRows,
   ) {
     this.#registry = registry;
     this.#context = registry.context;
@@ -186,6 +116,12 @@ class Load {
     this.#parts = parts;
     this.#ownership = ownership;
     this.#options = options;
+    this.#batchRows = batchRows;
+  }
+
+  /** How far this call has come. Undefined if it has not checked the ranges. */
+  get progress(): LoadProgress | undefined {
+    return this.#progress;
   }
 
   async run(): Promise<LoadReport> {
@@ -277,7 +213,7 @@ class Load {
       const take: TakeRow = (row, cells) => batch.add(row, cells);
       const add = (row: { row: unknown; value: object }) => {
         encoder.encode(row, take);
-        return batch.bytes >= batchBytes || batch.rows >= batchRows;
+        return batch.bytes >= batchBytes || batch.rows >= this.#batchRows;
       };
       // Synchronous sources need no await for each row.
       if (Symbol.asyncIterator in rows) {
@@ -289,7 +225,19 @@ class Load {
       while (flights.length > 0) await this.#land(part, flights);
     } finally {
       // Nothing may be under way when the next call removes what is beyond the stored position.
-      await Promise.allSettled(flights.map(({ stored }) => stored));
+      await this.#landStored(part, flights);
+    }
+  }
+
+  /**
+   * Waits for all batches. If the load failed or was aborted, the next call continues after those
+   * that were stored without a gap.
+   */
+  async #landStored(part: number, flights: readonly Flight[]): Promise<void> {
+    const answers = await Promise.allSettled(flights.map(({ stored }) => stored));
+    for (const [index, flight] of flights.entries()) {
+      if (answers[index]!.status === "rejected") return;
+      this.#advance(part, flight);
     }
   }
 
@@ -304,13 +252,18 @@ class Load {
 
   /** Waits for the oldest batch. All rows up to its last one are then durable. */
   async #land(part: number, flights: Flight[]): Promise<void> {
-    const { row, rows, cells, stored } = flights[0]!;
-    await stored;
+    const flight = flights[0]!;
+    await flight.stored;
     flights.shift();
+    this.#advance(part, flight);
+    const { table } = this.#record.ranges[part]!;
+    const { rows, cells } = this.#progress!;
+    this.#options.onProgress?.({ table, rows, cells });
+  }
+
+  #advance(part: number, { row, rows, cells }: Flight): void {
     const before = this.#progress!;
     this.#progress = { ...before, part, row, rows: before.rows + rows, cells: before.cells + cells };
-    const { table } = this.#record.ranges[part]!;
-    this.#options.onProgress?.({ table, rows: this.#progress.rows, cells: this.#progress.cells });
   }
 
   async #assertOwned(): Promise<void> {
@@ -350,9 +303,12 @@ class Load {
 
   /** The moment from which all rows are visible. */
   async #publish(): Promise<void> {
-    const { start } = this.#record;
-    await this.#registry.change(async (tx) => {
+    const { start, name } = this.#record;
+    await this.#registry.change(async (tx, view) => {
       await this.#ownership.check(tx);
+      // A call of `db.discardLoad` that was taken over may have changed the state a moment later.
+      const state = view.loadRecords.find((each) => each.start === start)?.state;
+      if (state !== "loading") throw beingDiscarded(name);
       tx.write({ ...loadStateCell(start), value: publishedState });
       tx.write({ ...loadOwnerCell(start), value: undefined });
       tx.write({ ...loadProgressCell(start), value: encodeProgress(this.#progress!) });

@@ -77,7 +77,10 @@ export interface LoadProgressReport {
 
 /** The options of `db.load`. All are optional. */
 export interface LoadOptions {
-  /** Stops the load between two batches when it is aborted. A later call continues. */
+  /**
+   * Stops the load between two batches when it is aborted. A later call continues after the last
+   * batch that was stored, as it does if the source throws.
+   */
   readonly signal?: AbortSignal | undefined;
   /** Called after each batch that was stored. */
   readonly onProgress?: ((progress: LoadProgressReport) => void) | undefined;

@@ -23,8 +23,9 @@ const lookEveryMs = 1_000;
 
 /** Which call runs a load. One at a time does. */
 export class Ownership {
+  /** Identifies the load. */
+  readonly start: number;
   readonly #registry: Registry;
-  readonly #start: number;
   readonly #name: string;
   readonly #owner: LoadOwner;
   /** Commit timestamp of the owner's cell. */
@@ -33,7 +34,7 @@ export class Ownership {
   constructor(registry: Registry, start: number, name: string) {
     const { environment } = registry.context;
     this.#registry = registry;
-    this.#start = start;
+    this.start = start;
     this.#name = name;
     this.#owner = { process: environment.processName, token: environment.uniqueId() };
   }
@@ -65,7 +66,7 @@ export class Ownership {
       const tx = await this.#registry.systemTransaction("load", signal);
       try {
         await this.check(tx);
-        tx.write({ ...loadProgressCell(this.#start), value: encodeProgress(progress) });
+        tx.write({ ...loadProgressCell(this.start), value: encodeProgress(progress) });
         await tx.commit();
       } finally {
         tx.rollback();
@@ -75,17 +76,23 @@ export class Ownership {
 
   /** Throws if another call has taken the load over, as of the transaction. */
   async check(tx: CoreTransaction): Promise<void> {
-    const stored = await this.#registry.read(tx, loadOwnerCell(this.#start));
+    const stored = await this.#registry.read(tx, loadOwnerCell(this.start));
     if (stored === undefined || decodeOwner(stored).token !== this.#owner.token) throw takenOver();
   }
 
-  /** Lets the next call begin at once. If this fails, the next call waits. */
-  async release(): Promise<void> {
+  /**
+   * Lets the next call begin at once, from `progress` if it is given. If this fails, the next call
+   * waits, and begins from the position that was stored last.
+   */
+  async release(progress?: LoadProgress): Promise<void> {
     await this.#registry.retrying(async () => {
       const tx = await this.#registry.systemTransaction("load");
       try {
         await this.check(tx);
-        tx.write({ ...loadOwnerCell(this.#start), value: undefined });
+        tx.write({ ...loadOwnerCell(this.start), value: undefined });
+        if (progress !== undefined) {
+          tx.write({ ...loadProgressCell(this.start), value: encodeProgress(progress) });
+        }
         await tx.commit();
       } finally {
         tx.rollback();
@@ -95,8 +102,8 @@ export class Ownership {
 
   async #look(): Promise<{ readonly owner: LoadOwner | undefined; readonly beat: number }> {
     return this.#inTransaction(async (tx) => {
-      const owner = await this.#registry.read(tx, loadOwnerCell(this.#start));
-      const progress = await this.#registry.read(tx, loadProgressCell(this.#start));
+      const owner = await this.#registry.read(tx, loadOwnerCell(this.start));
+      const progress = await this.#registry.read(tx, loadProgressCell(this.start));
       return {
         owner: owner === undefined ? undefined : decodeOwner(owner),
         beat: progress === undefined ? 0 : decodeProgress(progress).beat,
@@ -109,7 +116,7 @@ export class Ownership {
     shown: { readonly owner: LoadOwner | undefined },
     signal: AbortSignal | undefined,
   ): Promise<boolean> {
-    const cell = loadOwnerCell(this.#start);
+    const cell = loadOwnerCell(this.start);
     let isMine = false;
     await this.#registry.retrying(async () => {
       const tx = await this.#registry.systemTransaction("load", signal);

@@ -32,9 +32,12 @@ export function loadDefinitionCell(start: number): CellAddress {
   return systemCell(`${loadRowPrefix}${start}`, "definition");
 }
 
-/** How far a load has come, and which process runs it. Not part of the registry. */
+/** The rows with the positions and owners of loads. They are not part of the registry. */
+export const loadRowsPrefix = "load/";
+
+/** How far a load has come. */
 export function loadProgressCell(start: number): CellAddress {
-  return systemCell(`load/${start}`, "progress");
+  return systemCell(`${loadRowsPrefix}${start}`, "progress");
 }
 
 /**
@@ -42,7 +45,7 @@ export function loadProgressCell(start: number): CellAddress {
  * its timestamp.
  */
 export function loadOwnerCell(start: number): CellAddress {
-  return systemCell(`load/${start}`, "owner");
+  return systemCell(`${loadRowsPrefix}${start}`, "owner");
 }
 
 interface StoredRange {

@@ -1,6 +1,6 @@
 import type { Database } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
-import type { Observer } from "../../observer/index.js";
+import type { LoadPart, LoadReport, Observer } from "../../observer/index.js";
 import type { Oracle } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
 import type { Network } from "../world/index.js";
@@ -54,4 +54,6 @@ export interface ClientHandle {
    * them.
    */
   register(observers: readonly Observer[]): Promise<void>;
+  /** Loads rows as `db.load` does, in batches of at most `batchRows` rows. Default: 1. */
+  load(name: string, parts: readonly LoadPart[], batchRows?: number): Promise<LoadReport>;
 }

@@ -1,12 +1,23 @@
+import { load, loadRowsPrefix, registryRows } from "../../observer/index.js";
 import { addressKey, hintTable, type ReadInfo, safepointCell, systemTable } from "../../transaction/index.js";
 import { watchOutcomes } from "../invariants/index.js";
-import { counterPlace, DistantStore, namedPlace, overlap, type Place, rowPlace } from "../world/index.js";
+import {
+  counterPlace,
+  DistantStore,
+  namedPlace,
+  overlap,
+  type Place,
+  rangePlace,
+  rowPlace,
+} from "../world/index.js";
 import type { ClientHandle, WorkTurns } from "./client-handle.js";
 import type { ExploredClient } from "./explored-client.js";
 import { hasHints, hintsBetween } from "./has-hints.js";
 import { ExploredProcess } from "./process.js";
 import type { ExploredWorld } from "./world.js";
 
+const registryPlace = rangePlace(systemTable, registryRows.start, registryRows.end);
+const loadsPlace = rangePlace(systemTable, Buffer.from(loadRowsPrefix), Buffer.from(`${loadRowsPrefix}~`));
 const safepointPlace = rowPlace(safepointCell.table, safepointCell.row);
 
 /** Creates a client's process. From now on all its requests go through the explorer. */
@@ -49,6 +60,7 @@ export async function connect(world: ExploredWorld, client: ExploredClient): Pro
     shared: world.shared,
     work,
     register,
+    load: (name, parts, batchRows = 1) => load(process.registry, name, parts, { batchRows }),
     die: () => {
       world.stop(client);
       return new Promise(() => {});
@@ -72,7 +84,10 @@ function isImmediate(
   if (places[0] === counterPlace)
     return systemRequests === "none" && world.commitMode(client.name) === "two-phase";
   if (places.some((place) => place.table !== systemTable)) return false;
-  if (systemRequests === "safepoint") return !places.some((place) => overlap(place, safepointPlace));
+  const isOf = (other: Place) => places.some((place) => overlap(place, other));
+  if (systemRequests === "registry") return !isOf(registryPlace);
+  if (systemRequests === "loads") return !isOf(registryPlace) && !isOf(loadsPlace);
+  if (systemRequests === "safepoint") return !isOf(safepointPlace);
   return systemRequests === "none";
 }
 

@@ -86,11 +86,12 @@ export interface Program {
   readonly sessions?: boolean | undefined;
   /**
    * Which reads of the system table are steps too. Programs that collect garbage need
-   * `"safepoint"`, for reads of the safepoint. Programs that register observers need `"all"`. All
-   * other reads are answered at once, which is right only while no client changes what they read.
-   * Default: `"none"`.
+   * `"safepoint"`, for reads of the safepoint. Programs with one loader need `"registry"`, and
+   * programs with several need `"loads"`, for reads of owners and positions too. Programs that
+   * register observers need `"all"`. All other reads are answered at once, which is right only while
+   * no other client changes what they read. Default: `"none"`.
    */
-  readonly systemRequests?: "none" | "safepoint" | "all" | undefined;
+  readonly systemRequests?: "none" | "safepoint" | "registry" | "loads" | "all" | undefined;
   /**
    * How many times time may jump to the next timer while another step is possible. Set it for
    * programs that depend on the passing of time. Default: time does not jump, but the first wait of

@@ -46,6 +46,7 @@ const expected: ReadonlySet<string> = new Set([
   "STORE",
   "TIMEOUT",
   "ABORTED",
+  "LOAD",
   "NOT_LEADER",
   "ORACLE_UNAVAILABLE",
 ]);

@@ -20,6 +20,13 @@ export interface CellVersion {
   readonly start: number;
   readonly isDelete: boolean;
   readonly onePhase: boolean;
+  /** Whether a bulk load put it. `start` then identifies the load. */
+  readonly loaded: boolean;
+  /**
+   * The lowest timestamp at which a read shows the version: its commit timestamp, or for a loaded
+   * version that of the load's publication. Infinity while the load is not published.
+   */
+  visibleFrom: number;
   /** Whether its value is, or was, in a data cell. */
   readonly external: boolean;
   /** Undefined for a delete, and if the data was missing at the commit. */
@@ -146,10 +153,19 @@ export class CellModel implements CellAddress {
     else this.versions.splice(index, 0, version);
   }
 
-  /** The newest version that was not collected. */
+  /** The newest version that was not collected, and is published if a load put it. */
   get newest(): CellVersion | undefined {
     const newest = this.versions.at(-1);
-    return newest !== undefined && isPresent(newest) ? newest : undefined;
+    return newest !== undefined && isPresent(newest) && isPublished(newest) ? newest : undefined;
+  }
+
+  /**
+   * The version that a read at `timestamp` shows. If a loaded version is not visible, there is no
+   * other, because a load begins with an empty range.
+   */
+  shownAt(timestamp: number): CellVersion | undefined {
+    const version = this.versions[this.indexAt(timestamp)];
+    return version !== undefined && version.visibleFrom <= timestamp ? version : undefined;
   }
 
   stateOf(observer: string): ObservedState {
@@ -165,4 +181,9 @@ export class CellModel implements CellAddress {
 /** Whether a version can be read: by its write record, or through its lock. */
 export function isPresent(version: CellVersion): boolean {
   return version.standing || version.pending;
+}
+
+/** Whether a version is an ordinary one, or was put by a load that is published. */
+export function isPublished(version: CellVersion): boolean {
+  return version.visibleFrom !== Number.POSITIVE_INFINITY;
 }

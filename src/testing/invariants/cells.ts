@@ -1,4 +1,4 @@
-import { type CellModel, type CellVersion, isPresent } from "./cell-model.js";
+import { type CellModel, type CellVersion, isPresent, isPublished } from "./cell-model.js";
 import type { Step } from "./step.js";
 import type { ViolationReporter } from "./violation.js";
 
@@ -28,7 +28,7 @@ export class Cells {
     this.#checkLocks(cell);
     for (const lock of cell.locks) this.#checkExclusion(cell, lock.start);
     for (const version of cell.versions) {
-      if (!isPresent(version)) continue;
+      if (!isPresent(version) || !isPublished(version)) continue;
       this.#checkInterval(cell, version);
       if (version.external) this.#checkNamed(cell, version.start);
     }
@@ -57,13 +57,14 @@ export class Cells {
     const index = versions.indexOf(version, Math.max(0, cell.indexAt(commit) - 1));
     const before = versions[index - 1];
     const after = versions[index + 1];
-    if (before !== undefined && start < before.commit) this.#reportOverlap(cell, before, version);
-    if (after !== undefined && after.start < commit) this.#reportOverlap(cell, version, after);
+    if (before !== undefined && isPublished(before) && start < before.visibleFrom)
+      this.#reportOverlap(cell, before, version);
+    if (after !== undefined && after.start < version.visibleFrom) this.#reportOverlap(cell, version, after);
   }
 
   #reportOverlap(cell: CellModel, one: CellVersion, other: CellVersion): void {
     const message =
-      `the transactions from ${one.start} to ${one.commit} and from ${other.start} to ${other.commit} ` +
+      `the transactions from ${one.start} to ${one.visibleFrom} and from ${other.start} to ${other.visibleFrom} ` +
       "have both written it";
     this.#reporter.report(3, cell.name, message);
   }

@@ -1,5 +1,5 @@
 import type { RegisteredObserver } from "../../observer/index.js";
-import { type CellModel, type CellVersion, isPresent } from "./cell-model.js";
+import { type CellModel, type CellVersion, isPresent, isPublished } from "./cell-model.js";
 import { acknowledgedUpTo, type Observed } from "./observed.js";
 import type { RegistryModel } from "./registry-model.js";
 import type { Step } from "./step.js";
@@ -71,7 +71,7 @@ export class Collections {
     const { safepoint } = this.#model;
     for (let index = Math.max(0, cell.indexAt(safepoint)); index < versions.length; index++) {
       const version = versions[index]!;
-      if (isPresent(version) || version.dropped) continue;
+      if (isPresent(version) || version.dropped || !isPublished(version)) continue;
       const shown = presentBelow(versions, index);
       if (version.isDelete && (shown === undefined || shown.isDelete)) continue;
       const message =
@@ -126,7 +126,7 @@ export class Collections {
 function presentBelow(versions: readonly CellVersion[], index: number): CellVersion | undefined {
   for (let below = index - 1; below >= 0; below--) {
     const version = versions[below]!;
-    if (isPresent(version)) return version;
+    if (isPresent(version) && isPublished(version)) return version;
   }
   return undefined;
 }

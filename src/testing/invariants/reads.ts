@@ -31,7 +31,7 @@ export class Reads {
   read({ start, table, row, column, commit, value }: AnsweredRead): void {
     const cell = this.#model.cell(this.#model.row(table, row), column);
     if (cell.greatestRead < start) cell.greatestRead = start;
-    const truth = cell.versions[cell.indexAt(start)];
+    const truth = cell.shownAt(start);
     if (truth?.dropped) return;
     const isRight = isSameValue(truth?.value, value) && (commit === undefined || commit === truth?.commit);
     if (isRight) return;
@@ -42,14 +42,15 @@ export class Reads {
 
   check(step: Step): void {
     for (const { cell, of } of step.committed) {
-      if (of.commit <= cell.greatestRead) this.#reportLate(cell, of);
+      if (of.visibleFrom <= cell.greatestRead) this.#reportLate(cell, of);
     }
   }
 
   #reportLate(cell: CellModel, version: CellVersion): void {
-    const message =
-      `the transaction at ${version.start} committed at ${version.commit} after the cell had been read at ` +
-      `${cell.greatestRead}`;
+    const what = version.loaded
+      ? `the bulk load ${version.start} was published at ${version.visibleFrom}`
+      : `the transaction at ${version.start} committed at ${version.commit}`;
+    const message = `${what} after the cell had been read at ${cell.greatestRead}`;
     this.#reporter.report(10, cell.name, message);
   }
 }

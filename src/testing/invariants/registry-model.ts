@@ -20,6 +20,11 @@ export class RegistryModel {
     return this.#view;
   }
 
+  /** The number of the view. Each change of the registry makes a new one. */
+  get edition(): number {
+    return this.#edition;
+  }
+
   /** Adopts what was committed. Returns whether the set of observers changed. */
   update(step: Step): boolean {
     let changed = false;

@@ -31,6 +31,10 @@ export class Step {
    * holds the lock.
    */
   readonly committed: OfCell<CellVersion>[] = [];
+  /** Versions that bulk loads put. They are committed when their loads are published. */
+  readonly loaded: OfCell<CellVersion>[] = [];
+  /** Versions of unpublished bulk loads that were deleted. */
+  readonly unloaded: OfCell<CellVersion>[] = [];
   /** Versions whose write records were deleted. */
   readonly writesRemoved: OfCell<CellVersion>[] = [];
   readonly dataRemoved: OfCell<number>[] = [];
@@ -44,6 +48,8 @@ export class Step {
     this.written,
     this.changed,
     this.committed,
+    this.loaded,
+    this.unloaded,
     this.writesRemoved,
     this.dataRemoved,
     this.statusesPut,

@@ -1,4 +1,10 @@
-import { parkedTable, parseHintRow, parseRecordColumn, registryRows } from "../../observer/index.js";
+import {
+  loadRowsPrefix,
+  parkedTable,
+  parseHintRow,
+  parseRecordColumn,
+  registryRows,
+} from "../../observer/index.js";
 import {
   asBuffer,
   byteString,
@@ -17,7 +23,7 @@ import {
   safepointCell,
   systemTable,
 } from "../../transaction/index.js";
-import { CellModel, type RowModel } from "./cell-model.js";
+import { CellModel, type CellVersion, isPublished, type RowModel } from "./cell-model.js";
 import type { HintModel } from "./hint-model.js";
 import type { Step } from "./step.js";
 
@@ -25,6 +31,7 @@ const none: readonly number[] = [];
 const systemColumnMark = 0x7e;
 const firstRegistryRow = byteString(registryRows.start);
 const endOfRegistryRows = byteString(registryRows.end);
+const loadRows = byteString(Buffer.from(loadRowsPrefix));
 const safepointRow = byteString(safepointCell.row);
 
 /**
@@ -56,7 +63,7 @@ export class StoreModel {
     const key = byteString(row);
     let found = rows.get(key);
     if (found === undefined) {
-      found = { table, row, key, cells: new Map(), isRegistry: table === systemTable };
+      found = { table, row, key, cells: new Map(), isRegistry: table === systemTable && isRegistryRow(key) };
       rows.set(key, found);
     }
     return found;
@@ -141,13 +148,17 @@ export class StoreModel {
 }
 
 /**
- * Whether transactions write the row. Of the protocol's own rows, they write the parked changes and
- * the registry.
+ * Whether transactions write the row. Of the protocol's own rows, they write the parked changes, the
+ * registry, and the owners and positions of bulk loads.
  */
 export function isTransactional(table: string, row: Uint8Array): boolean {
   if (!isSystemTable(table) || table === parkedTable) return true;
   if (table !== systemTable) return false;
   const key = byteString(row);
+  return isRegistryRow(key) || key.startsWith(loadRows);
+}
+
+function isRegistryRow(key: string): boolean {
   return key >= firstRegistryRow && key < endOfRegistryRows;
 }
 
@@ -183,7 +194,11 @@ function putLock(cell: CellModel, start: number, value: Uint8Array, step: Step):
 }
 
 function putWrite(cell: CellModel, commit: number, bytes: Uint8Array, step: Step): void {
-  const { start, kind, onePhase, value } = decodeWrite(bytes);
+  const { start, kind, onePhase, loaded = false, value } = decodeWrite(bytes);
+  if (loaded) {
+    putLoaded(cell, commit, start, value, step);
+    return;
+  }
   const isDelete = kind === "delete";
   let version = cell.versions[cell.indexAt(commit)];
   if (version?.commit !== commit || version.start !== start) {
@@ -193,6 +208,8 @@ function putWrite(cell: CellModel, commit: number, bytes: Uint8Array, step: Step
       start,
       isDelete,
       onePhase,
+      loaded: false,
+      visibleFrom: commit,
       external,
       value,
       standing: true,
@@ -208,6 +225,47 @@ function putWrite(cell: CellModel, commit: number, bytes: Uint8Array, step: Step
     if (!isSame) step.changed.push({ cell, of: version });
   }
   step.written.push({ cell, of: version });
+}
+
+/**
+ * Puts a version of a bulk load. A load may put the same bytes twice, if an answer was lost. `load`
+ * identifies it.
+ */
+function putLoaded(
+  cell: CellModel,
+  commit: number,
+  load: number,
+  value: Uint8Array | undefined,
+  step: Step,
+): void {
+  const index = cell.indexAt(commit);
+  const known = cell.versions[index];
+  const isKnown = known?.commit === commit && known.start === load;
+  const external = value === undefined;
+  if (
+    isKnown &&
+    known.standing &&
+    known.external === external &&
+    (external || isSameValue(known.value, value))
+  )
+    return;
+  const visibleFrom = isKnown ? known.visibleFrom : Number.POSITIVE_INFINITY;
+  const version: CellVersion = {
+    commit,
+    start: load,
+    isDelete: false,
+    onePhase: false,
+    loaded: true,
+    visibleFrom,
+    external,
+    value,
+    standing: true,
+    pending: false,
+    dropped: false,
+  };
+  if (isKnown) cell.versions[index] = version;
+  else cell.insert(version);
+  step.loaded.push({ cell, of: version });
 }
 
 /** Whether two values have equal bytes. */
@@ -231,7 +289,11 @@ function remove(cell: CellModel, part: Part, from: number, to: number, step: Ste
         if (version.commit < from) return;
         if (version.commit >= to || !version.standing) continue;
         version.standing = false;
-        step.writesRemoved.push({ cell, of: version });
+        if (isPublished(version)) step.writesRemoved.push({ cell, of: version });
+        else {
+          cell.versions.splice(index, 1);
+          step.unloaded.push({ cell, of: version });
+        }
       }
       return;
     case "data":

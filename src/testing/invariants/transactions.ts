@@ -45,6 +45,7 @@ export class Transactions {
     for (const { cell, of } of step.locksRemoved) this.#unlocked(cell, of.start);
     for (const { cell, of } of step.statusesRemoved) this.#forgotten(cell, of);
     for (const { cell, of } of step.committed) completeValue(cell, of);
+    for (const { cell, of } of step.loaded) completeValue(cell, of);
   }
 
   /** Like {@link settle}, for what existed before the watcher began. */
@@ -58,6 +59,7 @@ export class Transactions {
       if (status?.outcome === "committed") insertPending(cell, of, status.commit, step);
     }
     for (const { cell, of } of step.committed) completeValue(cell, of);
+    for (const { cell, of } of step.loaded) completeValue(cell, of);
   }
 
   /** Records the outcome that a client received. */
@@ -247,6 +249,8 @@ function insertPending(cell: CellModel, lock: LockModel, commit: number, step: S
     start: lock.start,
     isDelete: kind === "delete",
     onePhase: false,
+    loaded: false,
+    visibleFrom: commit,
     external: kind === "put" && value === undefined,
     value,
     standing: false,

@@ -27,6 +27,7 @@ const names = {
   15: "one committed run per change",
   16: "nothing is left over at rest",
   17: "collection drops nothing that is needed",
+  19: "a bulk load is there as a whole, or not at all",
 } as const;
 
 export type InvariantNumber = keyof typeof names;

@@ -5,6 +5,7 @@ import { Cells } from "./cells.js";
 import { Collections } from "./collection.js";
 import { RegistrationGrace } from "./grace.js";
 import { Hints } from "./hints.js";
+import { Loads } from "./loads.js";
 import { Observed } from "./observed.js";
 import { type AnsweredRead, Reads } from "./reads.js";
 import { RegistryModel } from "./registry-model.js";
@@ -57,6 +58,7 @@ export class ProtocolWatcher implements StoreWatcher {
   readonly #grace: RegistrationGrace;
   readonly #hints: Hints;
   readonly #collections: Collections;
+  readonly #loads: Loads;
   readonly #step = new Step();
 
   constructor({ store, onViolation, registryCacheMs, now }: ProtocolWatcherOptions) {
@@ -87,6 +89,7 @@ export class ProtocolWatcher implements StoreWatcher {
       grace: this.#grace,
       singleRows: !atomicBatches,
     });
+    this.#loads = new Loads({ reporter, model: this.#model, singleRows: !atomicBatches });
     this.#collections = new Collections(reporter, this.#model, this.#registry, this.#observed);
   }
 
@@ -110,8 +113,9 @@ export class ProtocolWatcher implements StoreWatcher {
       for (const version of storedVersions(this.#store, table)) this.#model.apply([putOf(version)], step);
     }
     this.#transactions.adopt(step);
-    this.#observed.adopt(step);
     this.#registry.update(step);
+    this.#loads.adopt(step, this.#registry.view);
+    this.#observed.adopt(step);
     this.#grace.adopt(this.#registry.view);
   }
 
@@ -123,11 +127,13 @@ export class ProtocolWatcher implements StoreWatcher {
     this.#model.apply(rows, step);
     if (step.isIdle) return;
     this.#transactions.settle(step);
+    const { edition } = this.#registry;
+    const isRegistryNew = this.#registry.update(step);
+    this.#loads.update(step, this.#registry.view, this.#registry.edition !== edition);
     this.#cells.check(step);
     this.#reads.check(step);
     this.#collections.checkMarkers(step);
     this.#observed.update(step);
-    const isRegistryNew = this.#registry.update(step);
     if (isRegistryNew) this.#grace.begin(this.#registry.view);
     this.#hints.check(step, isRegistryNew);
     this.#collections.check(step);

@@ -4,6 +4,8 @@ import {
   type AtomicStore,
   type BatchAnswer,
   commitTimestamp,
+  type FillAnswer,
+  type FillBatch,
   type MaybePromise,
   type MutationAnswer,
   type RangePage,
@@ -14,6 +16,7 @@ import {
   type RowPage,
   type RowRead,
   type RowStore,
+  rowsOfBlock,
   type StoreCapabilities,
   type StoreDamage,
   type VerifyOptions,
@@ -154,7 +157,27 @@ export class DistantStore implements RowStore {
           digest: showBatchAnswer,
         });
       },
+      ...(atomic.fill && { fill: (batch) => this.#fill(atomic, batch) }),
     };
+  }
+
+  #fill(atomic: AtomicStore, { guarded, cells }: FillBatch): Promise<FillAnswer> {
+    // The request may arrive when the sender has put other cells into its block.
+    const batch = { guarded, cells: cells.copy() };
+    const rows = rowsOfBlock(cells);
+    const end = Buffer.concat([rows.at(-1)!.row, Buffer.of(0)]);
+    return this.#network.send<FillAnswer>({
+      kind: "commit",
+      places: [rowPlace(guarded.table, guarded.row), rangePlace(cells.table, rows[0]!.row, end)],
+      changes: true,
+      mayBeLate: true,
+      mayRepeat: true,
+      describe: () => `fill: ${showBatch({ rows: [{ ...guarded, mutations: [] }, ...rows] })}`,
+      apply: () => atomic.fill!(batch),
+      lost: () => "unknown",
+      show: (answer) => answer,
+      digest: (answer) => answer,
+    });
   }
 
   /**

@@ -1,6 +1,6 @@
 export { counterPlace, DistantStore, type DistantStoreOptions, timestampRequest } from "./distant-store.js";
 export { type Hash, HashSum, hashText } from "./hash.js";
-export { namedPlace, overlap, type Place, rowPlace } from "./place.js";
+export { namedPlace, overlap, type Place, rangePlace, rowPlace } from "./place.js";
 export { SeededRandom } from "./random.js";
 export type { Network, Request, RequestKind } from "./request.js";
 export { digestPage } from "./show.js";

@@ -1,17 +1,20 @@
-import type {
-  AtomicBatch,
-  AtomicStore,
-  BatchAnswer,
-  MutationAnswer,
-  RangeRead,
-  RawRead,
-  RowMutation,
-  RowRead,
-  RowStore,
-  StoreCapabilities,
-  StoreDamage,
-  StoreRequestOptions,
-  VerifyOptions,
+import {
+  type AtomicBatch,
+  type AtomicStore,
+  type BatchAnswer,
+  type FillAnswer,
+  type FillBatch,
+  type MutationAnswer,
+  type RangeRead,
+  type RawRead,
+  type RowMutation,
+  type RowRead,
+  type RowStore,
+  rowsOfBlock,
+  type StoreCapabilities,
+  type StoreDamage,
+  type StoreRequestOptions,
+  type VerifyOptions,
 } from "../../store/index.js";
 
 /** Receives every change that was applied to a store, in order, before any other code runs. */
@@ -72,6 +75,7 @@ export class WatchedStore implements RowStore {
       counter: () => atomic.counter(),
       next: (options) => atomic.next(options),
       commit: (batch, options) => this.#commit(atomic, batch, options),
+      ...(atomic.fill && { fill: (batch, options) => this.#fill(atomic, batch, options) }),
     };
   }
 
@@ -116,6 +120,22 @@ export class WatchedStore implements RowStore {
         for (const watcher of this.#watchers) watcher.applied(batch.rows, answer.timestamp);
     };
     const answered = atomic.commit(batch, options);
+    if (this.#order !== undefined) return this.#order.tellInTurn(answered, tell);
+    const answer = await answered;
+    tell(answer);
+    return answer;
+  }
+
+  async #fill(
+    atomic: AtomicStore,
+    batch: FillBatch,
+    options: StoreRequestOptions | undefined,
+  ): Promise<FillAnswer> {
+    const rows = rowsOfBlock(batch.cells);
+    const tell = (answer: FillAnswer) => {
+      if (answer === "applied") for (const watcher of this.#watchers) watcher.applied(rows, undefined);
+    };
+    const answered = atomic.fill!(batch, options);
     if (this.#order !== undefined) return this.#order.tellInTurn(answered, tell);
     const answer = await answered;
     tell(answer);

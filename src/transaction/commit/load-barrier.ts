@@ -99,7 +99,8 @@ function conflictWith(name: string, startTimestamp: number, what: string): Confl
   );
 }
 
-function contains({ table, start, end }: RowRange, inTable: string, row: Uint8Array): boolean {
+/** Whether a range has a row. */
+export function contains({ table, start, end }: RowRange, inTable: string, row: Uint8Array): boolean {
   if (table !== inTable) return false;
   if (start !== undefined && compareBytes(row, start) < 0) return false;
   return end === undefined || compareBytes(row, end) < 0;

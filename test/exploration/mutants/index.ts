@@ -1,5 +1,6 @@
 import { collectionMutants } from "./collection.js";
 import { commitMutants } from "./commit.js";
+import { loadMutants } from "./loads.js";
 import type { Mutant } from "./mutant.js";
 import { observerMutants } from "./observers.js";
 import { oracleMutants } from "./oracle.js";
@@ -11,6 +12,7 @@ export type { Mutant } from "./mutant.js";
 export const mutants: readonly Mutant[] = [
   ...commitMutants,
   ...collectionMutants,
+  ...loadMutants,
   ...observerMutants,
   ...oracleMutants,
   ...wireMutants,

@@ -28,6 +28,11 @@ export interface Mutant {
    * such a mutant.
    */
   readonly takesLong?: true | undefined;
+  /**
+   * Set if a search in this order finds the mutant faster. Its trace is then not one of the shortest.
+   * Default: breadth-first.
+   */
+  readonly order?: "depth-first" | undefined;
   /** Set if this fault budget finds the mutant faster than the program's own budget. */
   readonly faults?: FaultBudget | undefined;
 }

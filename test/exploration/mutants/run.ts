@@ -7,7 +7,7 @@ import type { Mutant } from "./mutant.js";
 
 /**
  * Explores the program that must find a mutant, in a build with the mutant. Looks for the shortest
- * trace to a violation.
+ * trace to a violation, unless the mutant says otherwise.
  */
 export async function exploreMutant(mutant: Mutant, maxStates = 300_000): Promise<ExploreReport> {
   const built = await build(mutant.name, mutant);
@@ -17,7 +17,8 @@ export async function exploreMutant(mutant: Mutant, maxStates = 300_000): Promis
     const all = (await load("test", "exploration", "programs", "index.js")) as typeof programs;
     const program = all[mutant.killedBy];
     const faults = mutant.faults ?? program.faults;
-    return await library.explore({ ...program, faults }, { order: "breadth-first", maxStates });
+    const order = mutant.order ?? "breadth-first";
+    return await library.explore({ ...program, faults }, { order, maxStates });
   } finally {
     await built.remove();
   }
