@@ -1,6 +1,6 @@
 /**
- * The application module for `percolator worker LOCATION examples/threads/app.ts`. The threads do not keep the process
- * from ending.
+ * The application module for `percolator worker LOCATION examples/threads/app.ts`. The threads do
+ * not keep the process from ending.
  */
 import { availableParallelism } from "node:os";
 import { rendering } from "./observers.js";

@@ -14,7 +14,7 @@ export function rendering(pool: ThreadPool<Rendering, Uint8Array>, options: Obse
       const html = await pool.run({ markdown }, { signal, transfer: [markdown.buffer] });
       tx.set(documents.html, path, html);
     },
-    // So many runs may wait for threads. Other documents wait in the database.
+    // At most this many runs wait for threads. Other documents wait in the database.
     { concurrency: pool.concurrency, ...options },
   );
 }

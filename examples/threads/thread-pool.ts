@@ -1,6 +1,7 @@
 /**
- * Threads that compute for observers. An observer that uses the CPU for long calls {@link ThreadPool.run}
- * instead of computing in its own thread, which then stays free for transactions.
+ * Threads that compute for observers. If an observer computes for long, it calls
+ * {@link ThreadPool.run}. The computation then runs on another thread, and the observer's own thread
+ * stays free for transactions.
  */
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
@@ -93,8 +94,9 @@ export class ThreadPool<Task, Result> {
 }
 
 /**
- * Returns bytes that can be transferred: `bytes` itself if it has its memory to itself, as every
- * value that a transaction returns, and otherwise a copy. A small `Buffer` shares its memory with others.
+ * Returns bytes that can be transferred. If no other array shares the memory of `bytes`, returns
+ * `bytes` itself: that is so for every value that a transaction returns. Otherwise returns a copy, as
+ * for a small `Buffer`, which shares its memory with others.
  */
 export function transferable(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer, byteLength } = bytes;
@@ -102,7 +104,7 @@ export function transferable(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return isAlone ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
 }
 
-/** The threads run TypeScript by tsx if they must, however this thread does it. */
+/** If the module is TypeScript, the threads load it with tsx, whichever loader this thread uses. */
 function nodeOptionsFor(module: URL): string[] {
   if (!module.pathname.endsWith(".ts")) return [];
   const tsx = createRequire(import.meta.url).resolve("tsx");

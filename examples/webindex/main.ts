@@ -119,7 +119,12 @@ class Session {
       }
       const parked = await this.#index.parked();
       if (parked.length > 0) {
-        console.error(["Given up on:", ...parked.map((change) => `  ${change}`)].join("\n"));
+        console.error(
+          [
+            "Parked after the last attempt (retry with `percolator parked DATA --retry`):",
+            ...parked.map((change) => `  ${change}`),
+          ].join("\n"),
+        );
         code = exitCodes.data;
       }
     } catch (error) {

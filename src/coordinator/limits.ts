@@ -3,7 +3,7 @@
  */
 export const protocolVersion = 1;
 
-/** Limits of a coordinator. */
+/** Limits of a coordinator: each is the largest number that it accepts. */
 export const coordinatorLimits = Object.freeze({
   /** Timestamps of one request. */
   timestamps: 100_000,
@@ -19,7 +19,7 @@ export const coordinatorLimits = Object.freeze({
   claims: 1_000_000,
   /** Bytes of the claims of all sessions. */
   allClaimBytes: 256 * 2 ** 20,
-  /** Bytes of a claim. */
+  /** Bytes of one claim. */
   claimBytes: 4_096,
   /** Steps of one message. */
   steps: 1_000,

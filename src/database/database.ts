@@ -304,7 +304,7 @@ export class Database {
    *
    * - No reader sees a row until all are stored. Then all become visible in one transaction.
    * - Until then, no transaction may write in the ranges: it gets a `LoadError`.
-   * - If the call is interrupted, call it again with the same name and parts. It continues behind the
+   * - If the call is interrupted, call it again with the same name and parts. It continues after the
    *   last row that is known to be stored. {@link discardLoad} removes the rows instead.
    * - If a load of this name was published before, the call changes nothing.
    *
@@ -313,8 +313,9 @@ export class Database {
    *
    * @throws LoadError if a range is not empty, if another call runs this load or one with rows in
    * common, or if the load was begun with other parts.
-   * @throws InvalidKeyError if a row is out of order. Also InvalidValueError, for bad values. What
-   * was stored before stays invisible. Correct the source, discard the load, and load again.
+   * @throws InvalidKeyError if a row is out of order, and InvalidValueError if a column's codec
+   * refuses a value. The stored rows stay invisible. Correct the source, discard the load, and load
+   * again.
    *
    * @example
    * await db.load("first-crawl", [

@@ -1,6 +1,6 @@
 /**
- * Node's `crypto`, loaded at the first call. It takes a tenth of the time in which
- * `import "percolatordb"` loads, and a program that only declares tables never needs it.
+ * Node's `crypto`, loaded at the first call. Loading it takes 5 ms of CPU time, and a program that
+ * only declares tables never needs it.
  */
 const crypto = () => process.getBuiltinModule("node:crypto");
 

@@ -145,9 +145,9 @@ export class LimitExceededError extends PercolatorError {
 }
 
 /**
- * A bulk load is in the way of a transaction, or cannot begin or go on. A transaction that writes in
- * the range of an unfinished load gets this error, and has written nothing. Run it again when the
- * load is published or discarded.
+ * A transaction wrote in the range of an unfinished bulk load, or a bulk load cannot begin or
+ * continue. The transaction has written nothing. Run it again when the load is published or
+ * discarded.
  */
 export class LoadError extends PercolatorError {
   readonly code = "LOAD";

@@ -3,18 +3,18 @@ import { compareBytes } from "./bytes.js";
 import { checkKey, checkTable, storeLimits } from "./check.js";
 import type { Mutation, RowMutation } from "./mutation.js";
 
-/** Before each cell: the lengths of its row, its column and its record. */
+/** Bytes before each cell. They have the lengths of its row, its column and its record. */
 const headBytes = 8;
-/** The row's length, if the row is that of the cell before. Longer than any row. */
+/** Stands for the row's length if the previous cell has the same row. No row is this long. */
 const sameRow = 0xffff;
 const firstBytes = 64 * 1024;
 const noBytes = new Uint8Array(0);
 
 /**
  * Cells of one table, in ascending order, each with one write record at the same timestamp. They
- * are packed into one buffer, because a block has thousands of cells: as objects they would live
- * until the store has planned them, which costs the garbage collector more than all other work of a
- * bulk load. {@link CellCursor} reads them.
+ * are packed into one buffer, because a block has thousands of cells. If each were an object, the
+ * garbage collector would take more time than all other work of a bulk load, since the objects live
+ * until the store has planned them. {@link CellCursor} reads the cells.
  */
 export class CellBlock {
   readonly table: string;
@@ -106,7 +106,8 @@ export class CellBlock {
 
   #notAscending(): InvalidArgumentError {
     return new InvalidArgumentError(
-      `The cells of a block must ascend, each once, but one of table ${JSON.stringify(this.table)} does not.`,
+      `The cells of a block must ascend, each once, but a cell of table ${JSON.stringify(this.table)} does not sort ` +
+        "after the one before it. Add the cells in order.",
     );
   }
 

@@ -188,9 +188,9 @@ export interface AtomicStore {
    * from the block's first cell to its last. Resolves when the cells are durable. With `durability:
    * "none"`, it resolves before that. The counter stays as it is.
    *
-   * Optional, for speed only: a bulk load then needs no plan for each cell. Without this method, a
-   * load commits ordinary batches. A store that wraps another must not pass the inner store's `fill`
-   * on unless it does for it what it does for `commit`.
+   * Optional, for speed only: with this method, a bulk load needs no plan for each cell. Without it,
+   * a load commits ordinary batches. If a store wraps another one and adds something to `commit`, it
+   * must add the same to `fill`, or leave `fill` out.
    */
   fill?(batch: FillBatch, options?: StoreRequestOptions): Promise<FillAnswer>;
 }

@@ -1,4 +1,4 @@
-/** A task that does what its document says, as often as it says. For tests. */
+/** A task that fails in the way, and as often, as its document says. For tests. */
 import { appendFileSync, readFileSync } from "node:fs";
 import { render } from "../render.js";
 

@@ -34,9 +34,9 @@ const prefix = "webindex-";
  * 3. Store the rows in key order with `db.load`. They are visible when all are stored.
  * 4. Load what is left over with the observers: revisits of other pages.
  *
- * If it is interrupted in steps 1 to 3, the same call repeats steps 1 and 2, and continues step 3.
- * If it is interrupted in step 4, or was completed before, it returns undefined: load the sources as
- * usual then, which writes only what differs.
+ * If a call was interrupted in steps 1 to 3, the same call repeats steps 1 and 2, and continues step
+ * 3. If a call was interrupted in step 4, or was completed, the next one returns undefined. Then load
+ * the sources as usual, which writes only what differs.
  *
  * @throws BulkRefusedError if the index has pages, or another bulk load was interrupted.
  */

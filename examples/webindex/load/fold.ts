@@ -50,7 +50,7 @@ export class Fold implements Disposable {
     this.#left = new ExternalSort(heldBytes);
   }
 
-  /** Identifies the items, so that a continued load notices if they are others. */
+  /** A digest of the items. It shows a continued load whether they are the same as before. */
   get digest(): string {
     return this.#digest.copy().digest("hex").slice(0, 16);
   }
@@ -166,7 +166,7 @@ function keep(item: Loadable, isArchive: boolean): Kept {
   return { kind: "page", contents, digests: item.payloadDigests, at: isArchive ? item.at : 0 };
 }
 
-/** As the loader stores a page over its earlier version. */
+/** The stored page after the loader has stored this version over the earlier one. */
 function loaded(
   { contents: text, digests, at }: Kept & { kind: "page" },
   before: Stored | undefined,

@@ -33,7 +33,7 @@ export function extractBy(describe: Describe, options: Pick<ObserverOptions, "co
   );
 }
 
-/** Reads a page in this thread. `PageThreads` has the one that reads it in another. */
+/** Reads pages in this thread. `PageThreads.extract` reads them in other threads. */
 export const extract = extractBy(describePage);
 
 async function writePage(tx: Transaction, url: string, page: Description | undefined): Promise<void> {

@@ -14,10 +14,10 @@ export const index = observer(
 );
 
 /**
- * Computes the terms by which a page can be found. For a canonical page they are its own terms and
- * those of its anchors, and the level of its rank. Other pages have none. If the terms changed, puts the page on its shard's
- * list, with the terms that the postings still have for it. From this commit on, searches find the
- * page by its new terms.
+ * Computes the terms by which a page can be found. For a canonical page they are its own terms,
+ * those of its anchors, and the level of its rank. Other pages have none. If the terms changed, puts
+ * the page on its shard's list, with the terms that the postings still have for it. From this commit
+ * on, searches find the page by its new terms.
  *
  * Every run writes the anchors even if they are unchanged, so that of two overlapping runs of one
  * page only one commits. Every change of the terms writes the page's entry in the list, so that the

@@ -1,6 +1,7 @@
 /**
- * The pipeline: contents -> extract -> cluster, invert -> relink. Both cluster and relink lead to
- * index, and index to merge.
+ * The pipeline. A changed page: contents -> extract -> cluster -> merge. Its links: links -> invert
+ * -> relink -> merge. A page whose words changed but not its hash: extract -> index -> merge. A large
+ * cluster: cluster or relink -> elect -> merge.
  */
 import type { Observer } from "percolatordb";
 import { cluster, relink } from "./cluster.js";
@@ -12,7 +13,7 @@ import { merge } from "./merge.js";
 
 const others = [invert, cluster, elect, index, relink, merge];
 
-/** The observers, with one that reads pages elsewhere than in this thread. */
+/** The observers, with `extract` in place of the one that reads pages in this thread. */
 export function observersWith(extract: Observer): readonly Observer[] {
   return [extract, ...others];
 }

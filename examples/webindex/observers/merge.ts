@@ -11,7 +11,7 @@ import { type Counts, lengthsOf, parseCounts, parseTerms } from "../terms.js";
  */
 const maxPages = 256;
 const maxPostings = 20_000;
-/** If a run changes more cells of the shard's row, one read of the row is cheaper than theirs. */
+/** If a run changes more cells of a row than this, one read of the whole row is cheaper. */
 const maxSingleReads = 8;
 
 /** A page's change. */

@@ -37,8 +37,8 @@ export interface ServerOptions {
   readonly maxWaiting?: number | undefined;
   /**
    * How long a request waits in line at most, in milliseconds. Then it is told to try again later.
-   * Default: 5 s: longer than a search of hundreds before it takes, shorter than a person's
-   * patience.
+   * Default: 5 s: longer than the hundreds of searches before it take, and shorter than a
+   * person's patience.
    */
   readonly deadlineMs?: number | undefined;
   /** Receives internal errors. */

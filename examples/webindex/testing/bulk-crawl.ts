@@ -30,9 +30,9 @@ const urlOf = (number: number) => `https://example.org/${number}`;
 const steadyBody = (number: number) => Buffer.from(page("Steady", words[number % 4]!));
 
 /**
- * An archive of a small site, of which `number` 0 has all steady pages first. It has pages of which
- * many are equal, revisits of the same page and of steady ones, with digests and without, pages that
- * are gone, and some that come several times.
+ * An archive of a small site. Archive 0 begins with all steady pages. Many pages are equal, some
+ * pages are gone, and some occur several times. There are revisits of the same page and of steady
+ * pages, with digests and without.
  */
 export function randomArchive(seed: number, number: number, count: number): Source {
   const random = seeded(seed);

@@ -27,7 +27,7 @@ export function bodyText(body: Uint8Array, contentType: string, url: string): st
   return wellFormed(reader.read());
 }
 
-/** An element in whose inside text counts differently, and how many of its name are open. */
+/** An element whose text counts differently, and how many elements of its name are open. */
 interface Open {
   tag: string;
   depth: number;
@@ -89,7 +89,7 @@ class BodyReader implements TokenizerCallbacks {
   }
 
   onselfclosingtag(): void {
-    // A slash closes an svg, and no element of HTML.
+    // A slash closes an svg, but no element of HTML.
     if (this.#tag !== "svg") this.onopentagend();
   }
 

@@ -129,7 +129,7 @@ class HtmlReader implements TokenizerCallbacks {
   }
 
   onselfclosingtag(): void {
-    // A slash closes an element only if the element is an svg or is within one.
+    // A slash closes only an svg, or an element within one.
     if (this.#unseen === "svg") return;
     if (this.#unseen === "" && this.#tag === "svg") this.#add(" ");
     else this.onopentagend();

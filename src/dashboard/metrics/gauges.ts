@@ -19,7 +19,7 @@ export interface Standing {
 export interface SampledDistribution {
   /** What the store held at the newest successful count. Undefined before the first count. */
   readonly standing: Standing | undefined;
-  /** Whether a newer count failed or did not end in time, or the store is away since the last one. */
+  /** Whether a newer count failed or did not end in time, or the store no longer answers. */
   readonly isStale: boolean;
   readonly reach: DatabaseReach;
   /** Milliseconds since 1970. */

@@ -62,7 +62,8 @@ export class MetricsPages {
       this.#standing.newest(patienceMs),
     ]);
     const now = this.#environment.now();
-    // After a slow count the next one is long in coming. The store may be away meanwhile.
+    // The next count begins long after a slow one. Until then, only the probe shows that the store
+    // no longer answers.
     const isAway = !reach.store.answers && standing !== undefined && now - standing.now >= standingMs;
     const gauges = exposedGauges({ reach, standing, isStale: isStale || isAway, now });
     return { status: 200, text: prometheusText(this.#db.metrics, gauges, this.#options.labels) };

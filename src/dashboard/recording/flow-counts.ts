@@ -33,7 +33,7 @@ export class FlowCounts {
 
   /**
    * Counts the cells that a transaction touched. If there are more cells than the event names, each
-   * named cell counts for several.
+   * named cell stands for several of them.
    */
   #addCells(
     nowMs: number,

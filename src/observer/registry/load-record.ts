@@ -23,11 +23,11 @@ export interface LoadRecord {
   readonly name: string;
   readonly ranges: readonly RowRange[];
   readonly state: LoadState;
-  /** Commit timestamp of the publication. Undefined before. */
+  /** Commit timestamp of the publication. Undefined before the publication. */
   readonly publishedAt: number | undefined;
 }
 
-/** What a load writes into: its name and ranges. It never changes. */
+/** The cell with a load's name and ranges. It never changes. */
 export function loadDefinitionCell(start: number): CellAddress {
   return systemCell(`${loadRowPrefix}${start}`, "definition");
 }
@@ -35,14 +35,14 @@ export function loadDefinitionCell(start: number): CellAddress {
 /** The rows with the positions and owners of loads. They are not part of the registry. */
 export const loadRowsPrefix = "load/";
 
-/** How far a load has come. */
+/** The cell that says how far a load has come. */
 export function loadProgressCell(start: number): CellAddress {
   return systemCell(`${loadRowsPrefix}${start}`, "progress");
 }
 
 /**
- * The process that runs a load. Only a takeover writes the cell, so that batches can be guarded by
- * its timestamp.
+ * The cell that says which call runs a load. It is written only when the owner changes, so that its
+ * timestamp can guard batches.
  */
 export function loadOwnerCell(start: number): CellAddress {
   return systemCell(`${loadRowsPrefix}${start}`, "owner");

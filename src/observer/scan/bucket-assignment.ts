@@ -30,7 +30,7 @@ export class BucketAssignment {
     return share.owned[bucket] ?? true;
   }
 
-  /** `before`: the share until now. It stays if the same sessions run the observer. */
+  /** Returns `before`, the present share, if the same sessions still run the observer. */
   #shareOf(name: string, version: number, before?: Share): Share {
     const { session } = this.#sessions;
     const others = this.#sessions.hosting(name, version).filter((each) => each !== session);

@@ -36,9 +36,9 @@ interface Patience {
 
 const patienceOfIdle: Patience = { ageMs: 2_000, everyMs: 250 };
 /**
- * While tasks of any observer are queued in this process. It gains nothing then by the work of
- * another one that is as busy: both would run the same hints, and half of the runs would be wasted.
- * The low-priority hints of a busy process may well stand for minutes.
+ * Applies while tasks of any observer are queued in this process. The other process may be as busy
+ * as this one. If this one took on its hints, both would run the same hints, and half of the runs
+ * would be wasted. Low-priority hints can wait for minutes in a busy process.
  */
 const patienceOfBusy: Patience = { ageMs: 200_000, everyMs: 2_500 };
 /** A walk over this process's buckets. It begins at a random place and ends there. */
@@ -133,7 +133,7 @@ export class BucketScanner implements HintScanner {
         signal,
       );
       for (const hint of page.hints) {
-        // Another process may have begun since the round began.
+        // Another process may have taken over the bucket since the round began.
         if (!assignment.owns(observer, hint.bucket)) continue;
         const outcome = this.#offer(hint);
         if (outcome === "taken") found++;

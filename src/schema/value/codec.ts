@@ -6,8 +6,8 @@ import { asBuffer } from "../utf8.js";
 /**
  * Encodes a column's values to bytes and decodes them. `V` is the type of values read. `I` is the
  * type of values written, which is wider if a schema fills in defaults. Made by `text`, `bytes`,
- * `int`, `float`, `boolean`, `date`, `bigint`, `oneOf`, `json`, `codec` and `compressed`. The bytes of the
- * built-in codecs are stable: later versions of the package read what earlier ones wrote.
+ * `int`, `float`, `boolean`, `date`, `bigint`, `oneOf`, `json`, `codec` and `compressed`. The bytes of
+ * the built-in codecs are stable: later versions of the package read what earlier ones wrote.
  */
 export interface Codec<V, I = V> {
   /**

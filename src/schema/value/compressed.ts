@@ -57,13 +57,13 @@ const tagPattern = /^compressed\((.*)\)$/s;
  * Use it for long values that repeat themselves: pages, documents, lists. Images, archives and
  * other compressed data do not shrink. A compressed column cannot be a part of a key.
  *
- * A recorded column of `text()`, `json()` or `oneOf()` can become compressed: values that are stored already
- * are read as before, and are compressed when they are written again. Programs that still declare
- * the column without `compressed` can no longer open the database. A column of another codec cannot
- * become compressed, because some of its values could be taken for compressed ones: `open` throws a
- * `SchemaError`. Declare a new column instead.
+ * A recorded column of `text()`, `json()` or `oneOf()` can become compressed: stored values are read
+ * as before, and are compressed when they are written again. Programs that still declare the column
+ * without `compressed` can no longer open the database, and cannot read compressed values. Stop them
+ * first. A column of another codec cannot become compressed, because some of its values could be
+ * taken for compressed ones: `open` throws a `SchemaError`. Declare a new column instead.
  *
- * The options are not recorded. A command without the program's module compresses as by default.
+ * The options are not recorded. A command without the program's module uses the defaults.
  *
  * @throws SchemaError if the codec is compressed already, or for an invalid option.
  * @throws InvalidValueError from reads if the stored bytes are damaged, or if they would become
@@ -107,7 +107,7 @@ export function compressedTag(tag: string): string {
   return `compressed(${tag})`;
 }
 
-/** The tag of the codec of a column's values, without what the column does to compress them. */
+/** The tag of the inner codec, if `tag` is that of a compressed codec. Otherwise `tag` itself. */
 export function valueTag(tag: string): string {
   return tagPattern.exec(tag)?.[1] ?? tag;
 }

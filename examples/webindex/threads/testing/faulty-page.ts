@@ -1,4 +1,4 @@
-/** A thread that ends at a page that names a file, unless the file exists. For tests. */
+/** A thread that ends when it reads a page that names a file, unless the file exists. For tests. */
 import { existsSync, writeFileSync } from "node:fs";
 import { describePage } from "../../derive.js";
 import type { PageTask } from "../describe-page.js";

@@ -14,7 +14,7 @@ export function addLoads(program: Command, cli: Cli): void {
   databaseCommand(program, "loads", {
     summary: "list bulk loads; discard an unfinished one",
     description:
-      "Lists the bulk loads that programs began with db.load, the oldest first: what is stored of each, and since when " +
+      "Lists the bulk loads that programs began with db.load, the oldest first: how much of each is stored, and since when " +
       "its rows are visible. While a load is not published, its ranges refuse other writes. The program continues an " +
       "interrupted load when it calls db.load again. --discard removes the rows of an unfinished load instead, and opens " +
       "its ranges. If the load's process is alive, that waits up to 15 s, and fails if the load makes progress.",

@@ -45,7 +45,7 @@ export class SharedFolder {
   readonly queue: WriteQueue;
   /** Undefined if the folder is open only for reading. */
   readonly flushes: Flushes | undefined;
-  /** Number of stores that are open on it. */
+  /** Number of stores that are open on the folder. */
   users = 1;
   /** How often LMDB had to be reopened. */
   timesMended = 0;
