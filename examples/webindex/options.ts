@@ -42,7 +42,7 @@ export function readOptions(args: readonly string[]): Options {
     .addOption(
       new Option(
         "--bulk",
-        "load the first archives, or the first folder, into an empty index at once and without observers",
+        "load the first archives, or the first folder, into an empty index in one pass, without observers",
       )
         .default(false)
         .conflicts("serve"),
@@ -55,8 +55,12 @@ export function readOptions(args: readonly string[]): Options {
       "compare every page with its source, and every table with an index built from scratch",
       false,
     )
-    .addOption(new Option("--port <number>", "of the search page").default(8080).argParser(port))
-    .option("--host <address>", "to listen on; others than this machine can reach 0.0.0.0", "127.0.0.1")
+    .addOption(new Option("--port <number>", "port of the search page").default(8080).argParser(port))
+    .option(
+      "--host <address>",
+      "address to listen on; with 0.0.0.0, other machines can reach it",
+      "127.0.0.1",
+    )
     .addOption(
       new Option("--concurrency <number>", "observers that run at the same time")
         .default(64)
@@ -69,7 +73,7 @@ export function readOptions(args: readonly string[]): Options {
     )
     .option(
       "--dashboard-token-file <file>",
-      "holds the token of the dashboard, which answers others than this machine by it alone",
+      "file with the token of the dashboard; without it, the dashboard answers only this machine",
     )
     .option("--dashboard-writable", "let the dashboard retry and discard what failed", false)
     .addHelpText("after", helpText)

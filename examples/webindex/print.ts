@@ -20,9 +20,7 @@ export function printLoad(report: LoadReport, seconds: number, live: number): st
     `  ${counts.join(", ")}`,
   ];
   if (unchecked > 0) {
-    lines.push(
-      `  ${number(unchecked)} of the unchanged have no digest to compare, and are unchanged by the server's word`,
-    );
+    lines.push(`  ${number(unchecked)} of the unchanged have no digest to compare: only the server says so`);
   }
   if (skipped > 0) lines.push("  of no use:", ...printKinds(report.skips, explainSkip, "    "));
   if (skipped > 0 && live === 0) lines.push(`  There is nothing to search, because all of it was of no use.`);
@@ -61,10 +59,10 @@ export function printTruncated(kinds: readonly Kind<Truncation>[]): string | und
   return ["  not indexed whole:", ...lines].join("\n");
 }
 
-/** Explains each kind of problem, and what to do about it. */
+/** Describes each kind of problem. */
 const problemWords: Record<ProblemKind, string> = {
   damage: "damaged places",
-  digest: "records that do not have their own digest; they were not loaded",
+  digest: "records whose contents do not match their digest; they were not loaded",
   body: "bodies that cannot be decoded; they were not loaded",
   "too long": "pages or URLs that are too long to be indexed",
   record: "records that cannot be understood",
@@ -72,7 +70,7 @@ const problemWords: Record<ProblemKind, string> = {
   unseen: "pages recorded as unchanged that were never loaded",
   "other record":
     "pages recorded as unchanged since a record that was not loaded, without a digest to compare",
-  stale: "stale pages: recorded as unchanged, but not as they are stored",
+  stale: "stale pages: the stored contents are older; load the skipped crawl, then this one again",
 };
 
 export function printProblems(report: LoadReport): string | undefined {

@@ -14,7 +14,7 @@ export interface SupervisorOptions {
   readonly processes: number;
   /** Address of the dashboard for all processes, if there is one. */
   readonly dashboard?: string | undefined;
-  /** Starts the process with a number. Numbers begin at 1. */
+  /** Starts the process with this number. Numbers begin at 1. */
   readonly start: (number: number) => WorkerProcess;
   /** Milliseconds after a signal until the supervisor kills a process that has not ended. */
   readonly killAfterMs: number;
