@@ -20,8 +20,13 @@ interface WaitingPage {
   readonly version: number;
 }
 
-/** After this many shards other requests get a turn. */
-const shardsAtOnce = 8;
+/**
+ * How many shards are read concurrently. While a crawl loads, each step of a read waits for steps of
+ * the crawl's transactions, so few steps count more than little work.
+ */
+const shardsAtOnce = 16;
+/** After this many waiting pages other requests get a turn. */
+const changesAtOnce = 200;
 
 export class Overlay {
   readonly #view: Snapshot;
@@ -38,12 +43,20 @@ export class Overlay {
 
   static async read(view: Snapshot, cache: IndexCache): Promise<Overlay> {
     const overlay = new Overlay(view, cache);
-    for (const [at, shard] of shardNames().entries()) {
-      if (at % shardsAtOnce === shardsAtOnce - 1) await turn();
-      for await (const { qualifier, value } of view.entries(shards.pending, shard))
-        overlay.#add(shard, qualifier, value);
+    const names = shardNames();
+    let changes = 0;
+    for (let at = 0; at < names.length; at += shardsAtOnce) {
+      await Promise.all(names.slice(at, at + shardsAtOnce).map((shard) => overlay.#readShard(shard)));
+      if (overlay.#changes.length - changes < changesAtOnce) continue;
+      await turn();
+      changes = overlay.#changes.length;
     }
     return overlay;
+  }
+
+  async #readShard(shard: string): Promise<void> {
+    for await (const { qualifier, value } of this.#view.entries(shards.pending, shard))
+      this.#add(shard, qualifier, value);
   }
 
   #add(shard: string, id: string, page: Waiting): void {

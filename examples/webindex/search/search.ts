@@ -1,4 +1,3 @@
-import { setImmediate as turn } from "node:timers/promises";
 import type { Snapshot } from "percolatordb";
 import { unpackContents } from "../contents.js";
 import { contentHash } from "../identity.js";
@@ -8,6 +7,7 @@ import { TermScorer } from "./bm25.js";
 import { type Cursor, formatCursor, isAfter } from "./cursor.js";
 import { type Candidate, type ScoredTerm, selectBest } from "./select.js";
 import { makeSnippet, type SnippetPart } from "./snippet.js";
+import { Turns } from "./turns.js";
 import { groupVersions, type VersionGroup } from "./versions.js";
 import { SearchView } from "./view.js";
 
@@ -170,14 +170,15 @@ async function describeResults(
   signal: AbortSignal | undefined,
 ): Promise<SearchResult[]> {
   const results: SearchResult[] = [];
+  const turns = new Turns();
   for (let at = 0; at < page.length; at += resultsAtOnce) {
     const few = page.slice(at, at + resultsAtOnce);
     for (const read of await Promise.all(few.map((each) => readResult(view, each)))) {
       signal?.throwIfAborted();
       const { contents, ...rest } = read;
-      const text = textOf(view, contents, rest.url);
-      results.push({ ...rest, snippet: makeSnippet(text.value, terms) });
-      if (text.wasParsed) await turn();
+      const snippet = turns.run(() => makeSnippet(textOf(view, contents, rest.url), terms));
+      results.push({ ...rest, snippet });
+      await turns.pass();
     }
   }
   return results;
@@ -206,19 +207,15 @@ async function readResult(
  * The text of a page is not stored, but read from the page's contents, and kept in memory. The
  * stored hash is that of the contents that were last indexed, so it does not name the text.
  */
-function textOf(
-  { cache }: SearchView,
-  contents: Uint8Array | undefined,
-  url: string,
-): { readonly value: string; readonly wasParsed: boolean } {
-  if (contents === undefined) return { value: "", wasParsed: false };
+function textOf({ cache }: SearchView, contents: Uint8Array | undefined, url: string): string {
+  if (contents === undefined) return "";
   const { contentType, body } = unpackContents(contents);
   const key = `${contentHash(body)} ${contentType}`;
   const known = cache.texts.get(key);
-  if (known !== undefined) return { value: known, wasParsed: false };
+  if (known !== undefined) return known;
   const value = bodyText(body, contentType, url).normalize("NFKC");
   cache.keepText(key, value);
-  return { value, wasParsed: true };
+  return value;
 }
 
 async function countDuplicates(view: Snapshot, hash: string): Promise<number> {

@@ -34,13 +34,13 @@ it("lets searches that come together share one view", async () => {
   expect(open).toBe(0);
 });
 
-it("reads a newer view in the background, and never uses one that is older than 100 ms", async () => {
+it("reads a newer view in the background, and never uses one that is older than 500 ms", async () => {
   await used();
   now += 21;
   expect(await used()).toBe(1);
   await new Promise(setImmediate);
   expect(await used()).toBe(2);
-  now += 101;
+  now += 501;
   expect(await used()).toBe(3);
   expect(open).toBe(1);
 });
@@ -56,6 +56,17 @@ it("uses a view the longer the more time it took to read it", async () => {
   await used();
   await new Promise(setImmediate);
   expect(opened).toBe(2);
+  takesMs = 40;
+  now += 81;
+  await used();
+  await new Promise(setImmediate);
+  expect(opened).toBe(3);
+  now += 455;
+  await used();
+  await new Promise(setImmediate);
+  expect(opened).toBe(3);
+  now += 10;
+  expect(await used()).toBe(4);
 });
 
 it("closes a replaced snapshot after the last search that uses it", async () => {

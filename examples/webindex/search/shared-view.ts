@@ -18,9 +18,9 @@ interface Shared<V> {
  * twentieth of the time.
  */
 const ageFactor = 20;
-/** Pages that were found this long ago can be searched: below what a person notices. */
 const minAgeMs = 20;
-const maxAgeMs = 100;
+/** After this time every page can be searched. */
+const maxAgeMs = 500;
 
 /** Opens views, and lets searches share them. */
 export class SharedViews<V> {
@@ -41,7 +41,7 @@ export class SharedViews<V> {
   }
 
   /**
-   * Runs `use` with a view that is at most 100 ms old, or newly read. If the view is older than
+   * Runs `use` with a view that is at most 500 ms old, or newly read. If the view is older than
    * it should be, a newer one is read meanwhile for the next searches.
    */
   async use<T>(use: (view: V) => Promise<T>): Promise<T> {

@@ -1,9 +1,9 @@
 /** The words that the index has, to suggest one for a word that it does not have. */
-import { setImmediate as turn } from "node:timers/promises";
 import type { Snapshot } from "percolatordb";
 import { decodePostings } from "../postings.js";
 import { postings, rankTerm } from "../tables.js";
 import type { ShardState } from "./index-cache.js";
+import { Turns } from "./turns.js";
 
 /** Enough pages to meet every word that is worth suggesting. Shards have pages by their hash. */
 const maxPages = 4_000;
@@ -25,13 +25,12 @@ export class Vocabulary {
   static async read(view: Snapshot, states: readonly ShardState[]): Promise<Vocabulary> {
     const words = new Map<string, number>();
     const sampled = sampleOf(states);
+    const turns = new Turns();
     for (const { name } of sampled) {
       for await (const { value } of view.entries(postings.documents, name)) {
-        for (const word of decodePostings(value).keys()) {
-          if (word !== rankTerm && words.size < maxWords) words.set(word, (words.get(word) ?? 0) + 1);
-        }
+        turns.run(() => addWords(words, value));
       }
-      await turn();
+      await turns.pass();
     }
     return new Vocabulary(words, sampled);
   }
@@ -57,6 +56,12 @@ export class Vocabulary {
       best = { word, distance, count };
     }
     return best?.word;
+  }
+}
+
+function addWords(words: Map<string, number>, cell: Uint8Array): void {
+  for (const word of decodePostings(cell).keys()) {
+    if (word !== rankTerm && words.size < maxWords) words.set(word, (words.get(word) ?? 0) + 1);
   }
 }
 
