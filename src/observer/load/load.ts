@@ -1,6 +1,6 @@
 import { OneAtATime, sleep, throwIfAborted } from "../../environment/index.js";
-import { InvalidArgumentError, LoadError } from "../../errors/index.js";
-import { checkName, definition, describeValue } from "../../schema/index.js";
+import { LoadError } from "../../errors/index.js";
+import { checkName, definition } from "../../schema/index.js";
 import { after, loadStateCell, publishedState, type TransactionContext } from "../../transaction/index.js";
 import {
   encodeProgress,
@@ -13,7 +13,14 @@ import type { Registry } from "../registry/registry.js";
 import type { LoadBatch } from "./load-batch.js";
 import { checkEmpty, removeLoaded } from "./load-ranges.js";
 import { LoadWriter } from "./load-writer.js";
-import { type LoadOptions, type LoadPart, type LoadReport, rangesOf } from "./options.js";
+import {
+  checkParts,
+  checkRows,
+  type LoadOptions,
+  type LoadPart,
+  type LoadReport,
+  rangesOf,
+} from "./options.js";
 import { Ownership } from "./ownership.js";
 import {
   begin,
@@ -54,11 +61,7 @@ export async function load(
   options: LoadOptions & { readonly batchRows?: number | undefined },
 ): Promise<LoadReport> {
   checkName("bulk load", name);
-  if (!Array.isArray(parts) || parts.length === 0) {
-    throw new InvalidArgumentError(
-      `\`db.load\` takes an array of parts that \`loadPart(table, rows)\` returned, not ${describeValue(parts)}.`,
-    );
-  }
+  checkParts(parts);
   const ranges = rangesOf(parts);
   await registry.record([...new Set(parts.map(({ table }) => table[definition]))], options.signal);
   const { record, isNew } = await begin(registry, name, ranges, options.signal);
@@ -215,6 +218,7 @@ class Load {
         encoder.encode(row, take);
         return batch.bytes >= batchBytes || batch.rows >= this.#batchRows;
       };
+      checkRows(table, rows);
       // Synchronous sources need no await for each row.
       if (Symbol.asyncIterator in rows) {
         for await (const row of rows) if (add(row)) await send();

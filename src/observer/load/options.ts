@@ -65,6 +65,34 @@ export function loadPart<T extends AnyTable>(
   return { table, range, rows: rows as LoadPart["rows"] };
 }
 
+/** Throws unless `parts` is what a call of `db.load` needs. */
+export function checkParts(parts: readonly LoadPart[]): void {
+  const isPart = (part: Partial<LoadPart> | undefined) =>
+    isTable(part?.table) && typeof part?.rows === "function" && typeof part.range === "object";
+  const isList = Array.isArray(parts) && parts.length > 0;
+  if (isList && parts.every(isPart)) return;
+  const wrong = isList
+    ? `an array with ${describeValue(parts.find((part) => !isPart(part)))}`
+    : describeValue(parts);
+  throw new InvalidArgumentError(
+    `\`db.load\` takes an array of parts that \`loadPart(table, rows)\` returned, not ${wrong}.`,
+  );
+}
+
+/** Throws unless the rows of a part can be iterated. A string can, but is no rows. */
+export function checkRows(table: string, rows: unknown): void {
+  if (
+    typeof rows === "object" &&
+    rows !== null &&
+    (Symbol.iterator in rows || Symbol.asyncIterator in rows)
+  ) {
+    return;
+  }
+  throw new InvalidArgumentError(
+    `The function of \`loadPart\` for "${table}" must return an iterable or an async iterable of rows, not ${describeValue(rows)}.`,
+  );
+}
+
 /** How far a bulk load has come. */
 export interface LoadProgressReport {
   /** The table that is being loaded. */

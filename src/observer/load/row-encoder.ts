@@ -112,7 +112,13 @@ export class RowEncoder {
   }
 
   /** Calls `take` with the row, unless the row has no values. */
-  encode({ row: key, value }: { readonly row: unknown; readonly value: object }, take: TakeRow): void {
+  encode(given: { readonly row: unknown; readonly value: object }, take: TakeRow): void {
+    if (typeof given !== "object" || given === null) {
+      throw new InvalidValueError(
+        `A bulk load takes the rows of "${this.#table.name}" as \`{ row, value }\`, not ${describeValue(given)}.`,
+      );
+    }
+    const { row: key, value } = given;
     const row = encodeRow(this.#table, key);
     this.#checkOrder(key, row);
     if (typeof value !== "object" || value === null) {
