@@ -171,7 +171,7 @@ function mayHaveCodec(recorded: ColumnDescription, { codec }: ColumnDescription)
 function adviceFor({ codec: before }: ColumnDescription, { codec: now }: ColumnDescription): string {
   if (before === null || now === null || valueTag(before) !== valueTag(now)) return "";
   return isCompressedTag(before)
-    ? " (a compressed column stays compressed)"
+    ? " (a compressed column stays compressed: declare it with compressed())"
     : ` (a value of ${before} could be taken for a compressed one: declare a new column, and copy the values)`;
 }
 

@@ -157,7 +157,7 @@ describe("a column of an existing database", () => {
       );
       await db.close();
       await expect(open(folder.path, { tables: [plain] })).rejects.toThrow(
-        /\(a compressed column stays compressed\)/,
+        /\(a compressed column stays compressed: declare it with compressed\(\)\)/,
       );
     } finally {
       await folder.remove();

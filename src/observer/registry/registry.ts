@@ -303,7 +303,7 @@ export class Registry implements Schemas, Notifications {
         const changed = await run(tx, await readRegistry(tx.reader));
         if (changed) tx.write({ ...generationCell, value: nothing });
         await tx.commit();
-        // The next caller must see the change, even on a store where the view is cached.
+        // The next caller must see the change, even if this store's views are cached.
         if (changed) {
           this.#readAt = Number.NEGATIVE_INFINITY;
           this.#asked = undefined;

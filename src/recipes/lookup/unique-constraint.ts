@@ -99,8 +99,8 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
   }
 
   /**
-   * Returns the row whose value has this key, where a key is a result of `by`. Use it if the
-   * program has the key but not the value.
+   * Returns the row whose value has this key: a result of `by`. Use it if the program has the key
+   * but not the value.
    */
   async findByKey(view: View, key: string): Promise<K | undefined> {
     const owner = await view.get(this.#owner, key);
