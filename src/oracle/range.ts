@@ -18,7 +18,7 @@ export function checkCount(count: number, most: number): void {
   }
   if (count > most) {
     throw new LimitExceededError(
-      `${count} timestamps were requested at once, but at most ${most} are allowed.`,
+      `${count} timestamps were requested at once, but at most ${most} are allowed. Divide the request.`,
     );
   }
 }

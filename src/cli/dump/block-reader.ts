@@ -134,13 +134,16 @@ export class BlockReader {
       // A file whose first line is not a header is no export at all.
       const first = this.#held[0]?.toString("utf8");
       if (first === undefined || !first.startsWith(headerStart)) {
-        return new ExportDamagedError(`${this.#name} is not an export of percolatordb.`);
+        return new ExportDamagedError(
+          `${this.#name} is not an export of percolatordb. Give what \`percolator export\` wrote.`,
+        );
       }
       // A later version of the format may have no blocks, so the version is checked first.
       if (parseLine(first) !== undefined) parseHeader(first);
     }
     return new ExportDamagedError(
-      `${this.#name} is damaged in block ${this.#block}, which begins at line ${this.#line}: ${what}.`,
+      `${this.#name} is damaged in block ${this.#block}, which begins at line ${this.#line}: ${what}. ` +
+        "Export again, or give an undamaged copy.",
     );
   }
 }

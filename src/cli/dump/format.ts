@@ -97,7 +97,9 @@ export function blockSum(previous: string, lines: Iterable<Uint8Array>): string 
 export function parseHeader(line: string): ExportHeader {
   const header = parseLine(line) as Partial<ExportHeader> | undefined;
   if (header?.format !== formatName) {
-    throw new ExportDamagedError("This is not an export of percolatordb: the first line is not a header.");
+    throw new ExportDamagedError(
+      "This is not an export of percolatordb: the first line is not a header. Give what `percolator export` wrote.",
+    );
   }
   if (header.version !== formatVersion) {
     throw new ExportDamagedError(
@@ -105,7 +107,7 @@ export function parseHeader(line: string): ExportHeader {
     );
   }
   if (!Number.isSafeInteger(header.timestamp) || !Array.isArray(header.tables) || !isDue(header.due)) {
-    throw new ExportDamagedError("The first line of the export, its header, is damaged.");
+    throw new ExportDamagedError("The first line of the export, its header, is damaged. Export again.");
   }
   return header as ExportHeader;
 }

@@ -76,7 +76,11 @@ export class Health {
     if (this.#watchers.size >= coordinatorLimits.streams) {
       call.emit(
         "error",
-        refusalOf(new LimitExceededError("Too many clients already watch the health of this server.")),
+        refusalOf(
+          new LimitExceededError(
+            "Too many clients already watch the health of this server. Let fewer clients watch it.",
+          ),
+        ),
       );
       return;
     }

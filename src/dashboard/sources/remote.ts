@@ -37,7 +37,9 @@ export class RemoteSource implements ReportSource {
     });
     const text = answer === null ? "" : await boundedText(answer, maxBytes);
     if (text === undefined) {
-      throw new StoreError(`The answer of the dashboard is longer than ${maxBytes} bytes.`);
+      throw new StoreError(
+        `The dashboard at ${this.name} answered with more than ${maxBytes} bytes. Check that the address is that of a dashboard.`,
+      );
     }
     if (ok) return JSON.parse(text) as readonly Report[];
     throw new StoreError(`The dashboard at ${this.name} answered ${status}: ${text.slice(0, 500)}`);
