@@ -106,7 +106,7 @@ export class WriteBuffer {
   /** All writes in table, row and column order. */
   all(): readonly BufferedWrite[] {
     if (this.#writes === undefined) return nothing;
-    this.#sorted ??= isSorted(this.#writes) ? this.#writes : [...this.#writes].sort(compareAddresses);
+    this.#sorted ??= isSorted(this.#writes) ? this.#writes : sorted(this.#writes);
     return this.#sorted;
   }
 
@@ -134,6 +134,20 @@ export class WriteBuffer {
 function isSorted(writes: readonly BufferedWrite[]): boolean {
   for (let i = 1; i < writes.length; i++) if (compareAddresses(writes[i - 1]!, writes[i]!) > 0) return false;
   return true;
+}
+
+/** A sorted copy. Few writes are sorted here, because the engine's sort allocates arrays of its own. */
+function sorted(writes: readonly BufferedWrite[]): readonly BufferedWrite[] {
+  const copy = [...writes];
+  if (copy.length > fewWrites) return copy.sort(compareAddresses);
+  for (let i = 1; i < copy.length; i++) {
+    const write = copy[i]!;
+    let place = i;
+    for (; place > 0 && compareAddresses(copy[place - 1]!, write) > 0; place--)
+      copy[place] = copy[place - 1]!;
+    copy[place] = write;
+  }
+  return copy;
 }
 
 function writeBytes(write: BufferedWrite): number {

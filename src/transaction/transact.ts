@@ -84,14 +84,10 @@ export function transact<T>(
   const timeoutMs = checkTimeout(options.timeoutMs);
   // Most transactions have no deadline and no conflict. Thousands may be running, so this path
   // allocates nothing for a deadline or a retry.
-  if (options.signal === undefined && timeoutMs === undefined) {
-    return runOnce(context, run, options).catch((error: unknown) => runAgain(context, run, options, error));
-  }
+  if (options.signal === undefined && timeoutMs === undefined) return runOnce(context, run, options, true);
   const limit = deadline(context.environment, options.signal, timeoutMs, nameOf(options));
   const limited = limit.signal === options.signal ? options : { ...options, signal: limit.signal };
-  return runOnce(context, run, limited)
-    .catch((error: unknown) => runAgain(context, run, limited, error))
-    .finally(limit.end);
+  return runOnce(context, run, limited, true).finally(limit.end);
 }
 
 /**
@@ -121,7 +117,7 @@ async function runAgain<T>(
     await pause(context, isOutage ? waitingOut : retrying, attempt, options);
     const endTurn = await takeTurn(context, error, options);
     try {
-      return await runOnce(context, run, options);
+      return await runOnce(context, run, options, false);
     } catch (thrown) {
       error = thrown;
     } finally {
@@ -145,15 +141,21 @@ function nameOf({ label }: TransactionOptions): string {
   return label === undefined ? "The transaction" : `The transaction "${label}"`;
 }
 
+/**
+ * Runs and commits once. `retries`: whether to call {@link runAgain} after a failure. That takes less
+ * memory than a promise and a closure for each transaction that might fail.
+ */
 async function runOnce<T>(
   context: TransactionContext,
   run: (tx: Transaction) => T | Promise<T>,
-  options: TransactionOptions,
+  options: TransactOptions,
+  retries: boolean,
 ): Promise<T> {
-  const begun = CoreTransaction.begin(context, options);
-  const core = begun instanceof Promise ? await begun : begun;
-  const tx = new Transaction(core);
+  let core: CoreTransaction | undefined;
   try {
+    const begun = CoreTransaction.begin(context, options);
+    core = begun instanceof Promise ? await begun : begun;
+    const tx = new Transaction(core);
     const { signal } = options;
     const returned = run(tx);
     const result = await (signal === undefined ? returned : untilDeadline(returned, signal, core));
@@ -161,8 +163,10 @@ async function runOnce<T>(
     if (settling !== undefined) await settling;
     await tx.commit();
     return result;
-  } finally {
-    core.rollback();
+  } catch (error) {
+    core?.rollback();
+    if (!retries) throw error;
+    return await runAgain(context, run, options, error);
   }
 }
 

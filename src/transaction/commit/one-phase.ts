@@ -223,10 +223,13 @@ function buildBatch(
     rows.add(write, guards, [put]);
   }
   const hints = hintsOf(request, view);
-  for (const hint of hints) rows.add(hint.address, [], renewHint(hint.address.column));
+  for (let i = 0; i < hints.length; i++) {
+    const { address } = hints[i]!;
+    rows.add(address, [], renewHint(address.column));
+  }
   const reads = request.reads;
   if (reads !== undefined) for (const read of reads.rows()) addReadRow(rows, read, request.start);
-  for (const extra of request.extras) rows.append(extra);
+  for (let i = 0; i < request.extras.length; i++) rows.append(request.extras[i]!);
   const safepointRow = rows.append(context.safepoint.guard(request.start));
   const registryRow = view === undefined ? -1 : rows.append(view.guards);
   const ranges = reads === undefined ? undefined : rangeGuards(request);

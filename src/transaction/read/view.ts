@@ -15,6 +15,7 @@ import {
   type KeyOf,
   lendRow,
   lentRow,
+  limits,
   parsePath,
   type QualifierRange,
   qualifierBytes,
@@ -327,8 +328,11 @@ function decodeCopy<V>(codec: {
 /** Encodes a row for one of its cells and checks the length of the cell's key. */
 export function encodeCellRow<K>(column: Column<unknown, K>, row: K): Uint8Array {
   const rowBytes = encodeRow(column.table, row);
-  checkCellKey(rowBytes, qualifierBytes(column.path), () => {
-    return `${column.table.name}.${column.name}, row ${describeRow(row)}`;
-  });
+  // The path contains the qualifier, so short keys need no array for the qualifier alone.
+  if ((rowBytes.length + column.path.length) * 2 > limits.keyBytes) {
+    checkCellKey(rowBytes, qualifierBytes(column.path), () => {
+      return `${column.table.name}.${column.name}, row ${describeRow(row)}`;
+    });
+  }
   return rowBytes;
 }

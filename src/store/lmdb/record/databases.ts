@@ -27,7 +27,8 @@ export interface Handle<Entry> {
    * it is written.
    */
   put(key: RecordKey, value: Uint8Array): unknown;
-  remove(key: RecordKey): unknown;
+  /** `done` is called when a queued removal is committed or has failed. */
+  remove(key: RecordKey, done?: () => void): unknown;
   getStats(): Record<string, unknown>;
 }
 

@@ -305,8 +305,38 @@ export class CellAddress {
   }
 }
 
+/** Where LMDB's binding queues instructions for its write thread. The names are the binding's. */
+export interface InstructionBuffer {
+  readonly uint32: Uint32Array & { readonly address: number };
+  readonly float64: Float64Array;
+  /** Where the next instruction begins, in units of 8 bytes. */
+  readonly position: number;
+}
+
+/** A key that notes where the binding has written it. */
+class PlaceholderKey implements RecordKey {
+  /** The name of a record that no other key of its database begins with. */
+  readonly bytes = Buffer.from("drop");
+  readonly start = 0;
+  readonly length = this.bytes.length;
+  /** The buffer with the key, and the position of the key in it, in bytes. */
+  target: InstructionBuffer | undefined;
+  targetStart = 0;
+
+  write(target: Uint8Array, start: number): number {
+    this.target = target as Uint8Array & InstructionBuffer;
+    this.targetStart = start;
+    target.set(this.bytes, start);
+    return start + this.length;
+  }
+}
+
+/** The key in `meta` of an instruction that others replace: see `instructions.ts`. */
+export const placeholder = new PlaceholderKey();
+
 /** Writes a key into LMDB's buffer, without a buffer in between. */
 export function writeKey(key: RecordKey | CellAddress, target: Uint8Array, start: number): number {
+  if (key === placeholder) return placeholder.write(target, start);
   if (key instanceof CellAddress) {
     const end = encodeCell(key.prefix, key.row, key.column, target, start, key.rowLength);
     key.sum = keySum(target, start, end);

@@ -1,7 +1,7 @@
 import { readTimestamp, writeTimestamp } from "../../bytes.js";
 import type { Databases } from "./databases.js";
 import { damagedStore, forget } from "./errors.js";
-import { Key } from "./key.js";
+import { Key, placeholder } from "./key.js";
 import { formatName, formatVersion } from "./layout.js";
 import { contentLength, sealed } from "./seal.js";
 
@@ -23,7 +23,7 @@ const formatKey = metaKey("format");
 const sealedThroughKey = metaKey("sealed through");
 const sparesKey = metaKey("spares");
 /** Within one transaction: the queued changes are not to be made. */
-const dropKey = metaKey("drop");
+const dropKey = new Key().raw(placeholder.bytes);
 const dropped = Buffer.alloc(1);
 const record = Buffer.alloc(24);
 /** In bytes: 15 pages, more than LMDB's list of free pages has ever changed at a commit. */
@@ -69,15 +69,24 @@ export function writeState(databases: Pick<Databases, "meta">, state: StoreState
 
 /**
  * Queues the changes that `change` makes, for the transaction whose action was queued just before.
- * LMDB's write thread makes them after that action, unless the action calls {@link dropQueued}.
+ * LMDB's write thread makes them after that action, unless the action calls {@link dropQueued}. Until
+ * then, `memory` cannot be collected.
  */
-export function queueChanges({ meta }: Pick<Databases, "meta">, change: () => void): void {
+export function queueChanges(
+  { meta }: Pick<Databases, "meta">,
+  memory: readonly unknown[],
+  change: () => void,
+): void {
   try {
     settle(meta.ifNoExists(dropKey, change));
   } finally {
-    settle(meta.remove(dropKey));
+    // The binding keeps the callback until the thread has made this change, which is the last one.
+    settle(meta.remove(dropKey, () => hold(memory)));
   }
 }
+
+/** Does nothing. A callback that calls it keeps `memory` from being collected. */
+function hold(_memory: readonly unknown[]): void {}
 
 /** The transaction reports its failure itself, so the promises of its changes are not needed. */
 function settle(change: unknown): void {

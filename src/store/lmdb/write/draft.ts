@@ -2,6 +2,7 @@ import type { Databases } from "../record/databases.js";
 import { queueChanges, type StoreState, writeState } from "../record/state.js";
 import type { Change } from "./change.js";
 import type { Fill } from "./fill.js";
+import { queueInstructions } from "./instructions.js";
 import type { Request } from "./request.js";
 import type { Slab } from "./slab.js";
 
@@ -72,9 +73,11 @@ export class Draft {
    * requested. `after` is the state after the group.
    */
   queue(databases: Databases, after: StoreState): void {
-    queueChanges(databases, () => {
-      const { changes } = this;
-      for (let i = 0; i < changes.length; i++) changes[i]!.make(databases);
+    const { changes, slabs } = this;
+    queueChanges(databases, slabs, () => {
+      if (!queueInstructions(databases, changes, slabs)) {
+        for (let i = 0; i < changes.length; i++) changes[i]!.make(databases);
+      }
       for (const fill of this.fills) fill.make(databases);
       writeState(databases, after);
     });

@@ -4,6 +4,7 @@ import { type CellAddress, Key, type RecordKey } from "../record/key.js";
 import { Change, type StoreName } from "./change.js";
 import type { Draft } from "./draft.js";
 import type { Fill } from "./fill.js";
+import { valueStartAfter } from "./instruction-layout.js";
 import { NotPlannableError } from "./not-plannable.js";
 import { PendingChanges } from "./pending.js";
 import { SlabMemory } from "./slab.js";
@@ -129,10 +130,10 @@ export class Drafting {
   #plan(store: StoreName, key: Key, value: Uint8Array | undefined): void {
     const { memory } = this;
     const { length } = key;
-    memory.reserve(length + (value?.length ?? 0));
-    const { slab, used } = memory;
-    for (let i = 0; i < length; i++) slab[used + i] = key.bytes[i]!;
-    const valueStart = used + length;
+    const keyStart = memory.beginChange(length + (value?.length ?? 0));
+    const { slab } = memory;
+    for (let i = 0; i < length; i++) slab[keyStart + i] = key.bytes[i]!;
+    const valueStart = valueStartAfter(keyStart + length);
     let end = valueStart;
     if (value !== undefined) {
       slab.set(value, end);
@@ -141,7 +142,7 @@ export class Drafting {
     memory.used = end;
     const cell = store === "cells" ? key.sum : cellSum(key);
     const valueEnd = value === undefined ? -1 : end;
-    this.planned.push(new Change(store, slab, used, length, key.sum, cell, valueStart, valueEnd));
+    this.planned.push(new Change(store, slab, keyStart, length, key.sum, cell, valueStart, valueEnd));
   }
 }
 

@@ -23,6 +23,7 @@ import { sealBytes } from "../record/seal.js";
 import { Change } from "./change.js";
 import type { Drafting } from "./drafting.js";
 import { GuardCache } from "./guard-cache.js";
+import { valueStartAfter } from "./instruction-layout.js";
 import { copyBytes } from "./slab.js";
 
 /**
@@ -134,11 +135,11 @@ function overwrite(
   value: Uint8Array,
 ): number {
   const { memory } = drafting;
-  memory.reserve(entryRoom + value.length);
-  const { slab, used } = memory;
-  const keyEnd = encodeCell(prefix, row, column, slab, used);
-  const sum = checksumOf(slab.view, used, keyEnd, 0);
-  const change = new Change("cells", slab, used, keyEnd - used, sum, sum);
+  const keyStart = memory.beginChange(entryRoom + value.length);
+  const { slab } = memory;
+  const keyEnd = encodeCell(prefix, row, column, slab, keyStart);
+  const sum = checksumOf(slab.view, keyStart, keyEnd, 0);
+  const change = new Change("cells", slab, keyStart, keyEnd - keyStart, sum, sum);
   findEntry(drafting, change);
   const before = entry.end === 0 ? 0 : entry.bytes[entry.start]!;
   if ((before & flags.lock) !== 0) return 0;
@@ -195,7 +196,7 @@ function planEntry(
 
   const { bytes: slab } = change;
   const { view } = slab;
-  const valueStart = change.start + change.length;
+  const valueStart = valueStartAfter(change.start + change.length);
   slab[valueStart] =
     flags.write | (inline > 0 ? flags.inline : 0) | (leaves ? flags.older : before & flags.older);
   writeTimestamp(slab, valueStart + 1, commit);
@@ -231,15 +232,16 @@ function planEntry(
  */
 function planRecord(drafting: Drafting, cell: Change, timestampAt: number, from: number, to: number): void {
   const { memory } = drafting;
-  memory.reserve(cell.length + versionKeyBytes + to - from + sealBytes);
-  const { slab, used } = memory;
+  const keyStart = memory.beginChange(cell.length + versionKeyBytes + to - from + sealBytes);
+  const { slab } = memory;
   const { view } = slab;
-  copyBytes(cell.bytes.view, cell.start, view, used, cell.length);
-  const keyEnd = appendVersion(slab, used + cell.length, readTimestamp(entry.bytes, timestampAt));
-  const sum = checksumOf(view, used, keyEnd, 0);
-  copyBytes(entry.view, from, view, keyEnd, to - from);
-  const change = new Change("versions", slab, used, keyEnd - used, sum, cell.sum);
-  memory.used = plan(drafting, change, keyEnd, keyEnd + to - from);
+  copyBytes(cell.bytes.view, cell.start, view, keyStart, cell.length);
+  const keyEnd = appendVersion(slab, keyStart + cell.length, readTimestamp(entry.bytes, timestampAt));
+  const sum = checksumOf(view, keyStart, keyEnd, 0);
+  const valueStart = valueStartAfter(keyEnd);
+  copyBytes(entry.view, from, view, valueStart, to - from);
+  const change = new Change("versions", slab, keyStart, keyEnd - keyStart, sum, cell.sum);
+  memory.used = plan(drafting, change, valueStart, valueStart + to - from);
 }
 
 /** Seals the value of a change, and plans the change. Returns where the value ends. */

@@ -1,3 +1,5 @@
+import { instructionBytes, keyStartAfter } from "./instruction-layout.js";
+
 /**
  * Memory for keys and values, whose address LMDB's binding knows. `start` and `end` tell the
  * binding which part to put. So a put needs no object of its own for its value.
@@ -6,6 +8,8 @@ export interface Slab extends Buffer {
   start: number;
   end: number;
   readonly view: DataView;
+  /** Its address in memory. 0 until the binding has computed it. */
+  address: number;
   /** How many drafts have changes in it. */
   drafts: number;
 }
@@ -16,7 +20,7 @@ const maxSpareSlabs = 16;
 
 function newSlab(bytes: number): Slab {
   const slab = Buffer.allocUnsafeSlow(bytes);
-  return Object.assign(slab, { start: 0, end: 0, view: new DataView(slab.buffer), drafts: 0 });
+  return Object.assign(slab, { start: 0, end: 0, view: new DataView(slab.buffer), address: 0, drafts: 0 });
 }
 
 /** Copies `length` bytes. For a few hundred bytes this is faster than a native copy. */
@@ -46,6 +50,15 @@ export class SlabMemory {
     if (this.used + bytes <= this.slab.length) return;
     this.slab = bytes > slabBytes ? newSlab(bytes) : (this.#spares.pop() ?? newSlab(slabBytes));
     this.used = 0;
+  }
+
+  /**
+   * Makes room for a change whose key and value have `bytes`. Returns where its key begins. Its value
+   * begins at {@link valueStartAfter}.
+   */
+  beginChange(bytes: number): number {
+    this.reserve(bytes + instructionBytes);
+    return keyStartAfter(this.used);
   }
 
   /** Takes back a slab whose changes are all written, unless it is still being filled. */
