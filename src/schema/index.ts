@@ -53,6 +53,7 @@ export {
   encodePrefix,
   encodeRow,
   encodeValue,
+  isShortText,
   lendRow,
   lentRow,
   valueErrorAt,
@@ -76,7 +77,7 @@ export {
   tableColumns,
 } from "./table.js";
 export { formatValue, type Json, parseValue, valueToJson } from "./text-form.js";
-export { asBuffer } from "./utf8.js";
+export { asBuffer, isWellFormed } from "./utf8.js";
 export { bigint } from "./value/bigint.js";
 export type { Codec, KeyPart, KeyPartTag } from "./value/codec.js";
 export {

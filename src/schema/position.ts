@@ -2,7 +2,7 @@ import { type ErrorCode, InvalidKeyError, InvalidValueError, type PercolatorErro
 import type { Column } from "./column.js";
 import type { TableDefinition } from "./definition.js";
 import { describeValue } from "./describe.js";
-import { keyCost } from "./key/key.js";
+import { keyCost, textKey } from "./key/key.js";
 import { keyRoom } from "./key/key-part.js";
 import { limits } from "./limits.js";
 import { asBuffer } from "./utf8.js";
@@ -56,6 +56,14 @@ export function lendRow(table: TableDefinition, row: unknown): number {
   } catch {
     return -1;
   }
+}
+
+/**
+ * Whether a row is a string whose UTF-8 is its key, and certainly not too long. A store may then
+ * encode the string itself, and check that it is well-formed.
+ */
+export function isShortText({ key }: TableDefinition, row: unknown): row is string {
+  return key === textKey && typeof row === "string" && row.length * 3 <= limits.keyBytes;
 }
 
 /**

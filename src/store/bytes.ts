@@ -25,6 +25,17 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
   return true;
 }
 
+type WriteUtf8 = (this: Uint8Array, text: string, at: number, most: number) => number;
+
+/** What `Buffer.write` calls after it has looked at its arguments, which takes longer than a key. */
+const { utf8Write } = Buffer.prototype as Partial<{ readonly utf8Write: WriteUtf8 }>;
+
+/** Writes the UTF-8 of a string at `at`, and U+FFFD for a lone surrogate. Returns how many bytes it wrote. */
+export function writeUtf8(target: Uint8Array, text: string, at: number): number {
+  if (utf8Write === undefined) return asBuffer(target).write(text, at, "utf8");
+  return utf8Write.call(target, text, at, target.length - at);
+}
+
 /**
  * The bytes as a string with one character per byte. Maps use it as a key. The strings sort like
  * the bytes.

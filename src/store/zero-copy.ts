@@ -70,6 +70,16 @@ export interface ZeroCopyStore {
     at: number,
   ): ZeroCopyRecord | "absent" | undefined;
   /**
+   * Like {@link cell}, for the row whose bytes are the UTF-8 of `row`. Returns `undefined` if the
+   * string is not well-formed. Optional: a store that encodes the string directly into its own key saves a copy of the row.
+   */
+  textCell?(
+    table: string,
+    row: string,
+    column: Uint8Array,
+    at: number,
+  ): ZeroCopyRecord | "absent" | undefined;
+  /**
    * Passes the newest write record at or below `at` of each cell of one column to `take`, in order.
    * Stops at the end of a page, or before a cell that has a lock or a data cell. If the result is
    * `undefined`, the caller must discard what it received.

@@ -48,6 +48,35 @@ test("more reads than fit into one turn are answered in order, including those o
   expect(await scanned(db, true)).toEqual([...all].reverse());
 });
 
+test("rows of all kinds of text are read, and invalid ones are refused", async () => {
+  const odd = [
+    "",
+    "\0",
+    "a\0",
+    "a\0b",
+    "\x01",
+    "é",
+    "Ł",
+    "\uffff",
+    "\u{10000}",
+    "x".repeat(499),
+    "x".repeat(501),
+  ];
+  const long = ["x".repeat(1_400), "é".repeat(500), "é".repeat(501), "\0".repeat(500), "\0".repeat(700)];
+  const texts = [...odd, ...long];
+  await db.transact((tx) => {
+    for (const [index, row] of texts.entries()) tx.set(numbers.value, row, index);
+  });
+  await using snapshot = await db.snapshot();
+  const expected = texts.map((_, index) => index);
+  expect(await snapshot.getMany(numbers.value, texts)).toEqual(expected);
+  expect(await Promise.all(texts.map((row) => snapshot.get(numbers.value, row)))).toEqual(expected);
+  expect(await snapshot.get(numbers.value, "a\0c")).toBeUndefined();
+  for (const row of ["\ud800", "a\udc00b", "x".repeat(1_501), "\0".repeat(751), 1 as unknown as string]) {
+    await expect(snapshot.get(numbers.value, row)).rejects.toMatchObject({ code: "INVALID_KEY" });
+  }
+});
+
 test("a snapshot shows the same data, whatever is written, deleted or created", async () => {
   await using snapshot = await db.snapshot();
   await db.transact((tx) => {

@@ -28,7 +28,7 @@ import { walkColumn } from "./read/column-walk.js";
 import { readRaw } from "./read/raw.js";
 import { readRange, readRow } from "./read/read.js";
 import { splitPoints } from "./read/split.js";
-import { lendCell } from "./read/zero-copy.js";
+import { lendCell, lendTextCell } from "./read/zero-copy.js";
 import { storeError } from "./record/errors.js";
 import { readCounter } from "./record/state.js";
 import { type Answer, Request, type Task } from "./write/request.js";
@@ -290,6 +290,14 @@ class LmdbStore implements RowStore {
         if (!this.#lends || !isTimestamp(at)) return undefined;
         try {
           return lendCell(this.#shared.databases, table, row, rowLength, column, at);
+        } catch {
+          return undefined;
+        }
+      },
+      textCell: (table, row, column, at) => {
+        if (!this.#lends || !isTimestamp(at)) return undefined;
+        try {
+          return lendTextCell(this.#shared.databases, table, row, column, at);
         } catch {
           return undefined;
         }

@@ -65,6 +65,9 @@ export class ProcessStore implements RowStore {
     };
     this.zeroCopy = zeroCopy && {
       cell: (...read) => (this.#answersAtOnce ? zeroCopy.cell(...read) : undefined),
+      ...(zeroCopy.textCell && {
+        textCell: (...read) => (this.#answersAtOnce ? zeroCopy.textCell!(...read) : undefined),
+      }),
       column: (...read) => (this.#answersAtOnce ? zeroCopy.column(...read) : undefined),
     };
   }

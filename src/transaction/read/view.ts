@@ -11,6 +11,7 @@ import {
   familyRange,
   isColumn,
   isFamily,
+  isShortText,
   isTable,
   type KeyOf,
   lendRow,
@@ -139,6 +140,10 @@ export abstract class View {
     const decode = codec.decodeRange ?? decodeCopy(codec);
     const { lent } = this.#reader;
     if (lent !== undefined) {
+      if (rowBytes === undefined && isShortText(table, row)) {
+        const value = lent.textValue(name, row, path, decode);
+        if (value !== notLent) return value;
+      }
       const length = rowBytes === undefined ? lendRow(table, row) : rowBytes.length;
       const value = length < 0 ? notLent : lent.value(name, rowBytes ?? lentRow, length, path, decode);
       if (value !== notLent) return value;

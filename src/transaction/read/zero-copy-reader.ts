@@ -72,7 +72,26 @@ export class ZeroCopyReader {
     decode: DecodeZeroCopy<V>,
   ): MaybePromise<V | undefined> | typeof notLent {
     if (!this.#isOpen() || this.#options.recorder !== undefined) return notLent;
-    const cell = this.#zeroCopy.cell(table, row, rowLength, column, this.#timestamp);
+    return this.#valueOf(this.#zeroCopy.cell(table, row, rowLength, column, this.#timestamp), decode);
+  }
+
+  /** {@link value} for the row whose bytes are the UTF-8 of `row`. */
+  textValue<V>(
+    table: string,
+    row: string,
+    column: Uint8Array,
+    decode: DecodeZeroCopy<V>,
+  ): MaybePromise<V | undefined> | typeof notLent {
+    const zeroCopy = this.#zeroCopy;
+    if (zeroCopy.textCell === undefined || !this.#isOpen() || this.#options.recorder !== undefined)
+      return notLent;
+    return this.#valueOf(zeroCopy.textCell(table, row, column, this.#timestamp), decode);
+  }
+
+  #valueOf<V>(
+    cell: ZeroCopyRecord | "absent" | undefined,
+    decode: DecodeZeroCopy<V>,
+  ): MaybePromise<V | undefined> | typeof notLent {
     if (cell === undefined) return notLent;
     if (cell === "absent" || !cell.latest) return this.#beneath(cell, decode);
     const { buffer, start, end } = cell;

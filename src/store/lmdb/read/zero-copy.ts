@@ -29,9 +29,24 @@ export function lendCell(
   column: Uint8Array,
   at: number,
 ): ZeroCopyRecord | "absent" | undefined {
-  const entry = databases.cells.getBinaryFast(address.of(tablePrefix(table), row, column, rowLength));
+  return lend(databases, address.of(tablePrefix(table), row, column, rowLength), at);
+}
+
+/** Implements `ZeroCopyStore.textCell`: {@link lendCell} for a row that is a string. */
+export function lendTextCell(
+  databases: Databases,
+  table: string,
+  row: string,
+  column: Uint8Array,
+  at: number,
+): ZeroCopyRecord | "absent" | undefined {
+  return lend(databases, address.ofText(tablePrefix(table), row, column), at);
+}
+
+function lend({ cells }: Databases, cell: CellAddress, at: number): ZeroCopyRecord | "absent" | undefined {
+  const entry = cells.getBinaryFast(cell);
   if (entry === undefined) return "absent";
-  const length = openEntry(entry, entry.length, address.sum);
+  const length = openEntry(entry, entry.length, cell.sum);
   const cellFlags = entry[0]!;
   if (!isPlain(cellFlags) || length > lentBytes) return undefined;
   if (readTimestamp(entry, 1) > at) return lendOlder(entry, length, at);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { seededRandom } from "../../../testing/conformance/harness.js";
 import { readTimestamp, writeTimestamp } from "../../bytes.js";
-import { Key, tablePrefix, timestampOfKey } from "./key.js";
+import { CellAddress, Key, tablePrefix, timestampOfKey, writeKey } from "./key.js";
 
 const encoded = (key: Key) => Buffer.from(key.bytes.subarray(0, key.length));
 const prefix = tablePrefix("t");
@@ -24,6 +24,31 @@ describe("keys", () => {
       const b = encoded(new Key().cell(prefix, rowB!, columnB!));
       const expected = Buffer.compare(rowA!, rowB!) || Buffer.compare(columnA!, columnB!);
       expect(Math.sign(Buffer.compare(a, b))).toBe(expected);
+    }
+  });
+
+  it("are the same if the row is written as text", () => {
+    const random = seededRandom(9);
+    const characters = ["a", "b", "\0", "\x01", "\x7f", "\x80", "é", "ÿ", "Ł", "\uffff", "\u{10000}"];
+    const target = Buffer.alloc(4_096);
+    const address = new CellAddress();
+    for (let i = 0; i < 20_000; i++) {
+      const length = Math.floor(random() * 12);
+      const row = Array.from({ length }, () => characters[Math.floor(random() * characters.length)]).join("");
+      const column = randomBytes(random);
+      const key = new Key().cell(prefix, Buffer.from(row), column);
+      target.fill(7);
+      const end = writeKey(address.ofText(prefix, row, column), target, 3);
+      expect(target.subarray(3, end)).toEqual(encoded(key));
+      expect(address.sum).toBe(key.sum);
+    }
+    // The address is used again for a row of bytes.
+    writeKey(address.of(prefix, Buffer.from("row"), Buffer.from("c")), target, 0);
+    expect(address.sum).toBe(new Key().cell(prefix, Buffer.from("row"), Buffer.from("c")).sum);
+    for (const row of ["x".repeat(1_805), "é".repeat(1_000), "\0".repeat(1_000)]) {
+      expect(() => writeKey(address.ofText(prefix, row, Buffer.from("c")), target, 0)).toThrow(
+        /too long|bytes/,
+      );
     }
   });
 
