@@ -14,7 +14,10 @@ export default defineConfig(({ mode }) => ({
   resolve: {
     alias: [
       { find: /^percolatordb$/, replacement: source("index.ts") },
-      { find: /^percolatordb\/(memory|lmdb|bigtable)$/, replacement: `${source("store")}/$1/index.ts` },
+      {
+        find: /^percolatordb\/(memory|lmdb|postgres|bigtable)$/,
+        replacement: `${source("store")}/$1/index.ts`,
+      },
       { find: /^percolatordb\/store$/, replacement: source("store/public.ts") },
       { find: /^percolatordb\/dashboard$/, replacement: source("dashboard/public.ts") },
       { find: /^percolatordb\/(coordinator|recipes|testing)$/, replacement: `${source("")}$1/index.ts` },
@@ -27,6 +30,8 @@ export default defineConfig(({ mode }) => ({
     // time, and no test changes state that other tests use.
     isolate: false,
     pool: "forks",
+    // Ends the PostgreSQL server that the tests share, if any of them has started it.
+    globalSetup: ["./test/support/postgres/shared-server.ts"],
     include: mode === "long" ? [long] : [`${folders}/**/*.test.ts`],
     exclude: [...configDefaults.exclude, ...(mode === "test" ? [long] : [])],
     // Keeps Google's library from asking the network whether this is one of Google's machines. No

@@ -1,6 +1,6 @@
 /**
- * Transactions with snapshot isolation and observers, in memory, in a folder or on Google Cloud
- * Bigtable: Google's Percolator (OSDI 2010) for TypeScript. This module exports the database's
+ * Transactions with snapshot isolation and observers, in memory, in a folder, on PostgreSQL or
+ * on Google Cloud Bigtable: Google's Percolator (OSDI 2010) for TypeScript. This module exports the database's
  * main API. `percolatordb/store` exports what a program needs to make its own store.
  */
 export {

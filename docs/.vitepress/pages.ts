@@ -68,6 +68,7 @@ const guide: DefaultTheme.SidebarItem[] = [
       ...ifThere("dashboard"),
       page("observability"),
       page("operations"),
+      page("postgres"),
       page("upgrading"),
     ],
   },

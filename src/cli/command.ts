@@ -36,7 +36,7 @@ export function databaseCommand(program: Command, name: string, help: CommandHel
   return plainCommand(program, name, help, (command) =>
     command.argument(
       "<location>",
-      'the database: a folder, such as "./data", or bigtable://PROJECT/INSTANCE',
+      'the database: a folder, such as "./data", postgres://USER@HOST/DATABASE, or bigtable://PROJECT/INSTANCE',
     ),
   );
 }

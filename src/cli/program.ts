@@ -56,8 +56,8 @@ const commands: readonly AddCommand[] = [
 ];
 
 const afterHelp = `
-LOCATION is a folder with a database, or bigtable://PROJECT/INSTANCE. A TARGET is TABLE, TABLE.COLUMN, TABLE.FAMILY or TABLE.FAMILY:QUALIFIER. Give a
-row as text, and a composite key as a JSON array. Give arguments that begin with - after --.
+LOCATION is a folder with a database, postgres://USER@HOST/DATABASE, or bigtable://PROJECT/INSTANCE. A TARGET is TABLE, TABLE.COLUMN,
+TABLE.FAMILY or TABLE.FAMILY:QUALIFIER. Give a row as text, and a composite key as a JSON array. Give arguments that begin with - after --.
 
 Examples:
   $ percolator worker ./data ./app.ts

@@ -7,7 +7,7 @@ export {
   tokensOf,
 } from "./coordinator-choice.js";
 export { Database } from "./database.js";
-export { type Location, openStore } from "./location.js";
+export { isPostgres, type Location, openStore } from "./location.js";
 export { open, openWithHooks } from "./open.js";
 export type { Logger, OpenOptions, OpenWithHooksOptions } from "./options.js";
 export type { DatabaseReach, ReachOptions, SignOfLife } from "./reach.js";

@@ -5,8 +5,9 @@ import type { RowStore } from "../store/index.js";
 import type { OpenOptions } from "./options.js";
 
 /**
- * The location of a database: `memory:`, a folder (also as `file:`), `bigtable://PROJECT/INSTANCE`,
- * or a store that the program made itself.
+ * The location of a database: `memory:`, a folder (also as `file:`),
+ * `postgres://USER@HOST/DATABASE?schema=SCHEMA`, `bigtable://PROJECT/INSTANCE`, or a store that the
+ * program made itself.
  */
 export type Location = string | URL | RowStore;
 
@@ -20,7 +21,8 @@ export async function openStore(
   const place = location instanceof URL ? location.href : location;
   if (typeof place !== "string" || place === "") {
     throw new InvalidArgumentError(
-      'A location is "memory:", a folder such as "./data", "bigtable://PROJECT/INSTANCE", or a `RowStore`.',
+      'A location is "memory:", a folder such as "./data", "postgres://USER@HOST/DATABASE", ' +
+        '"bigtable://PROJECT/INSTANCE", or a `RowStore`.',
     );
   }
   if (place === "memory:") {
@@ -33,8 +35,17 @@ export async function openStore(
     const { openBigtableStore } = await import("../store/bigtable/index.js");
     return await openBigtableStore(place, { environment, create });
   }
+  if (isPostgres(place)) {
+    const { openPostgresStore } = await import("../store/postgres/index.js");
+    return await openPostgresStore(place, { environment, durability, readOnly, create });
+  }
   const { openLmdbStore } = await import("../store/lmdb/index.js");
   return openLmdbStore(folderOf(place), { environment, durability, noReadAhead, readOnly, create });
+}
+
+/** Whether a location is on PostgreSQL. */
+export function isPostgres(place: string): boolean {
+  return /^postgres(ql)?:/.test(place);
 }
 
 function folderOf(place: string): string {
@@ -44,7 +55,7 @@ function folderOf(place: string): string {
   if (scheme === undefined) return place;
   throw new InvalidArgumentError(
     `There is no store for locations that begin with "${scheme}:" (${place}). A location is "memory:", a folder such as ` +
-      '"./data" or "file:./data", "bigtable://PROJECT/INSTANCE", or a `RowStore`.',
+      '"./data" or "file:./data", "postgres://USER@HOST/DATABASE", "bigtable://PROJECT/INSTANCE", or a `RowStore`.',
   );
 }
 

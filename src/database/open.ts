@@ -15,9 +15,10 @@ import { readRetention, recordRetention } from "./retention.js";
 
 /**
  * Opens the database at a location: `memory:`, a folder (`./data` or `file:./data`),
- * `bigtable://PROJECT/INSTANCE`, or a `RowStore`. Creates the folder if it does not exist. Records
- * the given tables and registers the given observers. If `open` rejects, it has recorded nothing,
- * but it may have created the folder or the system's own tables.
+ * `postgres://USER@HOST/DATABASE?schema=SCHEMA`, `bigtable://PROJECT/INSTANCE`, or a `RowStore`.
+ * Creates the folder or the schema if it does not exist. Records the given tables and registers the
+ * given observers. If `open` rejects, it has recorded nothing, but it may have created the folder,
+ * the schema or the system's own tables.
  *
  * @throws InvalidArgumentError if an option is invalid.
  * @throws StoreDamagedError, StoreVersionError or StoreError if the folder holds no usable

@@ -27,8 +27,8 @@ export interface OpenOptions {
   readonly observers?: readonly Observer[] | undefined;
   /**
    * When a transaction counts as committed. `"full"` (default): when it is on disk. `"none"`: when
-   * it is in the database file, before the flush. A power failure may then lose the newest
-   * transactions. If it loses a transaction, it also loses every newer one. It never loses only part
+   * it is in the database file, or committed by the server of PostgreSQL, before the flush. A power
+   * failure may then lose the newest transactions. If it loses a transaction, it also loses every newer one. It never loses only part
    * of a transaction.
    */
   readonly durability?: "full" | "none" | undefined;

@@ -1,6 +1,7 @@
 /**
- * A process that runs random transactions on a Bigtable database and records them:
- * `history-child.ts EMULATOR SEED NUMBER`. It prints `ready`. For `go` it runs them and prints
+ * A process that runs random transactions on a shared database and records them:
+ * `history-child.ts PLACE SEED NUMBER`. The place is a location on PostgreSQL, or the address of
+ * Bigtable's emulator. It prints `ready`. For `go` it runs them and prints
  * `done`. For `audit` it prints its history as a line of JSON, and ends.
  */
 import { createInterface } from "node:readline";
@@ -11,13 +12,14 @@ import { bigtableLocation } from "../support/databases.js";
 import { Random } from "./random.js";
 import { things, Workload } from "./workload.js";
 
-const [emulatorHost, seed, number] = [process.argv[2]!, Number(process.argv[3]), Number(process.argv[4])];
+const [place, seed, number] = [process.argv[2]!, Number(process.argv[3]), Number(process.argv[4])];
 const say = (line: string) => process.stdout.write(`${line}\n`);
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
 // The system's monotonic clock, which all processes of the machine share.
 const recorder = new HistoryRecorder({ moment: () => Number(process.hrtime.bigint()) });
-const store = await openBigtableStore(bigtableLocation, { emulatorHost });
+const isPostgres = place.startsWith("postgres:");
+const store = isPostgres ? place : await openBigtableStore(bigtableLocation, { emulatorHost: place });
 const db = await open(store, { tables: [things], collectEveryMs: 0 });
 say("ready");
 await lines.next();

@@ -1,9 +1,10 @@
 import { open } from "percolatordb";
 import { openBigtableStore } from "percolatordb/bigtable";
 import { checkHistory, type History, type RecordedTransaction } from "percolatordb/testing";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { bigtableLocation } from "../support/databases.js";
 import { startEmulator } from "../support/emulator/index.js";
+import { newPlace, removePlace } from "../support/postgres/index.js";
 import { ProgramProcess } from "../support/program-process.js";
 import { things } from "./workload.js";
 
@@ -14,29 +15,41 @@ const processes = 2;
 /** The most seeds to try until processes run at the same time, which depends on the machine. */
 const maxTries = 5;
 
-test.each(seeds)(
-  "seed %i: a random history of clients in two processes on Bigtable is sound",
-  async (seed) => {
-    let met = false;
-    for (let tries = 0; !met && tries < maxTries; tries++) met = await play(seed + tries * runs);
-    expect(met, "No two processes came into each other's way").toBe(true);
-  },
-  600_000,
-);
+describe.each(["Bigtable", "PostgreSQL"] as const)("on %s", (store) => {
+  test.each(seeds)(
+    "seed %i: a random history of clients in two processes is sound",
+    async (seed) => {
+      let met = false;
+      for (let tries = 0; !met && tries < maxTries; tries++) met = await play(store, seed + tries * runs);
+      expect(met, "No two processes came into each other's way").toBe(true);
+    },
+    600_000,
+  );
+});
+
+/** Opens a new database, and the place where a child finds it. */
+async function openShared(kind: "Bigtable" | "PostgreSQL") {
+  if (kind === "PostgreSQL") {
+    const place = await newPlace();
+    const db = await open(place.location, { tables: [things], collectEveryMs: 0 });
+    return { db, place: place.location, remove: () => removePlace(place) };
+  }
+  const emulator = await startEmulator();
+  const store = await openBigtableStore(bigtableLocation, { emulatorHost: emulator.host });
+  // All processes use its coordinator.
+  const db = await open(store, { tables: [things], collectEveryMs: 0, coordinator: "auto" });
+  return { db, place: emulator.host, remove: () => emulator[Symbol.asyncDispose]() };
+}
 
 /**
  * Plays and checks a history. Returns whether the processes ran at the same time and some
  * transactions conflicted.
  */
-async function play(seed: number): Promise<boolean> {
-  await using emulator = await startEmulator();
-  const store = await openBigtableStore(bigtableLocation, { emulatorHost: emulator.host });
-  // All processes use its coordinator.
-  await using db = await open(store, { tables: [things], collectEveryMs: 0, coordinator: "auto" });
+async function play(store: "Bigtable" | "PostgreSQL", seed: number): Promise<boolean> {
+  const { db, place, remove } = await openShared(store);
   const children = Array.from(
     { length: processes },
-    (_, number) =>
-      new ProgramProcess("test/isolation/history-child.ts", [emulator.host, `${seed}`, `${number}`]),
+    (_, number) => new ProgramProcess("test/isolation/history-child.ts", [place, `${seed}`, `${number}`]),
   );
   try {
     const answers = async (is: (line: string) => boolean, order?: string) => {
@@ -54,6 +67,8 @@ async function play(seed: number): Promise<boolean> {
     return overlap(history) && report.conflicted > 0;
   } finally {
     for (const child of children) await child.kill();
+    await db.close();
+    await remove();
   }
 }
 

@@ -82,7 +82,15 @@ describe("the compiled package", () => {
     expect(files.length).toBeGreaterThan(0);
     expect(files.length).toBeLessThanOrEqual(12);
     expect(rooms).toContain("transaction/commit");
-    const unwanted = ["store/memory", "store/lmdb", "store/bigtable", "coordinator", "recipes", "testing"];
+    const unwanted = [
+      "store/memory",
+      "store/lmdb",
+      "store/postgres",
+      "store/bigtable",
+      "coordinator",
+      "recipes",
+      "testing",
+    ];
     expect(rooms.filter(isIn([...unwanted, "dashboard", "cli"]))).toEqual([]);
   });
 
@@ -93,7 +101,14 @@ describe("the compiled package", () => {
     expect(files.length).toBeGreaterThan(0);
     expect(files.length).toBeLessThanOrEqual(16);
     expect(rooms).toContain("cli/commands/serve");
-    const unwanted = ["store/memory", "store/lmdb", "store/bigtable", "coordinator", "testing"];
+    const unwanted = [
+      "store/memory",
+      "store/lmdb",
+      "store/postgres",
+      "store/bigtable",
+      "coordinator",
+      "testing",
+    ];
     expect(rooms.filter(isIn([...unwanted, "dashboard/server"]))).toEqual([]);
   });
 

@@ -18,8 +18,18 @@ const entries = Object.keys(manifest.exports).filter((path) => path !== "./packa
 const specifier = (entry: string) => `percolatordb${entry.slice(1)}`;
 
 const program = `node_modules/percolatordb/${manifest.bin.percolator}`;
-const bigtablePeers = { user: "Cloud Bigtable", names: "@grpc/grpc-js protobufjs google-auth-library" };
-const coordinatorPeers = { user: "A coordinator or its client", names: "@grpc/grpc-js protobufjs" };
+const grpc = "@grpc/grpc-js";
+const bigtablePeers = {
+  user: "Cloud Bigtable",
+  first: grpc,
+  names: "@grpc/grpc-js protobufjs google-auth-library",
+};
+const coordinatorPeers = {
+  user: "A coordinator or its client",
+  first: grpc,
+  names: "@grpc/grpc-js protobufjs",
+};
+const postgresPeers = { user: "A store on PostgreSQL", first: "pg", names: "pg" };
 
 let packed: Packed;
 let compilers: NoCompilers;
@@ -126,6 +136,11 @@ console.log(await db.transact((tx) => tx.get(pages.title, "a")));
       bigtablePeers,
     ],
     ["percolatordb/bigtable", 'import "percolatordb/bigtable";', bigtablePeers],
+    [
+      "open(postgres:...)",
+      'import { open } from "percolatordb"; await open("postgres://h/d");',
+      postgresPeers,
+    ],
     ["percolatordb/coordinator", 'import "percolatordb/coordinator";', coordinatorPeers],
     [
       "open with a coordinator",
@@ -137,7 +152,7 @@ console.log(await db.transact((tx) => tx.get(pages.title, "a")));
     const { code: exit, stderr } = await packed.run("node", "cluster.js");
     expect(exit).toBe(1);
     expect(stderr).toContain(
-      `MissingPackageError: ${peers.user} needs the package @grpc/grpc-js, which is not installed: run \`npm install ${peers.names}\`.`,
+      `MissingPackageError: ${peers.user} needs the package ${peers.first}, which is not installed: run \`npm install ${peers.names}\`.`,
     );
   });
 
@@ -149,7 +164,7 @@ console.log(await db.transact((tx) => tx.get(pages.title, "a")));
     const { code, stderr } = await packed.run("node", program, ...args);
     expect(code).toBe(1);
     expect(stderr).toBe(
-      `error: ${peers.user} needs the package @grpc/grpc-js, which is not installed: run \`npm install ${peers.names}\`. (MISSING_PACKAGE)\n`,
+      `error: ${peers.user} needs the package ${peers.first}, which is not installed: run \`npm install ${peers.names}\`. (MISSING_PACKAGE)\n`,
     );
   });
 

@@ -6,6 +6,7 @@ import { openBigtableStore } from "percolatordb/bigtable";
 import { memoryStore } from "percolatordb/memory";
 import { type OpenWithHooksOptions, openWithHooks } from "percolatordb/testing";
 import { startEmulator } from "./emulator/index.js";
+import { newPlace, removePlace } from "./postgres/index.js";
 
 /** Every store and commit path that a location alone can select on this machine. */
 export const variants = [
@@ -16,12 +17,14 @@ export const variants = [
 ] as const;
 
 /**
- * Also stores of one-row mutations with an external oracle: another store's counter, or a
- * coordinator for Bigtable's emulator.
+ * Also PostgreSQL, and stores of one-row mutations with an external oracle: another store's counter,
+ * or a coordinator for Bigtable's emulator.
  */
 export const everyVariant = [
   ...variants,
   { store: "memory, one row at a time", commit: "two-phase" },
+  { store: "postgres", commit: "auto" },
+  { store: "postgres", commit: "two-phase" },
   { store: "bigtable", commit: "two-phase" },
 ] as const;
 
@@ -59,7 +62,8 @@ export async function withTwo(
   options: OpenWithHooksOptions,
   use: (one: Database, other: Database) => Promise<void>,
 ): Promise<void> {
-  if (variant.store !== "bigtable") return withDatabase(variant, options, (db) => use(db, db));
+  if (variant.store !== "bigtable" && variant.store !== "postgres")
+    return withDatabase(variant, options, (db) => use(db, db));
   await withPlace(variant, async (openHere) => {
     const one = await openHere(options);
     try {
@@ -82,6 +86,15 @@ async function withPlace({ store, commit }: Variant, use: (openHere: Open) => Pr
   if (store === "bigtable") {
     await using emulator = await startEmulator();
     await use((options) => openOnEmulator(emulator.host, options));
+    return;
+  }
+  if (store === "postgres") {
+    const place = await newPlace();
+    try {
+      await use((options) => openWithHooks(place.location, { ...options, commit }));
+    } finally {
+      await removePlace(place);
+    }
     return;
   }
   const folder = await temporaryFolder();

@@ -11,6 +11,10 @@ export interface PostgresServer {
   /** The folder of its socket. Clients use it as `host`. */
   readonly host: string;
   readonly user: string;
+  /** Starts it again after {@link end}. */
+  start(): Promise<void>;
+  /** Ends it at once, as in a crash. */
+  end(): Promise<void>;
   /** Ends it at once, as in a crash, and restarts it with the same data. */
   crash(): Promise<void>;
   stop(): Promise<void>;
@@ -22,7 +26,7 @@ export interface PostgresServer {
  */
 export async function startPostgres(
   /** Additional settings as `name=value`. */
-  { settings: more = [] }: { readonly settings?: readonly string[] | undefined } = {},
+  { settings = [] }: { readonly settings?: readonly string[] | undefined } = {},
 ): Promise<PostgresServer> {
   const programs = await findPrograms();
   const account = await serverAccount();
@@ -32,25 +36,44 @@ export async function startPostgres(
   const data = join(folder, "data");
   const options = { ...account, cwd: folder };
   await run(join(programs, "initdb"), ["-D", data, "-U", "postgres", "-A", "trust", "-N"], options);
+  const server = await runningPostgres(folder, { settings });
+  await server.start();
+  return server;
+}
+
+/**
+ * The server that another process started with {@link startPostgres} in the folder `host`, so that
+ * this process can stop or crash it.
+ */
+export async function runningPostgres(
+  host: string,
+  { settings = [] }: { readonly settings?: readonly string[] | undefined } = {},
+): Promise<PostgresServer> {
+  const programs = await findPrograms();
+  const data = join(host, "data");
+  const options = { ...(await serverAccount()), cwd: host };
   const start = async () => {
     // Discards the server's output. If the server inherited a pipe, the pipe would never end.
-    const given = more.map((setting) => ` -c ${setting}`).join("");
-    const settings = `-k ${folder} -c listen_addresses=${given}`;
-    await waitFor(join(programs, "pg_ctl"), ["start", "-w", "-s", "-D", data, "-o", settings], options);
+    const given = settings.map((setting) => ` -c ${setting}`).join("");
+    const all = `-k ${host} -c listen_addresses=${given}`;
+    await waitFor(join(programs, "pg_ctl"), ["start", "-w", "-s", "-D", data, "-o", all], options);
   };
   const end = (mode: string) =>
     run(join(programs, "pg_ctl"), ["stop", "-w", "-s", "-m", mode, "-D", data], options);
-  await start();
   return {
-    host: folder,
+    host,
     user: "postgres",
+    start,
+    async end() {
+      await end("immediate");
+    },
     async crash() {
       await end("immediate");
       await start();
     },
     async stop() {
       await end("fast");
-      await rm(folder, { recursive: true, force: true });
+      await rm(host, { recursive: true, force: true });
     },
   };
 }

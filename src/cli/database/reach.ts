@@ -1,4 +1,4 @@
-import { coordinatorChoice, openStore, tokensOf } from "../../database/index.js";
+import { coordinatorChoice, isPostgres, openStore, tokensOf } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
 import { OracleUnavailableError, StoreError } from "../../errors/index.js";
 import { readLease, within } from "../../oracle/index.js";
@@ -15,9 +15,9 @@ const storeMs = 1_200;
 const coordinatorMs = 1_000;
 
 /**
- * Checks that a Bigtable store and its coordinator answer. Commands that diagnose a database call
- * this first, because `open` would wait much longer for a service that is down. For other stores it
- * does nothing.
+ * Checks that a store on PostgreSQL or Bigtable answers, and so does its coordinator. Commands that
+ * diagnose a database call this first, because `open` would wait much longer for a service that is
+ * down. For a folder it does nothing.
  *
  * @throws StoreError if the store does not answer in time.
  * @throws OracleUnavailableError or CoordinatorError if the coordinator does not answer in time, or
@@ -25,7 +25,7 @@ const coordinatorMs = 1_000;
  */
 export async function checkReach(cli: Cli, location: string, flags: CoordinatorFlags): Promise<void> {
   const place = placeOf(location, cli.io.cwd);
-  if (!place.startsWith("bigtable:")) return;
+  if (!place.startsWith("bigtable:") && !isPostgres(place)) return;
   const { environment } = cli;
   const choice = coordinatorChoice(await coordinatorOf(cli, location, flags));
   const store = await openInTime(place, environment);
@@ -33,7 +33,7 @@ export async function checkReach(cli: Cli, location: string, flags: CoordinatorF
     const lease = await inTime(environment, storeMs, place, () =>
       readLease({ store, environment, timeoutMs: 2 * storeMs }),
     );
-    if (choice?.start) return;
+    if (choice?.start || (store.atomic !== undefined && choice === undefined)) return;
     if (choice?.addresses === undefined && (lease === undefined || lease.holder === "")) {
       throw new OracleUnavailableError(
         `The store ${place} answers, but no coordinator leads. Run this on two machines: percolator coordinator LOCATION.`,

@@ -14,7 +14,7 @@ const status: DatabaseStatus = {
   sessions: new Map(),
   coordinator: undefined,
 };
-const facts: StoreFacts = { status, isFolder: true, nowMs, timestamp: nowMs * 1_000 };
+const facts: StoreFacts = { status, assignsTimestamps: true, nowMs, timestamp: nowMs * 1_000 };
 
 const bad = (changed: Partial<StoreFacts>, changedStatus: Partial<DatabaseStatus> = {}) =>
   examineStore({ ...facts, ...changed, status: { ...status, ...changedStatus } })
@@ -48,15 +48,17 @@ describe("findings on a store", () => {
         busy: new Set<string>(),
       },
     };
-    expect(bad({ timestamp: (nowMs - 3_600_000) * 1_000, isFolder: false }, led)).toEqual(["clock: problem"]);
+    expect(bad({ timestamp: (nowMs - 3_600_000) * 1_000, assignsTimestamps: false }, led)).toEqual([
+      "clock: problem",
+    ]);
     const ahead = new Map([["s", { observers: {}, expires: nowMs + 3_600_000, process: "p" }]]);
     expect(bad({}, { sessions: ahead })).toEqual(["clock: problem"]);
   });
 
   it("report a coordinator that is needed and missing", () => {
     const led = { leader: "h:1", epoch: 1, answers: false, sessions: undefined, busy: undefined };
-    expect(bad({ isFolder: false })).toEqual(["coordinator: problem"]);
-    expect(bad({ isFolder: false }, { coordinator: led })).toEqual(["coordinator: problem"]);
+    expect(bad({ assignsTimestamps: false })).toEqual(["coordinator: problem"]);
+    expect(bad({ assignsTimestamps: false }, { coordinator: led })).toEqual(["coordinator: problem"]);
     expect(bad({}, { coordinator: led })).toEqual(["coordinator: warning"]);
   });
 

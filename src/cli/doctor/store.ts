@@ -9,7 +9,8 @@ const largeMs = 60_000;
 /** What `examineStore` needs to know of an open store. */
 export interface StoreFacts {
   readonly status: DatabaseStatus;
-  readonly isFolder: boolean;
+  /** Whether the store assigns timestamps itself, so that it needs no coordinator. */
+  readonly assignsTimestamps: boolean;
   readonly nowMs: number;
   /** A timestamp that the oracle has just assigned. */
   readonly timestamp: number;
@@ -62,7 +63,7 @@ function limitFindings(statistics: Readonly<Record<string, number>>): readonly F
  * Compares timestamps with this machine's clock. Timestamps are microseconds of a clock and never
  * decrease.
  */
-function clockFinding({ timestamp, nowMs, isFolder }: StoreFacts): Finding {
+function clockFinding({ timestamp, nowMs, assignsTimestamps }: StoreFacts): Finding {
   const aheadMs = timestamp / 1_000 - nowMs;
   const advice =
     "Synchronize the clocks by NTP: this machine's, and that of the process that assigns timestamps.";
@@ -70,8 +71,9 @@ function clockFinding({ timestamp, nowMs, isFolder }: StoreFacts): Finding {
     const what = `timestamps are ${formatDuration(aheadMs)} ahead of this machine's clock`;
     return aheadMs > largeMs ? problem("clock", what, advice) : warning("clock", what, advice);
   }
-  // A folder's newest timestamp is that of its newest commit, so it may be old.
-  if (isFolder || aheadMs > -smallMs) return ok("clock", "timestamps agree with this machine's clock");
+  // The newest timestamp of such a store is that of its newest commit, so it may be old.
+  if (assignsTimestamps || aheadMs > -smallMs)
+    return ok("clock", "timestamps agree with this machine's clock");
   const what = `this machine's clock is ${formatDuration(-aheadMs)} ahead of the coordinator's`;
   return -aheadMs > largeMs ? problem("clock", what, advice) : warning("clock", what, advice);
 }
@@ -88,16 +90,16 @@ function sessionClocks({ status, nowMs }: StoreFacts): readonly Finding[] {
     );
 }
 
-function coordinatorFinding({ status: { coordinator }, isFolder }: StoreFacts): Finding {
+function coordinatorFinding({ status: { coordinator }, assignsTimestamps }: StoreFacts): Finding {
   const start = "Run this on two machines: percolator coordinator LOCATION.";
   if (coordinator?.leader === undefined) {
-    if (isFolder) return ok("coordinator", "none, and a folder needs none");
+    if (assignsTimestamps) return ok("coordinator", "none, and this store needs none");
     return problem("coordinator", "no coordinator leads", start);
   }
   const { leader, epoch, answers, sessions } = coordinator;
   if (answers === false) {
     const advice = `Check that it runs, that this machine can reach its address, and that the token is right (--token-file). If it is gone: ${start}`;
-    return isFolder
+    return assignsTimestamps
       ? warning("coordinator", `${leader} does not answer`, advice)
       : problem("coordinator", `${leader} does not answer`, advice);
   }

@@ -1,5 +1,5 @@
 import type { Environment, Timer } from "../../environment/index.js";
-import type { AtomicStore, RowStore } from "../../store/index.js";
+import type { AtomicStore, MaybePromise, RowStore } from "../../store/index.js";
 
 /**
  * Milliseconds between two reads of the counter: `minMs` after a commit, then longer each time, up
@@ -20,7 +20,8 @@ export interface CommitWatcherOptions {
 
 /**
  * Notices commits of other processes within milliseconds. Reading the counter of a store on this
- * machine costs a few microseconds. Looking for hints costs several reads for each observer.
+ * machine costs a few microseconds, and of a remote one a short query, of which at most one is under
+ * way. Looking for hints costs several reads for each observer.
  */
 export class CommitWatcher {
   readonly #options: CommitWatcherOptions;
@@ -40,6 +41,17 @@ export class CommitWatcher {
 
   #look(): void {
     const counter = this.#counter();
+    if (counter instanceof Promise) {
+      counter.then(
+        (value) => this.#note(value),
+        () => this.#note(undefined),
+      );
+    } else this.#note(counter);
+  }
+
+  /** Takes note of the counter, undefined if the store could not read it, and looks again later. */
+  #note(counter: number | undefined): void {
+    if (this.#stopped) return;
     const moved = counter !== undefined && counter !== this.#seen;
     const isFirst = this.#seen === undefined;
     this.#seen = counter ?? this.#seen;
@@ -48,16 +60,13 @@ export class CommitWatcher {
     if (!this.#stopped) this.#schedule();
   }
 
-  /** The store's counter. Undefined if the read fails, or if the store does not answer at once. */
-  #counter(): number | undefined {
+  /** The store's counter. If the read fails, the next scan fails in the same way, and reports it. */
+  #counter(): MaybePromise<number | undefined> {
     try {
-      const counter = this.#options.counter();
-      if (typeof counter === "number") return counter;
-      counter.catch(() => undefined);
+      return this.#options.counter();
     } catch {
-      // The next scan fails in the same way, and reports the failure.
+      return undefined;
     }
-    return undefined;
   }
 
   stop(): void {
@@ -67,7 +76,8 @@ export class CommitWatcher {
 }
 
 /**
- * Watches a store that other processes of this machine may write to. Undefined for any other store.
+ * Watches a store that other processes may write to and that has a counter. Undefined for any other
+ * store.
  */
 export function watchCommits(
   store: RowStore,

@@ -120,6 +120,25 @@ describe("a commit of another process", () => {
     await close();
   });
 
+  test("runs within 50 ms and the round trips if the store answers later", async () => {
+    const { other, close } = await start();
+    counter = async () => {
+      const value = await store.atomic!.counter();
+      await sleep(clock.process(), 20);
+      return value;
+    };
+    for (let time = 0; time < 10; time++) {
+      await clock.advance(1_000 + 13 * time);
+      const committed = clock.passedMs;
+      await change(other);
+      await clock.advance(150);
+      expect(runs.at(-1)! - committed).toBeLessThanOrEqual(50 + 3 * 20);
+    }
+    expect(runs).toHaveLength(10);
+    counter = undefined;
+    await close();
+  });
+
   test("runs within 50 ms after a time in which the store could not say whether there was one", async () => {
     const { other, close } = await start();
     const failures = [

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Overdue } from "../../../dashboard/index.js";
-import type { Database, StrayRecord } from "../../../database/index.js";
+import { type Database, isPostgres, type StrayRecord } from "../../../database/index.js";
 import { CoordinatorError, OracleUnavailableError, PercolatorError } from "../../../errors/index.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand } from "../../command.js";
@@ -68,14 +68,16 @@ async function examine(
   options: DoctorOptions,
 ): Promise<readonly Finding[]> {
   const place = placeOf(location, cli.io.cwd);
-  const isFolder = !place.startsWith("bigtable:");
+  const isFolder = !place.startsWith("bigtable:") && !isPostgres(place);
   const findings: Finding[] = [...(await examineMachine(isFolder))];
   if (isFolder) findings.push(...(await examineFolder(place, options.write === true)));
   try {
     await checkReach(cli, location, options);
     const request = { location, app, coordinator: options, reads: options.write !== true };
     await withDatabase(cli, request, async (opened) => {
-      for await (const finding of examineDatabase(cli, opened, isFolder, options)) findings.push(finding);
+      const assignsTimestamps = !place.startsWith("bigtable:");
+      const kind = { isFolder, assignsTimestamps };
+      for await (const finding of examineDatabase(cli, opened, kind, options)) findings.push(finding);
     });
   } catch (error) {
     // A module that does not load, or a signal that ends the command, says nothing about the
@@ -97,14 +99,14 @@ async function examine(
 async function* examineDatabase(
   cli: Cli,
   { db, app }: OpenedDatabase,
-  isFolder: boolean,
+  { isFolder, assignsTimestamps }: { readonly isFolder: boolean; readonly assignsTimestamps: boolean },
   { write }: DoctorOptions,
 ): AsyncGenerator<Finding> {
   const { signal, environment } = cli;
   const status = await db.status();
   const timestamp = await presentTimestamp(db, signal);
   const nowMs = environment.now();
-  yield* examineStore({ status, isFolder, timestamp, nowMs });
+  yield* examineStore({ status, assignsTimestamps, timestamp, nowMs });
   if (isFolder) {
     const holder = async () => {
       const { statistics } = await db.status();

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { CommandLine } from "../../../../test/support/command-line.js";
 import { type Emulator, startEmulator } from "../../../../test/support/emulator/index.js";
+import { newPlace, removePlace } from "../../../../test/support/postgres/index.js";
 import { openBigtableStore } from "../../../store/bigtable/index.js";
 
 let cli: CommandLine;
@@ -80,5 +81,28 @@ describe("init on Bigtable", () => {
     const store = await open();
     await store.prepare(own);
     await store.close();
+  });
+});
+
+describe("init on PostgreSQL", () => {
+  it("creates the schema, says so, and may be repeated", async () => {
+    const place = await newPlace();
+    const location = place.location.replace("postgres@", "postgres:secret@");
+    const states = async (...args: string[]) => {
+      const { code, documents, stdout } = await cli.run(["init", location, "--json", ...args]);
+      expect([code, stdout.includes("secret")]).toEqual([0, false]);
+      const [{ needs }] = documents as unknown as [{ needs: { name: string; state: string }[] }];
+      return needs.map(({ name, state }) => `${name} ${state}`);
+    };
+    try {
+      expect(await states("--dry-run")).toEqual(["schema missing"]);
+      expect(await states()).toEqual(["schema missing"]);
+      expect(await states()).toEqual(["schema there"]);
+      expect((await cli.run(["status", location])).code).toBe(0);
+      const doctor = await cli.run(["doctor", location, "--json"]);
+      expect(doctor.documents).toMatchObject([{ healthy: true }]);
+    } finally {
+      await removePlace(place);
+    }
   });
 });

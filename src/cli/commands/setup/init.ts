@@ -1,7 +1,8 @@
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
-import { openStore } from "../../../database/index.js";
+import { isPostgres, openStore } from "../../../database/index.js";
+import type { Environment } from "../../../environment/index.js";
 import { parkedTable } from "../../../observer/index.js";
 import { oracleTable } from "../../../oracle/index.js";
 import { definition } from "../../../schema/index.js";
@@ -26,12 +27,13 @@ export function addInit(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "init", {
     summary: "create the tables or the folder of a database",
     description:
-      "Creates what is missing. On Bigtable: the tables, each with the families that the protocol needs and no garbage " +
-      "collection rule. Otherwise: the folder. It adds missing families to existing tables, and changes nothing else. " +
+      "Creates what is missing. On PostgreSQL: the schema with its tables and functions. On Bigtable: the tables, each " +
+      "with the families that the protocol needs and no garbage collection rule. Otherwise: the folder. It adds missing families to existing tables, and changes nothing else. " +
       "It needs an account that may create tables; afterwards one that may read and write them is enough. You can " +
       "repeat it safely.",
     examples: [
       "init ./data",
+      "init 'postgres://owner@localhost/shop?schema=search'",
       "init bigtable://my-project/my-instance --app ./app.ts",
       "init 'bigtable://my-project/my-instance?prefix=test' --dry-run --json",
     ],
@@ -52,7 +54,7 @@ async function init(cli: Cli, location: string, { app: module, dryRun = false }:
     oracleTable,
     ...(app?.tables ?? []).map((table) => table[definition].name),
   ];
-  const needs = place.startsWith("bigtable:") ? await tableNeeds(place, tables) : [folderNeed(place)];
+  const needs = await needsOf(place, tables, cli.environment);
   if (!dryRun) {
     const store = await openStore(place, { create: true }, cli.environment);
     try {
@@ -61,7 +63,21 @@ async function init(cli: Cli, location: string, { app: module, dryRun = false }:
       await store.close();
     }
   }
-  await cli.print({ location: place, dryRun, needs }, () => needs.map((need) => show(need, dryRun)));
+  await cli.print({ location: isPostgres(place) ? needs[0]!.path : place, dryRun, needs }, () =>
+    needs.map((need) => show(need, dryRun)),
+  );
+}
+
+async function needsOf(
+  place: string,
+  tables: readonly string[],
+  environment: Environment,
+): Promise<readonly Need[]> {
+  if (place.startsWith("bigtable:")) return await tableNeeds(place, tables);
+  if (!isPostgres(place)) return [folderNeed(place)];
+  const { findPostgresDatabase } = await import("../../../store/postgres/index.js");
+  const { description, exists } = await findPostgresDatabase(place, { environment });
+  return [{ name: "schema", path: description, state: exists ? "there" : "missing" }];
 }
 
 async function tableNeeds(place: string, tables: readonly string[]): Promise<readonly Need[]> {

@@ -1,0 +1,184 @@
+import { equalBytes, successor } from "../../bytes.js";
+import { type CellView, type Columns, type Position, parts, type RawCell, type RowView } from "../../cell.js";
+import type { RangePage, RangeRead, RawPage, RawRead, RowPage, RowRead } from "../../row-store.js";
+import { bytesOf, int4Array, int8Text, maxInt8 } from "../wire/arrays.js";
+import type { Row } from "../wire/client.js";
+import { type Connections, type Statement, statement } from "../wire/connections.js";
+import { afterAllKeys, chooseColumns } from "./column-choice.js";
+import { type CutCells, cutCells, versionsOf, viewOf } from "./page-cells.js";
+
+/** The most versions and bytes of a page. A page has one cell at least, however large. */
+const pageVersions = 1_000;
+const pageBytes = 1 << 20;
+/** A page of few rows asks for this many versions for each, and for a certain number at least. */
+const versionsForEach = 8;
+const minVersions = 16;
+/** How many times larger a page becomes if one cell did not fit into it. */
+const growth = 16;
+const unlimited = 2 ** 31 - 1;
+const noBytes = new Uint8Array(0);
+
+interface Bounds {
+  readonly start?: Position | undefined;
+  readonly end?: Position | undefined;
+  readonly columns: Columns;
+}
+
+/** The most versions and bytes of one answer. */
+interface Size {
+  readonly versions: number;
+  readonly bytes: number | string;
+}
+
+/** Reads pages of rows with the schema's page functions. */
+export class PageReader {
+  readonly #connections: Connections;
+  readonly #schema: string;
+  readonly #statements = new Map<string, Statement>();
+
+  constructor(connections: Connections, schema: string) {
+    this.#connections = connections;
+    this.#schema = schema;
+  }
+
+  /** A page of one row's columns. */
+  async row(table: number, { row, columns, at, limit }: RowRead): Promise<RowPage> {
+    const { cells, next } = await this.#views(table, rowBounds(row, columns), at, sizeFor(limit));
+    const views: CellView[] = [];
+    for (const cell of cells) {
+      const view = viewOf(cell, at);
+      if (view === undefined) continue;
+      if (views.length === limit) return { row, cells: views, next: view.column };
+      views.push(view);
+    }
+    return { row, cells: views, next: next?.column };
+  }
+
+  /** A page of rows, ascending or descending. */
+  range(table: number, read: RangeRead): Promise<RangePage> {
+    return read.reverse ? this.#descending(table, read) : this.#ascending(table, read);
+  }
+
+  async #ascending(table: number, read: RangeRead): Promise<RangePage> {
+    const { at, limit } = read;
+    const cut = await this.#views(table, read, at, sizeFor(limit));
+    return cutRows(viewRows(cut, at), limit, cut.next);
+  }
+
+  /**
+   * First finds the rows of the page in descending order, then reads them whole, because a reversed
+   * page divides no row.
+   */
+  async #descending(table: number, { start, end, columns, at, limit }: RangeRead): Promise<RangePage> {
+    const { choice, values } = parameters(table, { start, end, columns });
+    const wanted = Math.min(limit ?? pageVersions, pageVersions);
+    const limits = [timestampText(at), wanted, pageVersions, pageBytes];
+    const found = await this.#ask(`rows_below_${choice}`, [...values, ...limits]);
+    if (found.length === 0) return { rows: [], next: undefined };
+    const first = bytesOf(found[0]![0]!);
+    const last = bytesOf(found.at(-1)![0]!);
+    const isCut = found.length < Number(found[0]![1]) || found.length === wanted;
+    const within: Bounds = {
+      start: start !== undefined && equalBytes(start.row, last) ? start : { row: last },
+      end: end !== undefined && equalBytes(end.row, first) ? end : { row: successor(first) },
+      columns,
+    };
+    const cut = await this.#views(table, within, at, { versions: unlimited, bytes: maxInt8 });
+    return { rows: viewRows(cut, at).reverse(), next: isCut ? { row: last } : undefined };
+  }
+
+  /** A page of rows with all versions. */
+  async raw(table: number, read: RawRead): Promise<RawPage> {
+    const { choice, values } = parameters(table, read);
+    const wanted = int4Array(parts.flatMap((part, index) => (read.parts.includes(part) ? [index] : [])));
+    const since = int8Text(read.from ?? 0);
+    const until = int8Text(read.to ?? Number.POSITIVE_INFINITY);
+    const versions = Math.min(read.versions ?? unlimited, unlimited);
+    for (let size = pageVersions; ; size *= growth) {
+      const given = [...values, wanted, since, until, versions, size, pageBytes];
+      const cut = cutCells(await this.#ask(`raw_page_${choice}`, given), size);
+      // One cell has more versions than the answer may have.
+      if (cut === undefined) continue;
+      const rows = groupRows<RawCell>(cut, (cell) => ({
+        column: bytesOf(cell.column),
+        versions: versionsOf(cell),
+      }));
+      return cutRows(rows, read.limit, cut.next);
+    }
+  }
+
+  async #views(table: number, bounds: Bounds, at: number, { versions, bytes }: Size): Promise<CutCells> {
+    const { choice, values } = parameters(table, bounds);
+    const answer = await this.#ask(`view_page_${choice}`, [...values, timestampText(at), versions, bytes]);
+    // A cell has at most three rows in the answer, so it is never alone in a full one.
+    return cutCells(answer, versions)!;
+  }
+
+  #ask(name: string, values: readonly unknown[]): Promise<readonly Row[]> {
+    let query = this.#statements.get(name);
+    if (query === undefined) {
+      const list = values.map((_, index) => `$${index + 1}`).join(", ");
+      query = statement(`select * from ${this.#schema}.${name}(${list})`);
+      this.#statements.set(name, query);
+    }
+    return this.#connections.repeat(query, values, "read rows");
+  }
+}
+
+function sizeFor(limit: number | undefined): Size {
+  if (limit === undefined) return { versions: pageVersions, bytes: pageBytes };
+  const versions = Math.min(pageVersions, Math.max(minVersions, versionsForEach * limit));
+  return { versions, bytes: pageBytes };
+}
+
+/** The bounds of one row. If only one range of columns is wanted, they begin and end with it. */
+function rowBounds(row: Uint8Array, columns: Columns): Bounds {
+  const only = columns[0]!;
+  const end = { row: successor(row) };
+  if (columns.length > 1 || "exact" in only) return { start: { row }, end, columns };
+  const start = { row, column: only.start };
+  return { start, end: only.end === undefined ? end : { row, column: only.end }, columns };
+}
+
+/** The parameters that all page functions have in common. */
+function parameters(table: number, { start, end, columns }: Bounds) {
+  const { choice, values } = chooseColumns(columns);
+  const low = [start?.row ?? noBytes, start?.column ?? noBytes];
+  const high = [end?.row ?? afterAllKeys, end?.column ?? noBytes];
+  return { choice, values: [table, ...low, ...high, ...values] };
+}
+
+function timestampText(at: number): string {
+  return int8Text(Math.floor(at));
+}
+
+function viewRows(cut: CutCells, at: number): RowView[] {
+  return groupRows(cut, (cell) => viewOf(cell, at));
+}
+
+/** Puts the cells of a page into rows. Leaves out cells for which `make` returns nothing. */
+function groupRows<Cell>(
+  { cells }: CutCells,
+  make: (cell: CutCells["cells"][number]) => Cell | undefined,
+): { readonly row: Uint8Array; readonly cells: Cell[] }[] {
+  const rows: { readonly row: Uint8Array; readonly cells: Cell[] }[] = [];
+  let name: string | undefined;
+  for (const each of cells) {
+    const cell = make(each);
+    if (cell === undefined) continue;
+    if (name !== each.row) rows.push({ row: bytesOf(each.row), cells: [] });
+    name = each.row;
+    rows.at(-1)!.cells.push(cell);
+  }
+  return rows;
+}
+
+/** A page of at most `limit` rows. */
+function cutRows<R extends { readonly row: Uint8Array }>(
+  rows: R[],
+  limit: number | undefined,
+  next: Position | undefined,
+): { readonly rows: readonly R[]; readonly next: Position | undefined } {
+  if (limit === undefined || rows.length <= limit) return { rows, next };
+  return { rows: rows.slice(0, limit), next: { row: rows[limit]!.row } };
+}

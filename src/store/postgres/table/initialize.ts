@@ -1,0 +1,66 @@
+import { StoreError, StoreVersionError } from "../../../errors/index.js";
+import { type Connections, statement } from "../wire/connections.js";
+import { definition, schemaVersion } from "./definition.js";
+
+/** The oldest server that this store runs on: 14. It is that of the functions' statements. */
+const minServerVersion = 140_000;
+
+interface Found {
+  readonly hasSchema: boolean;
+  /** Undefined if the schema has no database. */
+  readonly version: number | undefined;
+}
+
+/**
+ * Checks the server's version and the schema's. Makes the tables and functions if they are missing
+ * and `create` is true. Several processes may do this at the same time.
+ */
+export async function initialize(
+  connections: Connections,
+  schema: string,
+  { create }: { readonly create: boolean },
+): Promise<void> {
+  const { place } = connections;
+  const asked = await connections.repeat(statement("show server_version_num"), [], "ask for its version");
+  const server = Number(asked[0]![0]);
+  if (server < minServerVersion) {
+    throw new StoreError(
+      `The server of ${place} is PostgreSQL ${Math.floor(server / 10_000)}, but this store needs version 14 or later. ` +
+        "Upgrade the server.",
+    );
+  }
+  let found = await look(connections, schema);
+  if (found.version === undefined) {
+    if (!create) {
+      throw new StoreError(
+        `There is no database at ${place}. Make it with \`percolator init\`, or open it with \`create: true\`.`,
+      );
+    }
+    await connections.script(definition(schema, !found.hasSchema), "make the tables");
+    found = await look(connections, schema);
+  }
+  if (found.version !== schemaVersion) {
+    throw new StoreVersionError(
+      `The database at ${place} has version ${found.version} of its tables, but this package knows only version ` +
+        `${schemaVersion}. Upgrade the package.`,
+    );
+  }
+}
+
+/** Whether the schema has a database of any version. */
+export async function hasDatabase(connections: Connections, schema: string): Promise<boolean> {
+  return (await look(connections, schema)).version !== undefined;
+}
+
+async function look(connections: Connections, schema: string): Promise<Found> {
+  const doing = "look for the database";
+  const asked = await connections.repeat(
+    statement("select to_regnamespace($1) is not null, to_regclass($2) is not null"),
+    [schema, `${schema}.state`],
+    doing,
+  );
+  const [hasSchema, hasState] = asked[0]!;
+  if (hasState !== "t") return { hasSchema: hasSchema === "t", version: undefined };
+  const rows = await connections.repeat(statement(`select version from ${schema}.state`), [], doing);
+  return { hasSchema: true, version: rows[0] === undefined ? undefined : Number(rows[0][0]) };
+}

@@ -1,0 +1,197 @@
+import { backoffDelay, type Environment, sha256 } from "../../../environment/index.js";
+import type { PostgresClient, PostgresPool, Row } from "./client.js";
+import { mayPass, NoAnswer, QueryFailure, storeError } from "./failure.js";
+
+/** A statement with parameters `$1`, `$2` and so on, which each connection prepares once. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** A statement whose name follows from its text, so that two stores may share a pool. */
+export function statement(text: string): Statement {
+  return { name: `percolatordb_${sha256(text).slice(0, 20)}`, text };
+}
+
+export interface ConnectionsOptions {
+  readonly pool: PostgresPool;
+  /** Whether to end the pool with the store. */
+  readonly isOwn: boolean;
+  readonly environment: Environment;
+  /** How long a request may take with all its attempts, in milliseconds. */
+  readonly deadlineMs: number;
+  /** Whether statements are prepared under a name. */
+  readonly prepare: boolean;
+  /** The place, for messages. */
+  readonly place: string;
+}
+
+const backoff = { initialMs: 10, maximumMs: 500 };
+const asText = { getTypeParser: () => (value: string) => value };
+const ignore = () => undefined;
+
+function isTooLate(error: unknown): boolean {
+  return error instanceof QueryFailure && error.cause instanceof NoAnswer;
+}
+
+/** Runs statements on the pool's connections, and repeats those that may be repeated. */
+export class Connections {
+  readonly environment: Environment;
+  readonly place: string;
+  readonly #options: ConnectionsOptions;
+  #queries = 0;
+  #failures = 0;
+
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
+    this.environment = options.environment;
+    this.place = options.place;
+    // Without a listener, the error of a connection that ends while no query runs on it would end the
+    // process. It may end at any moment: while it is idle, and before its first query.
+    options.pool.on("error", ignore);
+    options.pool.on("connect", (client) => client.on("error", ignore));
+  }
+
+  /** Statements sent, and statements that failed, since the store was opened. */
+  get counts(): { readonly queries: number; readonly failures: number } {
+    return { queries: this.#queries, failures: this.#failures };
+  }
+
+  /** The monotonic time at which a request that begins now must be over. */
+  deadline(): number {
+    return this.environment.monotonic() + this.#options.deadlineMs;
+  }
+
+  /**
+   * Runs a statement that changes nothing, or whose repetition changes nothing more. Repeats it
+   * until the deadline if the server cannot be reached.
+   */
+  async repeat(
+    query: Statement,
+    values: readonly unknown[],
+    doing: string,
+    until = this.deadline(),
+  ): Promise<readonly Row[]> {
+    let reason: unknown;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.once(query, values, until);
+      } catch (error) {
+        // If the time is over during an attempt, the failure of the one before says more.
+        if (reason === undefined || !isTooLate(error)) reason = error;
+        if (!(await this.again(error, attempt, until))) throw storeError(reason, doing, this.place);
+      }
+    }
+  }
+
+  /** Waits until a failed query may be tried again. Returns false if it must not be. */
+  async again(error: unknown, attempt: number, until: number): Promise<boolean> {
+    if (!(error instanceof QueryFailure) || !mayPass(error)) return false;
+    const wait = backoffDelay(this.environment, backoff, attempt);
+    if (this.environment.monotonic() + wait >= until) return false;
+    await new Promise<void>((resolve) => this.environment.setTimer(resolve, wait));
+    return true;
+  }
+
+  /**
+   * Runs a statement once. Rejects with a {@link QueryFailure}. If the server does not answer until
+   * the deadline, closes the connection.
+   */
+  async once(query: Statement, values: readonly unknown[], until: number): Promise<readonly Row[]> {
+    this.#queries++;
+    let isSent = false;
+    try {
+      const client = await this.#connect(until);
+      isSent = true;
+      return await this.#query(client, query, values, until);
+    } catch (error) {
+      this.#failures++;
+      throw new QueryFailure(error, isSent);
+    }
+  }
+
+  /** Runs several statements without parameters in one transaction. */
+  async script(text: string, doing: string): Promise<void> {
+    const until = this.deadline();
+    try {
+      const client = await this.#connect(until);
+      await this.#query(client, { name: "", text }, undefined, until);
+    } catch (error) {
+      throw storeError(new QueryFailure(error, true), doing, this.place);
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#options.isOwn) await this.#options.pool.end();
+  }
+
+  /** A connection of the pool. If it comes too late, it goes back to the pool. */
+  #connect(until: number): Promise<PostgresClient> {
+    return new Promise((resolve, reject) => {
+      let isLate = false;
+      const timer = this.#timer(until, () => {
+        isLate = true;
+        reject(new NoAnswer("no connection became free in time"));
+      });
+      this.#options.pool.connect().then(
+        (client) => {
+          timer.cancel();
+          if (isLate) client.release();
+          else resolve(client);
+        },
+        (error: unknown) => {
+          timer.cancel();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  #query(
+    client: PostgresClient,
+    { name, text }: Statement,
+    values: readonly unknown[] | undefined,
+    until: number,
+  ): Promise<readonly Row[]> {
+    // A connection that breaks emits an error besides the one of its query. Without a listener, that
+    // would end the process.
+    client.on("error", ignore);
+    return new Promise((resolve, reject) => {
+      let isOver = false;
+      const end = (error?: Error) => {
+        isOver = true;
+        timer.cancel();
+        client.release(error);
+        client.removeListener("error", ignore);
+      };
+      const timer = this.#timer(until, () => {
+        const error = new NoAnswer("the server did not answer in time");
+        // The listener stays, because the connection may still break.
+        isOver = true;
+        client.release(error);
+        reject(error);
+      });
+      const prepared = this.#options.prepare && values !== undefined ? { name } : {};
+      const given = values === undefined ? {} : { values };
+      client.query({ ...prepared, ...given, text, rowMode: "array", types: asText }).then(
+        (result) => {
+          if (isOver) return;
+          end();
+          resolve((result as { readonly rows: readonly Row[] }).rows);
+        },
+        (error: Error) => {
+          if (isOver) return;
+          // After an ERROR the connection is in order. After anything else the pool closes it.
+          const { severity } = error as { readonly severity?: unknown };
+          end(severity === "ERROR" ? undefined : error);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  #timer(until: number, run: () => void): { cancel(): void } {
+    const { environment } = this;
+    return environment.setTimer(run, Math.max(1, until - environment.monotonic()));
+  }
+}

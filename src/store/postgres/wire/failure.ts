@@ -1,0 +1,88 @@
+import { PercolatorError, StoreDamagedError, StoreError, StoreFullError } from "../../../errors/index.js";
+
+/** A query that failed. */
+export class QueryFailure extends Error {
+  /** The SQLSTATE that the server sent. Undefined if the server sent no error. */
+  readonly state: string | undefined;
+  /**
+   * Whether the server may have committed the query. False if it was never sent, or if the server
+   * refused it.
+   */
+  readonly mayHaveRun: boolean;
+
+  constructor(cause: unknown, isSent: boolean) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    const { code, severity } = cause as { readonly code?: unknown; readonly severity?: unknown };
+    this.state =
+      typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && severity !== undefined ? code : undefined;
+    // An ERROR ends the transaction. A connection that ends with FATAL may end after the commit.
+    this.mayHaveRun =
+      isSent && (this.state === undefined || (severity !== "ERROR" && severity !== undefined));
+  }
+}
+
+/** The query had no answer in time. */
+export class NoAnswer extends Error {}
+
+/**
+ * States in which the server refuses everybody for a while: it stops, starts, recovers, or has no
+ * connection left. Two transactions that waited for each other count too.
+ */
+const passing: ReadonlySet<string> = new Set(["57P01", "57P02", "57P03", "57P05", "53300", "40001", "40P01"]);
+/** Failures of the connection that a further attempt does not mend. */
+const lasting: ReadonlySet<string> = new Set(["ENOTFOUND", "EACCES", "ERR_TLS_CERT_ALTNAME_INVALID"]);
+
+/** Whether another attempt may succeed. */
+export function mayPass({ state, cause }: QueryFailure): boolean {
+  if (state !== undefined) return passing.has(state) || state.startsWith("08");
+  return !lasting.has(String((cause as { readonly code?: unknown } | undefined)?.code));
+}
+
+const grants = "docs/postgres.md lists the privileges that it needs";
+/** What to do, by state or by the state's class. */
+const advice: Readonly<Record<string, string>> = {
+  "08": "Check the network and the server's log",
+  "28": "Check the user, the password and pg_hba.conf",
+  "3D000": "Create the database, or correct the location",
+  "3F000": "Create the schema with `percolator init`",
+  "42P01": "Create the tables with `percolator init`, as a user who may create them",
+  "42883": "Create the functions with `percolator init`, as a user who may create them",
+  "42501": `Grant the role what is missing; ${grants}`,
+  "25006":
+    "The server is read-only: a standby, or `default_transaction_read_only` is on. Connect to the primary",
+  "57014":
+    "The server cancelled the statement: raise `statement_timeout` for this role, or send smaller transactions",
+  "57P01": "The server is stopping, or somebody has ended the connection. Try again",
+  "57P02": "The server has crashed. Try again when it has recovered",
+  "57P03": "The server is starting or recovering. Try again",
+  "53300": "Raise `max_connections` of the server, or lower `connections` of this store",
+};
+
+function isReadOnly(state: string | undefined): boolean {
+  return state === "25006" || state === "57014";
+}
+
+/** The error of a request that failed: what happened, in which schema, and what to do. */
+export function storeError(failure: unknown, doing: string, place: string): Error {
+  if (failure instanceof PercolatorError) return failure;
+  if (!(failure instanceof QueryFailure)) {
+    return new StoreError(`Could not ${doing} (${place}).`, { cause: failure });
+  }
+  const { state, cause } = failure;
+  const said = failure.message.replace(/\.$/, "");
+  const message = (hint: string) =>
+    `PostgreSQL could not ${doing} (${place}): ${said}${state === undefined ? "" : ` [${state}]`}. ${hint}.`;
+  if (state === "53100") {
+    return new StoreFullError(message("The server's disk is full: free space there"), { cause });
+  }
+  if (state === "XX001" || state === "XX002") {
+    return new StoreDamagedError(message("The server found damaged pages or indexes: see its log"), {
+      cause,
+    });
+  }
+  const hint =
+    state === undefined
+      ? "The server cannot be reached, or did not answer in time: check the location, the network and the server"
+      : (advice[state] ?? advice[state.slice(0, 2)] ?? "See the server's log");
+  return new StoreError(message(hint), { cause, retryable: mayPass(failure) || isReadOnly(state) });
+}

@@ -1,0 +1,170 @@
+import type { BatchAnswer } from "../../mutation.js";
+import type { TableIds } from "../table/table-ids.js";
+import type { Connections } from "../wire/connections.js";
+import type { Flushes } from "./flushes.js";
+import { Group } from "./group.js";
+import type { Request } from "./request.js";
+import { type CommitMode, type CommittedGroup, OutcomeUnknown, type Writer } from "./writer.js";
+
+/** What a {@link CommitQueue} works with. */
+export interface QueueParts {
+  readonly connections: Connections;
+  readonly writer: Writer;
+  readonly flushes: Flushes;
+  readonly tables: TableIds;
+  /** Whether a group is answered before the flush. */
+  readonly early: boolean;
+}
+
+/**
+ * Group commit. Requests that wait at the same time become one call of the server. While the server
+ * commits one group, further requests gather. A group is answered when it is on the server's disk,
+ * or, with `early`, when it is committed.
+ *
+ * | state of a request | next | when |
+ * | --- | --- | --- |
+ * | waiting | taken | its group is sent |
+ * | taken | committed | the server answered, or was asked what became of the group |
+ * | committed | answered | a flush after the commit has ended |
+ * | taken | rejected | the group was not committed, and cannot be any more |
+ * | taken, committed | unknown | the server cannot be asked until the deadline |
+ */
+export class CommitQueue {
+  readonly #connections: Connections;
+  readonly #writer: Writer;
+  readonly #flushes: Flushes;
+  readonly #tables: TableIds;
+  readonly #early: boolean;
+  #waiting: Request[] = [];
+  /** Flushes under way. */
+  readonly #flights = new Set<Promise<void>>();
+  #running: Promise<void> | undefined;
+  #groups = 0;
+  #requests = 0;
+
+  constructor(parts: QueueParts) {
+    const { connections, writer, flushes, tables, early } = parts;
+    this.#tables = tables;
+    this.#connections = connections;
+    this.#writer = writer;
+    this.#flushes = flushes;
+    this.#early = early;
+  }
+
+  /** Groups and requests that were committed since the store was opened. */
+  get counts(): { readonly groups: number; readonly requests: number } {
+    return { groups: this.#groups, requests: this.#requests };
+  }
+
+  /** Resolves when nothing waits, is being committed or flushed, whether somebody waits for it or not. */
+  async idle(): Promise<void> {
+    while (this.#running !== undefined || this.#flights.size > 0) {
+      await Promise.all([this.#running, ...this.#flights]);
+    }
+  }
+
+  push(request: Request): void {
+    this.#waiting.push(request);
+    this.#running ??= this.#run();
+  }
+
+  async #run(): Promise<void> {
+    // The other requests of this turn join the group.
+    await new Promise<void>((resolve) => this.#connections.environment.defer(resolve));
+    while (this.#waiting.length > 0) {
+      if (!this.#waiting.every((request) => this.#isKnown(request))) await this.#learn();
+      const group = this.#take();
+      if (group !== undefined) await this.#commit(group);
+    }
+    this.#running = undefined;
+  }
+
+  /** Whether this process knows the numbers of all tables that the request names. */
+  #isKnown({ task: { rows, ranges } }: Request): boolean {
+    for (const { table } of rows) if (this.#tables.known(table) === undefined) return false;
+    for (const { table } of ranges) if (this.#tables.known(table) === undefined) return false;
+    return true;
+  }
+
+  /** Learns the numbers of tables here, and not before, so that requests keep their order. */
+  async #learn(): Promise<void> {
+    const tables = this.#waiting
+      .flatMap(({ task }) => [...task.rows, ...task.ranges])
+      .map(({ table }) => table);
+    const unknown = new Set(tables.filter((table) => this.#tables.known(table) === undefined));
+    try {
+      for (const table of unknown) await this.#tables.need(table);
+    } catch (error) {
+      const unable = this.#waiting.filter((request) => !this.#isKnown(request));
+      this.#waiting = this.#waiting.filter((request) => !unable.includes(request));
+      for (const request of unable) request.reject(error);
+    }
+  }
+
+  #take(): Group | undefined {
+    const group = new Group(this.#tables);
+    let taken = 0;
+    for (const request of this.#waiting) {
+      if (request.isWaiting && !(this.#isKnown(request) && this.#add(group, request))) break;
+      taken++;
+    }
+    this.#waiting.splice(0, taken);
+    if (group.requests.length === 0) return undefined;
+    for (const request of group.requests) request.take();
+    return group;
+  }
+
+  /** Adds a request to a group. One that cannot be sent, such as a too large one, fails by itself. */
+  #add(group: Group, request: Request): boolean {
+    try {
+      return group.add(request);
+    } catch (error) {
+      request.reject(error);
+      return true;
+    }
+  }
+
+  /**
+   * In two phases, a transaction may read what another one committed after it began, as soon as the
+   * lock is gone. So a group with locks must be on the disk before it is visible.
+   */
+  #modeOf(group: Group): CommitMode {
+    if (this.#early) return "early";
+    return group.hasLocks ? "now" : "later";
+  }
+
+  async #commit(group: Group): Promise<void> {
+    let committed: CommittedGroup;
+    try {
+      committed = await this.#writer.commit(group, this.#modeOf(group));
+    } catch (error) {
+      fail(group, error);
+      return;
+    }
+    this.#groups++;
+    this.#requests += group.requests.length;
+    const answers = group.answers(committed.result);
+    const answer = () => {
+      for (const [index, request] of group.requests.entries()) request.resolve(answers[index]!);
+    };
+    if (this.#early) {
+      answer();
+      return;
+    }
+    // A refusal waits too: a transaction that is run again then begins after what it conflicted with.
+    const flight = this.#flushes
+      .through(committed)
+      .then(answer, (error: unknown) => fail(group, error))
+      .finally(() => this.#flights.delete(flight));
+    this.#flights.add(flight);
+  }
+}
+
+/** Tells the requests of a group that it failed, or that its outcome is unknown. */
+function fail({ requests }: Group, error: unknown): void {
+  const unknown: BatchAnswer = { answer: "unknown", cause: error };
+  for (const request of requests) {
+    if (error instanceof OutcomeUnknown) request.resolve(unknown);
+    else request.reject(error);
+  }
+}

@@ -1,0 +1,221 @@
+import { type Database, open, systemEnvironment, table, text } from "percolatordb";
+import { postgresStore } from "percolatordb/postgres";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import {
+  newPlace,
+  type PostgresPlace,
+  placeAt,
+  removePlace,
+  withSuperuser,
+} from "../support/postgres/index.js";
+import { calls, FaultyPool } from "./faulty-pool.js";
+
+const documents = table("documents", { contents: text() });
+
+let place: PostgresPlace;
+let role: string;
+
+beforeEach(async () => {
+  place = await newPlace();
+  role = `failing_${process.pid}_${place.schema.replace(/\D/g, "")}`;
+  await sql(`create role ${role} login superuser`);
+});
+
+afterEach(async () => {
+  await removePlace(place);
+  await sql(`drop role ${role}`);
+});
+
+const sql = (query: string) => withSuperuser(place.host, (pool) => pool.query(query));
+const location = () => placeAt(place.host, place.schema, role).location;
+const put = (db: Database, row: string) => db.transact((tx) => tx.set(documents.contents, row, row));
+const quoted = () => `"${place.schema.replaceAll('"', '""')}"`;
+
+/** A `StoreError` that contains this text. */
+const failure = (said: string, more: object = {}) =>
+  expect.objectContaining({ code: "STORE", message: expect.stringContaining(said), ...more });
+
+describe("a server that refuses", () => {
+  test("writes, because it is read-only, says so; reads work", async () => {
+    await (await open(place.location, { tables: [documents] })).close();
+    await sql(`alter role ${role} set default_transaction_read_only = on`);
+    const store = await postgresStore({
+      connection: { host: place.host, user: role, database: "postgres" },
+      schema: place.schema,
+    });
+    const columns = [{ exact: Buffer.from("c") }];
+    expect((await store.readRow({ table: "t", row: Buffer.from("r"), columns, at: 1 })).cells).toEqual([]);
+    await expect(store.atomic!.next()).rejects.toEqual(failure("Connect to the primary"));
+    await store.close();
+  });
+
+  test("another isolation than read committed, in which groups would miss commits, is refused", async () => {
+    await (await open(place.location, { tables: [documents] })).close();
+    for (const isolation of ["repeatable read", "serializable"]) {
+      await sql(`alter role ${role} set default_transaction_isolation = '${isolation}'`);
+      const connection = { host: place.host, user: role, database: "postgres" };
+      const store = await postgresStore({ connection, schema: place.schema });
+      await expect(store.atomic!.next()).rejects.toEqual(
+        failure(`the transaction isolation is ${isolation}`),
+      );
+      await store.close();
+    }
+  });
+
+  test("connections beyond its limit names the limit; the store opens as soon as one is free", async () => {
+    await (await open(place.location, { tables: [documents] })).close();
+    await sql(`alter role ${role} nosuperuser connection limit 1`);
+    await sql(`grant usage on schema ${quoted()} to ${role}; grant select on ${quoted()}.state to ${role}`);
+    const held = new FaultyPool(place.host, role);
+    const client = await held.connect();
+    const pool = new FaultyPool(place.host, role);
+    // After the first refusal the deadline has passed, however fast this machine is.
+    let passedMs = 0;
+    const environment = { ...systemEnvironment, monotonic: () => systemEnvironment.monotonic() + passedMs };
+    const connect = pool.connect.bind(pool);
+    pool.connect = () =>
+      connect().catch((error: unknown) => {
+        passedMs = 60_000;
+        throw error;
+      });
+    await expect(postgresStore({ pool, schema: place.schema, environment, create: false })).rejects.toEqual(
+      failure("max_connections", { retryable: true }),
+    );
+    passedMs = 0;
+    pool.connect = connect;
+    const opening = postgresStore({ pool, schema: place.schema, environment, create: false });
+    client.release(true);
+    await (await opening).close();
+    await Promise.all([held.end(), pool.end()]);
+  });
+
+  test("a database or a schema that does not exist says what to create", async () => {
+    const connection = { host: place.host, user: "postgres", database: "nowhere" };
+    await expect(postgresStore({ connection })).rejects.toEqual(failure("Create the database"));
+    await expect(open(place.location, { create: false })).rejects.toEqual(failure("percolator init"));
+    await expect(open(place.location, { readOnly: true })).rejects.toEqual(failure("percolator init"));
+  });
+
+  test("a server that cannot be reached is named, without the password", async () => {
+    const away = `postgres://someone:secret@127.0.0.1:1/nowhere?deadlineMs=50`;
+    const error = await open(away).catch((caught: unknown) => caught);
+    expect(error).toEqual(failure("cannot be reached", { retryable: true }));
+    expect((error as Error).message).toContain("postgres://someone@127.0.0.1:1/nowhere");
+    expect((error as Error).message).not.toContain("secret");
+  });
+
+  test("a server before version 14 is refused", async () => {
+    const pool = new FaultyPool(place.host);
+    pool.interfere = async (query, send) =>
+      query.text === "show server_version_num" ? { rows: [["130012"]] } : await send();
+    await expect(postgresStore({ pool, schema: place.schema })).rejects.toEqual(failure("needs version 14"));
+    await pool.end();
+  });
+
+  test("a newer version of the tables is refused, and an unknown one is not overwritten", async () => {
+    await (await open(place.location)).close();
+    await sql(`update ${quoted()}.state set version = 99`);
+    await expect(open(place.location)).rejects.toMatchObject({
+      code: "STORE_VERSION",
+      message: expect.stringContaining("Upgrade the package"),
+    });
+  });
+
+  test("a statement that takes too long fails the commit with nothing written", async () => {
+    await using db = await open(location(), { tables: [documents] });
+    await put(db, "a");
+    await sql(`alter role ${role} set statement_timeout = 300`);
+    await using slow = await open(location(), { tables: [documents] });
+    await withSuperuser(place.host, async (pool) => {
+      const client = await pool.connect();
+      await client.query(`begin; select ${quoted()}.lock_commits()`);
+      const store = await postgresStore({
+        connection: { host: place.host, user: role, database: "postgres" },
+        schema: place.schema,
+      });
+      await expect(store.atomic!.next()).rejects.toEqual(failure("statement_timeout", { retryable: true }));
+      await client.query("rollback");
+      client.release();
+      await store.close();
+    });
+    await put(slow, "b");
+    expect(await db.transact((tx) => tx.getMany(documents.contents, ["a", "b"]))).toEqual(["a", "b"]);
+  });
+});
+
+describe("connections that end", () => {
+  test("between and during requests cost nothing but time", async () => {
+    await using db = await open(location(), { tables: [documents] });
+    let isOver = false;
+    const killing = (async () => {
+      while (!isOver) {
+        await sql(`select pg_terminate_backend(pid) from pg_stat_activity where usename = '${role}'`);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+    })();
+    const rows = Array.from({ length: 150 }, (_, index) => `row ${index}`);
+    const runs = new Map<string, number>();
+    try {
+      for (let from = 0; from < rows.length; from += 10) {
+        await Promise.all(
+          rows.slice(from, from + 10).map((row) =>
+            db.transact(async (tx) => {
+              runs.set(row, (runs.get(row) ?? 0) + 1);
+              const before = (await tx.get(documents.contents, row)) ?? "";
+              tx.set(documents.contents, row, `${before}x`);
+            }),
+          ),
+        );
+      }
+    } finally {
+      isOver = true;
+      await killing;
+    }
+    const values = await db.transact((tx) => tx.getMany(documents.contents, rows));
+    expect(values).toEqual(rows.map(() => "x"));
+    expect((await db.status()).statistics.failures).toBeGreaterThan(0);
+  });
+
+  test("while a read is under way are replaced, and the read is repeated", async () => {
+    const pool = new FaultyPool(place.host);
+    const store = await postgresStore({ pool, schema: place.schema });
+    let failed = 0;
+    pool.interfere = async (query, send) => {
+      if (!query.text.includes("counter") || failed++ >= 3) return await send();
+      throw Object.assign(new Error("terminating connection"), { code: "57P01", severity: "FATAL" });
+    };
+    expect(await store.atomic!.counter()).toBeGreaterThanOrEqual(0);
+    expect(failed).toBe(4);
+    await store.close();
+    await pool.end();
+  });
+});
+
+test("two processes that make the same database at once both succeed", async () => {
+  const databases = await Promise.all(
+    Array.from({ length: 4 }, () => open(place.location, { tables: [documents] })),
+  );
+  await put(databases[0]!, "a");
+  expect(await databases[3]!.transact((tx) => tx.get(documents.contents, "a"))).toBe("a");
+  for (const db of databases) await db.close();
+});
+
+test("without prepared statements, no session keeps anything between two statements", async () => {
+  // As behind PgBouncer in transaction mode: each statement may run on another connection.
+  const pool = new FaultyPool(place.host);
+  let named = 0;
+  let sent = 0;
+  pool.interfere = async (query, send) => {
+    if (query.name !== undefined) named++;
+    if (calls(query, "commit_group")) sent++;
+    return await send();
+  };
+  const store = await postgresStore({ pool, schema: place.schema, prepare: false });
+  await using db = await open(store, { tables: [documents] });
+  await put(db, "a");
+  expect([named, sent > 0]).toEqual([0, true]);
+  const names = await sql(
+    "select name from pg_settings where source = 'session' and name in ('synchronous_commit', 'search_path')",
+  );
+  expect(names.rows).toEqual([]);
+});

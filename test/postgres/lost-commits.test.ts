@@ -1,0 +1,92 @@
+import { open, table, text } from "percolatordb";
+import { postgresStore } from "percolatordb/postgres";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type PostgresServer, startPostgres } from "../../examples/postgres-export/testing/server.js";
+import { calls, FaultyPool } from "./faulty-pool.js";
+
+const documents = table("documents", { contents: text() });
+
+let server: PostgresServer;
+
+beforeEach(async () => {
+  // The server writes nothing to its disk that nobody has asked for.
+  server = await startPostgres({ settings: ["wal_writer_delay=10s"] });
+});
+
+afterEach(() => server.stop());
+
+test("what a crash undoes was read by no transaction", async () => {
+  const [writing, reading] = [new FaultyPool(server.host), new FaultyPool(server.host)];
+  const options = { tables: [documents], collectEveryMs: 0 };
+  const writer = await open(await postgresStore({ pool: writing, schema: "s" }), options);
+  const store = await postgresStore({ pool: reading, schema: "s", deadlineMs: 60_000 });
+  const reader = await open(store, options);
+  await writer.transact((tx) => tx.set(documents.contents, "before", "x"));
+  await reader.transact((tx) => tx.get(documents.contents, "before"));
+
+  // A commit that is written, but not flushed.
+  let flushes = 0;
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  writing.interfere = async (query, send) => {
+    if (calls(query, "flush")) {
+      flushes++;
+      await released;
+    }
+    return await send();
+  };
+  const lost = writer.transact((tx) => tx.set(documents.contents, "lost", "x"), { retries: 0 });
+  lost.catch(() => undefined);
+  await expect.poll(() => flushes).toBeGreaterThan(0);
+
+  const derived = await reader.begin();
+  const seen = await derived.get(documents.contents, "lost");
+  const counter = await store.atomic!.counter();
+  derived.set(documents.contents, "derived", `from ${seen}`);
+  await server.crash();
+  await derived.commit();
+
+  await using after = await open(await postgresStore({ pool: reading, schema: "s" }), options);
+  await using snapshot = await after.snapshot();
+  expect(seen).toBeUndefined();
+  expect(await snapshot.get(documents.contents, "derived")).toBe("from undefined");
+  expect(snapshot.timestamp).toBeGreaterThanOrEqual(counter);
+  expect(await after.check()).toEqual([]);
+  release();
+  await lost.catch(() => undefined);
+  await Promise.all([writer.close(), reader.close()]);
+  await Promise.all([writing.end(), reading.end()]);
+});
+
+test("a lock that others can see survives a crash", async () => {
+  const [writing, reading] = [new FaultyPool(server.host), new FaultyPool(server.host)];
+  const writer = await postgresStore({ pool: writing, schema: "s" });
+  const reader = await postgresStore({ pool: reading, schema: "s", deadlineMs: 60_000 });
+  const row = Buffer.from("r");
+  const columns = [{ exact: Buffer.from("c") }];
+  const put = (part: "lock" | "write", timestamp: number) =>
+    writer.mutate({
+      table: "t",
+      row,
+      guards: [],
+      mutations: [{ type: "put", column: Buffer.from("c"), part, timestamp, value: Buffer.from("x") }],
+    });
+  await put("write", 1);
+  // Nobody ever flushes it.
+  let isOver = false;
+  writing.interfere = async (query, send) => {
+    while (calls(query, "flush") && !isOver) await new Promise((resolve) => setTimeout(resolve, 10));
+    return await send();
+  };
+  const locked = put("lock", 2);
+  const read = async () => (await reader.readRow({ table: "t", row, columns, at: 9 })).cells[0]?.lock;
+  await expect.poll(read).toMatchObject({ timestamp: 2 });
+  await server.crash();
+  expect(await read()).toMatchObject({ timestamp: 2 });
+  isOver = true;
+  expect(await locked).toBe("applied");
+  await Promise.all([writer.close(), reader.close()]);
+  await Promise.all([writing.end(), reading.end()]);
+});

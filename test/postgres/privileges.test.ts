@@ -1,0 +1,77 @@
+import { readFile } from "node:fs/promises";
+import { int, observer, open, table, text } from "percolatordb";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+  newPlace,
+  type PostgresPlace,
+  placeAt,
+  removePlace,
+  withSuperuser,
+} from "../support/postgres/index.js";
+
+const documents = table("documents", { contents: text(), length: int() });
+const measure = observer("measure", documents.contents, (tx, { row, value }) =>
+  tx.set(documents.length, row, value?.length ?? 0),
+);
+
+let place: PostgresPlace;
+let role: string;
+
+beforeEach(async () => {
+  place = await newPlace();
+  role = `least_${process.pid}_${place.schema.replace(/\D/g, "")}`;
+  await sql(`create role ${role} login`);
+});
+
+afterEach(async () => {
+  await removePlace(place);
+  await sql(`drop owned by ${role}; drop role ${role}`);
+});
+
+const sql = (query: string) => withSuperuser(place.host, (pool) => pool.query(query));
+
+/** The statements of the page, for this test's schema and role. */
+async function granted(heading: string): Promise<string> {
+  const page = await readFile(new URL("../../docs/postgres.md", import.meta.url), "utf8");
+  const after = page.slice(page.indexOf(heading));
+  expect(after.length, `"${heading}" is in the page`).toBeGreaterThan(10);
+  const block = /```sql\n([\s\S]*?)```/.exec(after)![1]!;
+  const schema = `"${place.schema.replaceAll('"', '""')}"`;
+  return block.replaceAll("search", schema).replaceAll("reader", role).replaceAll("app", role);
+}
+
+test("the privileges that the page lists are enough for transactions, observers and collection", async () => {
+  await (await open(place.location)).close();
+  await expect(open(placeAt(place.host, place.schema, role).location)).rejects.toMatchObject({
+    code: "STORE",
+    message: expect.stringContaining("docs/postgres.md lists the privileges"),
+  });
+  await sql(await granted("### The role of the program"));
+  const location = placeAt(place.host, place.schema, role).location;
+  await using db = await open(location, { tables: [documents], observers: [measure], create: false });
+  await db.transact((tx) => tx.set(documents.contents, "a", "four"));
+  await db.drain();
+  await db.transact((tx) => tx.delete(documents.contents, "a"));
+  await db.drain();
+  await db.collect();
+  expect(await db.transact((tx) => tx.get(documents.length, "a"))).toBe(0);
+  expect(await db.check()).toEqual([]);
+  await expect(
+    withSuperuser(place.host, (pool) =>
+      pool.query(`set role ${role}; create table "${place.schema.replaceAll('"', '""')}".mine ()`),
+    ),
+  ).rejects.toThrow("permission denied");
+});
+
+test("a role that may only read opens the database with `readOnly`, and writes nothing", async () => {
+  await using db = await open(place.location, { tables: [documents] });
+  await db.transact((tx) => tx.set(documents.contents, "a", "four"));
+  await sql(await granted("### A role that only reads"));
+  const location = placeAt(place.host, place.schema, role).location;
+  await using reader = await open(location, { tables: [documents], readOnly: true });
+  await using snapshot = await reader.snapshot();
+  expect(await snapshot.get(documents.contents, "a")).toBe("four");
+  await expect(reader.transact((tx) => tx.set(documents.contents, "a", "x"))).rejects.toMatchObject({
+    message: expect.stringContaining("readOnly"),
+  });
+});
