@@ -224,12 +224,22 @@ const ways = [
 describe.each(ways)("the write queue, if $way,", ({ isShared }) => {
   const start = () => startOn(new FakeLmdb(isShared));
 
-  it("does all waiting requests in one transaction", async () => {
+  const answersTo = (queue: WriteQueue, count: number) =>
+    Promise.all(Array.from({ length: count }, (_, i) => ask(queue, put(`r${i}`))));
+
+  it("does all waiting requests in one transaction if they are few", async () => {
     const { lmdb, queue } = start();
-    const answers = await Promise.all(Array.from({ length: 100 }, (_, i) => ask(queue, put(`r${i}`))));
-    expect(new Set(answers)).toEqual(new Set(["applied"]));
+    expect(new Set(await answersTo(queue, 64))).toEqual(new Set(["applied"]));
     expect(lmdb.transactions).toBe(1);
-    expect(lmdb.size).toBe(100);
+    expect(lmdb.size).toBe(64);
+  });
+
+  it("does many waiting requests half by half, unless no draft is right", async () => {
+    const { lmdb, queue } = start();
+    expect(new Set(await answersTo(queue, 200))).toEqual(new Set(["applied"]));
+    // 100, then 64 of the other 100, since this LMDB writes at once.
+    expect(lmdb.transactions).toBe(isShared ? 1 : 3);
+    expect(lmdb.size).toBe(200);
   });
 
   it("answers only requests that the file shows as flushed, however soon LMDB's binding reports it", async () => {

@@ -18,6 +18,8 @@ import { nameTask, type Request } from "./request.js";
  */
 const transactionMs = 10;
 const transactionRequests = 4_096;
+/** So few requests are not divided over two drafts: the cost of a flush would be shared less. */
+const undividedRequests = 64;
 /**
  * How many consecutive groups may fail to begin a transaction in a reopened LMDB. After that, the
  * waiting requests fail.
@@ -157,12 +159,23 @@ export class WriteQueue {
     else if (!isPlanned) this.#advanceSoon();
   }
 
+  /**
+   * The most requests of a draft. If many callers wait for answers before they send more, one draft
+   * with all of their requests would leave the main thread idle while LMDB writes it. With half of
+   * them in each, the main thread plans one draft while LMDB writes the other.
+   */
+  #draftRequests(): number {
+    let unanswered = this.#waiting.length - this.#taken;
+    for (const { requests } of this.#groups) unanswered += requests.length;
+    return Math.min(transactionRequests, Math.max(undividedRequests, Math.ceil(unanswered / 2)));
+  }
+
   /** Returns false if there is more to plan. */
   #plan(): boolean {
     // A draft cannot see what a group has written itself until readers can see it.
     if (!this.#mayPlan || this.#unseen?.wroteNow === true) return true;
     try {
-      return this.#planner.plan(this.#waiting, this.#taken, transactionRequests, transactionMs);
+      return this.#planner.plan(this.#waiting, this.#taken, this.#draftRequests(), transactionMs);
     } catch {
       // LMDB cannot be read. A group without a draft will fail for the same reason, and say so.
       this.#planner.clear();
