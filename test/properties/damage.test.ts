@@ -270,10 +270,18 @@ describe("damaged stored bytes", () => {
     }
   });
 
-  test("a damaged header never changes a value into another one", async () => {
-    const titles = image.flatMap((version, index) =>
+  const writes = () =>
+    image.flatMap((version, index) =>
       version.table === "docs" && version.part === "write" && version.value.length > 9 ? [index] : [],
     );
+
+  async function expectSameOrFailed(damaged: readonly StoredVersion[]) {
+    const [sound, unsound] = [await answers(image), await answers(damaged)];
+    for (const [index, answer] of unsound.entries())
+      if (answer.code === undefined) expect(answer).toEqual(sound[index]);
+  }
+
+  test("a damaged header never changes a value into another one", async () => {
     const header = fc.oneof(
       fc.nat({ max: 8 }).map((at): Damage => ({ how: "cut", at })),
       fc
@@ -281,12 +289,17 @@ describe("damaged stored bytes", () => {
         .map(([at, byte]): Damage => ({ how: "other byte", at, byte })),
     );
     const property = fc.asyncProperty(fc.nat(), header, async (which, damage) => {
-      const at = titles[which % titles.length]!;
-      const [sound, unsound] = [await answers(image), await answers(withDamage(at, damage))];
-      for (const [index, answer] of unsound.entries())
-        if (answer.code === undefined) expect(answer).toEqual(sound[index]);
+      const indexes = writes();
+      await expectSameOrFailed(withDamage(indexes[which % indexes.length]!, damage));
     });
     await fc.assert(property, runs(40));
+  });
+
+  test("no flag of a header makes a value disappear", async () => {
+    for (const index of writes()) {
+      for (let byte = 0; byte < 16; byte++)
+        await expectSameOrFailed(withDamage(index, { how: "other byte", at: 0, byte }));
+    }
   });
 });
 

@@ -55,7 +55,11 @@ export class LoadWriter {
     return this.#spares.pop() ?? new LoadBatch(table, this.#start, this.#at, isPacked);
   }
 
-  /** Puts the cells of a batch. Resolves when they are durable. The batch is empty then. */
+  /**
+   * Puts the cells of a batch. Resolves when they are durable. The batch is empty then. An abort ends
+   * a pause between two attempts, but no request to the store: the load must know which batches are
+   * stored, so that the next call can continue after them.
+   */
   async put(batch: LoadBatch, signal: AbortSignal | undefined): Promise<void> {
     if (!(await this.#fill(batch, signal))) await this.#write(this.#divided(batch.mutations()), signal);
     batch.clear();
@@ -88,9 +92,8 @@ export class LoadWriter {
     const { atomic } = this.#store;
     if (block === undefined || atomic?.fill === undefined) return false;
     const batch = { guarded: this.#guard, cells: block };
-    const request = signal === undefined ? undefined : { signal };
     for (let repeat = 1; ; repeat++) {
-      const answer = await atomic.fill(batch, request);
+      const answer = await atomic.fill(batch);
       if (answer === "applied") return true;
       if (answer === "occupied") return false;
       if (answer === "rejected") throw takenOver();
@@ -133,9 +136,8 @@ export class LoadWriter {
     signal: AbortSignal | undefined,
   ): Promise<void> {
     const batch = { rows: [this.#guard, ...rows] };
-    const request = signal === undefined ? undefined : { signal };
     for (let repeat = 1; ; repeat++) {
-      const answer = await atomic.commit(batch, request);
+      const answer = await atomic.commit(batch);
       if (answer.answer === "applied") return;
       if (answer.answer === "rejected") throw takenOver();
       if (repeat === maxRepeats) throw unanswered(answer.cause);
@@ -144,9 +146,8 @@ export class LoadWriter {
   }
 
   async #mutate(mutation: RowMutation, signal: AbortSignal | undefined): Promise<void> {
-    const request = signal === undefined ? undefined : { signal };
     for (let repeat = 1; ; repeat++) {
-      if ((await this.#store.mutate(mutation, request)) === "applied") return;
+      if ((await this.#store.mutate(mutation)) === "applied") return;
       if (repeat === maxRepeats) throw unanswered(undefined);
       await this.#pause(repeat, signal);
     }
