@@ -1,6 +1,8 @@
 import { brokerage } from "../brokerage/figure.js";
+import { bulk } from "../bulk/figure.js";
 import { delay, documents, notifications, oracle, overhead } from "../cases/figures.js";
 import { clustering } from "../clustering/figure.js";
+import { disk } from "../disk/figure.js";
 import { hydration } from "../hydration/figure.js";
 import { memory } from "../memory/figure.js";
 import { peer } from "../postgres/figure.js";
@@ -8,6 +10,7 @@ import { published } from "../published/figure.js";
 import { recovery } from "../recovery/figure.js";
 import { recrawl } from "../recrawl/figure.js";
 import { scaling } from "../scaling/figure.js";
+import { search } from "../search/figure.js";
 import type { Figure } from "./figure.js";
 
 /** Every figure of the page, in its order. */
@@ -15,6 +18,9 @@ export const figures: readonly Figure[] = [
   overhead,
   clustering,
   recrawl,
+  bulk,
+  search,
+  disk,
   delay,
   notifications,
   brokerage,

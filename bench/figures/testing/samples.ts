@@ -47,6 +47,8 @@ const rate = (perSecond: number) => ({
   seconds: 1,
 });
 
+const searches = (p50: number) => ({ p50, p95: 5 * p50, perSecond: 900 / p50, cpuMs: p50, totals: [3, 4] });
+
 const side = (rate: number, delay: number) => ({
   pagesPerSecond: spread(rate),
   cpuSeconds: 12,
@@ -225,6 +227,63 @@ export const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>
   peer: {
     postgres: peerSample,
     each: peerSample,
+  },
+  bulk: {
+    lmdb: {
+      options: { rows: 1_000, bytes: 100, rounds: 1 },
+      sides: Object.fromEntries(
+        ["load", "observers", "transactions"].map((side, at) => [
+          side,
+          [{ seconds: 1 + at, cpuSeconds: 2 + at, rows: 2_000, due: 0 }],
+        ]),
+      ),
+    },
+  },
+  search: {
+    lmdb: {
+      pages: 100,
+      atOnce: 20,
+      percolator: searches(1),
+      minisearch: searches(4),
+      postgres: searches(20),
+      loading: { p50: 2, p95: 9, searches: 40, aloneRate: 300, searchedRate: 280 },
+    },
+  },
+  disk: {
+    lmdb: {
+      crawls: [
+        {
+          name: "crawl.warc.gz",
+          pages: 10,
+          bodyBytes: 1e6,
+          seconds: 1,
+          cpuSeconds: 1.4,
+          transactions: 30,
+          written: 2e7,
+          bytes: 2e6,
+        },
+      ],
+      composition: {
+        bytes: 2e6,
+        columns: [
+          {
+            name: "documents.contents",
+            records: 10,
+            keys: 1_000,
+            values: 1e6,
+            older: 0,
+            overhead: 500,
+            unfilled: 3e5,
+          },
+        ],
+        branches: 4_096,
+        room: 2e5,
+        free: 4e5,
+      },
+      wrong: 0,
+      problems: [],
+      shown: 24,
+    },
   },
   memory: {
     lmdb: {

@@ -1,0 +1,135 @@
+import { barChart } from "../figures/chart.js";
+import type { Figure, Plot } from "../figures/figure.js";
+import { ratio, right, short, table, verdict } from "../harness/words.js";
+import { type Composition, totalOf } from "./composition.js";
+
+/** One crawl, loaded into the index of those before it. */
+export interface LoadedCrawl {
+  readonly name: string;
+  readonly pages: number;
+  /** The bytes of the bodies that the crawl has. */
+  readonly bodyBytes: number;
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly transactions: number;
+  /** The bytes of the pages that LMDB has written for it. */
+  readonly written: number;
+  /** The size of the folder's data file afterwards. */
+  readonly bytes: number;
+}
+
+export interface DiskResult {
+  readonly crawls: readonly LoadedCrawl[];
+  readonly composition: Composition;
+  readonly wrong: number;
+  readonly problems: readonly string[];
+  readonly shown: number;
+}
+
+export const disk: Figure = {
+  name: "disk",
+  about: "the bytes that a web index has on disk and that were written for it, divided by those of its pages",
+  measurements: [
+    {
+      name: "lmdb",
+      script: "disk",
+      archives: "all",
+      minArchives: 1,
+      args: { small: [], full: [] },
+      minutes: { small: 20, full: 60 },
+    },
+  ],
+  draw(results) {
+    const found = results.get<DiskResult>("lmdb")!;
+    return { tables: describeDisk(found), plots: [plot(found)] };
+  },
+};
+
+/** The most bytes that are written and that the folder has, divided by the bytes of the bodies. */
+const bounds = { written: 8, folder: 1 };
+
+function plot({ crawls }: DiskResult): Plot {
+  const alt = "Bytes of the folder, divided by those of the pages";
+  const bodies = crawls.map((_, at) =>
+    crawls.slice(0, at + 1).reduce((sum, { bodyBytes }) => sum + bodyBytes, 0),
+  );
+  const svg = barChart({
+    title: alt,
+    description: "The bytes of the folder after each crawl, divided by those of all bodies so far.",
+    axis: "times the bodies",
+    series: ["folder"],
+    groups: crawls.map(({ name, bytes }, at) => ({
+      name,
+      bars: [{ value: bytes / bodies[at]!, text: ratio(bytes / bodies[at]!) }],
+      bound: bounds.folder,
+    })),
+    boundName: "at most",
+  });
+  return { name: "disk", alt, svg };
+}
+
+export function describeDisk({ crawls, composition, problems, shown }: DiskResult): readonly string[] {
+  return [crawlTable(crawls), compositionTable(composition, shown), ...problems];
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}
+
+function crawlTable(crawls: readonly LoadedCrawl[]): string {
+  const columns = [
+    "pages",
+    "MB of bodies",
+    "s",
+    "CPU ms a page",
+    "transactions",
+    "MB written",
+    "times the bodies",
+  ];
+  let bodies = 0;
+  return table(
+    ["", ...columns.map(right), right("MB of the folder"), right("times all bodies so far"), "wanted"],
+    crawls.map(({ name, pages, bodyBytes, seconds, cpuSeconds: cpu, transactions, written, bytes }) => {
+      bodies += bodyBytes;
+      return [
+        name,
+        String(pages),
+        megabytes(bodyBytes),
+        short(seconds),
+        short((1_000 * cpu) / pages),
+        String(transactions),
+        megabytes(written),
+        ratio(written / bodyBytes),
+        megabytes(bytes),
+        ratio(bytes / bodies),
+        [
+          verdict(written / bodyBytes <= bounds.written, `written at most ${bounds.written} times`),
+          verdict(bytes / bodies <= bounds.folder, `folder at most ${bounds.folder} times`),
+        ].join("; "),
+      ];
+    }),
+  );
+}
+
+function compositionTable({ bytes, columns, branches, room, free }: Composition, shown: number): string {
+  const rest = columns.slice(shown).reduce((sum, column) => sum + totalOf(column), 0);
+  const line = (name: string, sum: number) => [name, "", "", "", "", "", "", megabytes(sum)];
+  return table(
+    ["MB", ...["records", "keys", "values", "older", "overhead", "unfilled", "all"].map(right)],
+    [
+      ...columns
+        .slice(0, shown)
+        .map((column) => [
+          column.name,
+          String(column.records),
+          ...[column.keys, column.values, column.older, column.overhead, column.unfilled].map(megabytes),
+          megabytes(totalOf(column)),
+        ]),
+      line("other columns", rest),
+      line("branch pages", branches),
+      line("room in leaf pages", room),
+      line("free pages", free),
+      line("the file", bytes),
+    ],
+  );
+}
