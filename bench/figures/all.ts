@@ -3,6 +3,7 @@ import { bulk } from "../bulk/figure.js";
 import { delay, documents, notifications, oracle, overhead } from "../cases/figures.js";
 import { clustering } from "../clustering/figure.js";
 import { disk } from "../disk/figure.js";
+import { growth } from "../growth/figure.js";
 import { hydration } from "../hydration/figure.js";
 import { memory } from "../memory/figure.js";
 import { peer } from "../postgres/figure.js";
@@ -18,6 +19,7 @@ export const figures: readonly Figure[] = [
   overhead,
   clustering,
   recrawl,
+  growth,
   bulk,
   search,
   disk,

@@ -228,6 +228,21 @@ export const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>
     postgres: peerSample,
     each: peerSample,
   },
+  growth: {
+    lmdb: {
+      options: { pages: 900, links: 10, words: 20, window: 100, step: 300 },
+      steps: [0, 300, 600].map((from) => ({
+        from,
+        to: from + 300,
+        cpuMs: 3,
+        ownMs: 1,
+        runs: 4,
+        writtenMiB: 0.8,
+      })),
+      wrong: 0,
+      problems: [],
+    },
+  },
   bulk: {
     lmdb: {
       options: { rows: 1_000, bytes: 100, rounds: 1 },
