@@ -60,7 +60,9 @@ export const search: Figure = {
 };
 
 /** The bounds were set for 20,000 pages. Times are in milliseconds. */
-const bounds = { p50: 5, p95: 20, perSecond: 300, slowdown: 2, rateKept: 0.9 };
+const bounds = { p50: 5, p95: 20, perSecond: 300, rateKept: 0.9 };
+/** While a crawl loads, a search may take so many times as long. */
+const slowdown = 2;
 
 export function describeSearch(result: SearchBenchResult): readonly string[] {
   const { pages, atOnce, percolator, minisearch, postgres } = result;
@@ -112,8 +114,8 @@ function plot({ percolator, minisearch, postgres, loading }: SearchBenchResult):
 
 function loadingTable({ percolator, loading }: SearchBenchResult): string {
   const slower = (which: "p50" | "p95") => {
-    const times = loading[which] / percolator[which];
-    return [ratio(times), verdict(times <= bounds.slowdown, `at most ${bounds.slowdown}`)];
+    const most = slowdown * bounds[which];
+    return [ratio(loading[which] / percolator[which]), verdict(loading[which] <= most, `at most ${most} ms`)];
   };
   const kept = loading.searchedRate / loading.aloneRate;
   return table(
