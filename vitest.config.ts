@@ -15,12 +15,15 @@ export default defineConfig(({ mode }) => ({
     alias: [
       { find: /^percolatordb$/, replacement: source("index.ts") },
       {
-        find: /^percolatordb\/(memory|lmdb|postgres|bigtable)$/,
+        find: /^percolatordb\/(memory|lmdb|bigtable)$/,
         replacement: `${source("store")}/$1/index.ts`,
       },
       { find: /^percolatordb\/store$/, replacement: source("store/public.ts") },
       { find: /^percolatordb\/dashboard$/, replacement: source("dashboard/public.ts") },
-      { find: /^percolatordb\/(coordinator|recipes|testing)$/, replacement: `${source("")}$1/index.ts` },
+      {
+        find: /^percolatordb\/(coordinator|postgres|recipes|testing)$/,
+        replacement: `${source("")}$1/index.ts`,
+      },
     ],
   },
   test: {

@@ -25,6 +25,7 @@ const rooms = [
   "coordinator",
   "database",
   "recipes",
+  "postgres",
   "testing",
   "dashboard",
   "cli",
