@@ -3,6 +3,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Pool } from "pg";
 import { startPostgres } from "../../../examples/postgres-export/testing/server.js";
+import { NetworkProxy } from "../proxy/index.js";
 import { folderVariable, hostFile } from "./shared-server.js";
 
 /** Many stores are open at a time, and losing the server's machine is not what is tested here. */
@@ -32,6 +33,21 @@ export async function newPlace(): Promise<PostgresPlace> {
 export function placeAt(host: string, schema: string, user = "postgres"): PostgresPlace {
   const parameters = new URLSearchParams({ host, schema });
   return { host, schema, location: `postgres://${user}@/postgres?${parameters}` };
+}
+
+/** Starts a proxy before a server. */
+export function startProxy(host: string): Promise<NetworkProxy> {
+  return NetworkProxy.start(socketOf(host), undefined, "postgres");
+}
+
+/** The path of a server's socket. */
+export function socketOf(host: string): string {
+  return `${host}/.s.PGSQL.5432`;
+}
+
+/** The location of a place behind a proxy, or behind another server's `HOST:PORT`. */
+export function locationBehind({ address }: { readonly address: string }, schema: string): string {
+  return `postgres://postgres@${address}/postgres?${new URLSearchParams({ schema })}`;
 }
 
 /** Runs `use` with connections of the superuser. */

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { Frames } from "./frames.js";
+import { Frames, type Protocol } from "./frames.js";
 
 /** The direction: up to the server, or down to the client. */
 export type Way = "up" | "down";
@@ -38,11 +38,11 @@ export class Lane {
   /** Bytes forwarded. */
   bytes = 0;
 
-  constructor(from: Socket, to: Socket, passage: Passage) {
+  constructor(from: Socket, to: Socket, passage: Passage, protocol: Protocol) {
     this.#from = from;
     this.#to = to;
     this.#passage = passage;
-    this.#frames = new Frames(passage.way === "up");
+    this.#frames = new Frames(protocol, passage.way === "up");
     from.on("data", (chunk: Buffer) => this.#receive(chunk));
     from.on("end", () => this.#hold({ type: "end", dueAt: this.#dueAt() }));
     from.on("error", () => undefined);

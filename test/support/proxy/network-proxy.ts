@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { breakOff } from "./break-off.js";
+import type { Protocol } from "./frames.js";
 import { Lane, type Passage, type Way } from "./lane.js";
 
 interface Connection {
@@ -15,26 +16,32 @@ interface Connection {
  */
 export class NetworkProxy implements AsyncDisposable {
   readonly #server: Server;
+  readonly #protocol: Protocol;
   readonly #connections = new Set<Connection>();
   readonly #passages: Readonly<Record<Way, Passage>> = { up: passage("up"), down: passage("down") };
   #refuses = false;
   #accepted = 0;
   #passed = { up: 0, down: 0 };
-  /** `HOST:PORT` of the server. A change applies to later connections. */
+  /** `HOST:PORT` of the server, or the path of its socket. A change applies to later connections. */
   target: string;
 
-  private constructor(target: string, server: Server) {
+  private constructor(target: string, server: Server, protocol: Protocol) {
     this.target = target;
+    this.#protocol = protocol;
     this.#server = server;
     server.on("connection", (client) => this.#accept(client));
   }
 
-  /** Listens on a free port of `host`. Default: 127.0.0.1. */
-  static async start(target: string, host = "127.0.0.1"): Promise<NetworkProxy> {
+  /** Listens on a free port of `host`. Default: 127.0.0.1. {@link cutAtCall} needs the protocol. */
+  static async start(
+    target: string,
+    host = "127.0.0.1",
+    protocol: Protocol = "http2",
+  ): Promise<NetworkProxy> {
     const server = createServer({ allowHalfOpen: true, noDelay: true });
     server.listen(0, host);
     await once(server, "listening");
-    return new NetworkProxy(target, server);
+    return new NetworkProxy(target, server, protocol);
   }
 
   /** `HOST:PORT` for clients. */
@@ -99,9 +106,9 @@ export class NetworkProxy implements AsyncDisposable {
   }
 
   /**
-   * Waits for the next part of an HTTP/2 call in a direction, and breaks its connection instead of
+   * Waits for the next part of a call in a direction, and breaks all connections instead of
    * forwarding it. `"up"` loses a request. `"down"` loses the answer to a request that the server
-   * has carried out. Resolves when the connection is broken.
+   * has carried out. Resolves when the connections are broken.
    */
   cutAtCall(way: Way): Promise<void> {
     return new Promise((resolve) => {
@@ -136,12 +143,10 @@ export class NetworkProxy implements AsyncDisposable {
       return;
     }
     this.#accepted++;
-    const colon = this.target.lastIndexOf(":");
-    const [host, port] = [this.target.slice(0, colon), Number(this.target.slice(colon + 1))];
-    const server = connect({ host, port, allowHalfOpen: true, noDelay: true });
+    const server = connectTo(this.target);
     const lanes = [
-      new Lane(client, server, this.#passages.up),
-      new Lane(server, client, this.#passages.down),
+      new Lane(client, server, this.#passages.up, this.#protocol),
+      new Lane(server, client, this.#passages.down, this.#protocol),
     ];
     const connection = { client, server, lanes };
     this.#connections.add(connection);
@@ -168,4 +173,11 @@ export class NetworkProxy implements AsyncDisposable {
 
 function passage(way: Way): Passage {
   return { way, delayMs: 0, silent: false, cutAtCall: undefined };
+}
+
+function connectTo(target: string): Socket {
+  if (target.startsWith("/")) return connect({ path: target, allowHalfOpen: true });
+  const colon = target.lastIndexOf(":");
+  const [host, port] = [target.slice(0, colon), Number(target.slice(colon + 1))];
+  return connect({ host, port, allowHalfOpen: true, noDelay: true });
 }
