@@ -69,6 +69,7 @@ const guide: DefaultTheme.SidebarItem[] = [
       page("observability"),
       page("operations"),
       page("postgres"),
+      page("attached-tables"),
       page("upgrading"),
     ],
   },

@@ -1,3 +1,4 @@
+import { underSignals } from "../environment/index.js";
 import { ClosedError, SchemaError, StoreError } from "../errors/index.js";
 import {
   checkListener,
@@ -43,7 +44,16 @@ import {
   WorkerPool,
   type WorkOptions,
 } from "../observer/index.js";
-import { type AnyTable, type Column, definition, encodeRow, isTable, type KeyOf } from "../schema/index.js";
+import {
+  type AnyTable,
+  type Column,
+  definition,
+  encodeRow,
+  isTable,
+  type KeyOf,
+  type TableDefinition,
+} from "../schema/index.js";
+import type { RowStore } from "../store/index.js";
 import {
   type CellAddress,
   type CheckOptions,
@@ -75,6 +85,7 @@ import type { Coordination } from "./coordination.js";
 import type { Settings } from "./options.js";
 import { type DatabaseReach, type ReachOptions, reachOf } from "./reach.js";
 import { type SnapshotOptions, takeSnapshot } from "./snapshots.js";
+import { Sources } from "./sources.js";
 import { type DatabaseStatus, statusOf } from "./status.js";
 import { type StrayRecord, strayRecords } from "./stray-records.js";
 
@@ -89,6 +100,10 @@ export interface DatabaseParts {
   readonly settings: Settings;
   /** The observers that this process can run. */
   readonly observers: readonly Observer[];
+  /** The store as the caller gave it, or as the location said. */
+  readonly store: RowStore;
+  /** The tables that have a source. */
+  readonly withSource: readonly TableDefinition[];
   /** The connection to the cluster's coordinator, if there is one. The database closes it. */
   readonly coordination?: Coordination | undefined;
 }
@@ -108,6 +123,10 @@ export class Database {
   readonly #workers: WorkerPool;
   readonly #coordination: Coordination | undefined;
   readonly #begun = new BegunTransactions();
+  readonly #store: RowStore;
+  readonly #sources: Sources;
+  readonly #moving = new Set<Promise<void>>();
+  readonly #stopMoving = new AbortController();
   #closing: Promise<void> | undefined;
 
   /** @internal */
@@ -120,6 +139,9 @@ export class Database {
     this.#metrics = new Metrics(context.events);
     this.#workers = new WorkerPool({ registry, sessions, observers });
     this.#readOnly = settings.readOnly;
+    this.#store = parts.store;
+    const { store, withSource: tables } = parts;
+    this.#sources = new Sources(context, { database: this, store, tables });
     this.#publisher = settings.readOnly ? undefined : new ActivePublisher(context, context.liveness.session);
     this.#collector = new Collector(
       context,
@@ -191,7 +213,28 @@ export class Database {
    */
   work(options: WorkOptions = {}): Worker {
     this.#writable("run observers");
-    return this.#workers.work(known("db.work", options));
+    const worker = this.#workers.work(known("db.work", options));
+    this.#moveWhile(worker);
+    return worker;
+  }
+
+  /** Moves the changes of attached tables until the worker or the database stops. */
+  #moveWhile(worker: Worker): void {
+    if (this.#sources.isEmpty) return;
+    const both = [worker.stopping, this.#stopMoving.signal];
+    const moving = underSignals(both, (signal) => this.#sources.run(signal)).catch(() => undefined);
+    this.#moving.add(moving);
+    void moving.then(() => this.#moving.delete(moving));
+  }
+
+  /**
+   * The store that a source is in.
+   *
+   * @internal
+   */
+  get openedStore(): RowStore {
+    this.#open();
+    return this.#store;
   }
 
   /**
@@ -203,7 +246,9 @@ export class Database {
    */
   async drain(options: DrainOptions = {}): Promise<void> {
     this.#writable("run observers");
-    await this.#workers.drain(known("db.drain", options));
+    const { signal } = known("db.drain", options);
+    await this.#sources.drain(signal);
+    await this.#workers.drain(options);
   }
 
   /**
@@ -486,7 +531,9 @@ export class Database {
   async #close(): Promise<void> {
     const steps = [
       () => this.#begun.end(new ClosedError("The database was closed before the transaction was committed.")),
+      () => this.#stopMoving.abort(),
       () => this.#workers.close(),
+      () => Promise.all(this.#moving),
       () => this.#collector.stop(),
       () => this.#publisher?.stop(),
       () => this.#context.background.settled(),

@@ -12,6 +12,7 @@ import { type Location, openStore } from "./location.js";
 import { logEvents } from "./log.js";
 import { checkOptions, checkSettings, type OpenOptions, type OpenWithHooksOptions } from "./options.js";
 import { readRetention, recordRetention } from "./retention.js";
+import { tablesWithSource } from "./sources.js";
 
 /**
  * Opens the database at a location: `memory:`, a folder (`./data` or `file:./data`),
@@ -107,5 +108,6 @@ async function openDatabase(
   if (!settings.readOnly) await registry.untilAllKnown(observers);
   // Recorded last, because it applies to every process: a failed `open` must not change it.
   if (!settings.readOnly) await recordRetention(store, environment, options.retentionMs, recorded);
-  return new Database({ context, registry, sessions, settings, observers, coordination });
+  const withSource = tablesWithSource(tables, observers);
+  return new Database({ store, withSource, context, registry, sessions, settings, observers, coordination });
 }

@@ -8,3 +8,5 @@ export {
   type PostgresStoreOptions,
   postgresStore,
 } from "../store/postgres/index.js";
+export { type AttachedColumns, type AttachOptions, attach } from "./attach/attach.js";
+export { attachTables, detachTable } from "./attach/install.js";

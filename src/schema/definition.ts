@@ -42,6 +42,14 @@ export interface TableDefinition {
    * database's record.
    */
   readonly writer?: TableWriter | undefined;
+  /** Where the rows come from. Programs then cannot write the table. Undefined for other tables. */
+  readonly source?: TableSource | undefined;
+}
+
+/** What fills a table in place of programs, such as an SQL table. */
+export interface TableSource {
+  /** For messages: `the SQL table "public"."orders"`. */
+  readonly description: string;
 }
 
 /**

@@ -28,6 +28,7 @@ export {
   type ColumnName,
   definition,
   type TableDefinition,
+  type TableSource,
   type TableWriter,
 } from "./definition.js";
 export { describeValue } from "./describe.js";

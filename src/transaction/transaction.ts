@@ -134,6 +134,7 @@ export class Transaction extends View {
   set<V, K, I = V>(column: Column<V, K, I>, row: NoInfer<K>, value: NoInfer<I>): void {
     this.#assertUsable();
     if (!isColumn(column)) throw notAColumn("set", column);
+    refuseSource(column.table);
     const rowBytes = encodeCellRow(column, row);
     const valueBytes = encodeValue(column, row, value);
     this.#use(column.table);
@@ -147,6 +148,7 @@ export class Transaction extends View {
   delete<V, K>(column: Column<V, K>, row: NoInfer<K>): void {
     this.#assertUsable();
     if (!isColumn(column)) throw notAColumn("delete", column);
+    refuseSource(column.table);
     const rowBytes = encodeCellRow(column, row);
     this.#use(column.table);
     this.#core.write({ table: column.table.name, row: rowBytes, column: column.path, value: undefined });
@@ -165,6 +167,7 @@ export class Transaction extends View {
     if (!isTable(table))
       throw new SchemaError("`deleteRow` takes a table that `table(name, columns)` returned.");
     const defined = table[definition];
+    refuseSource(defined);
     const rowBytes = encodeRow(defined, row);
     for (const cell of await this.userCells(defined.name, rowBytes)) {
       this.#core.write({ table: defined.name, row: rowBytes, column: cell.column, value: undefined });
@@ -252,4 +255,11 @@ export class Transaction extends View {
     this.#unrecorded ??= new Set();
     this.#unrecorded.add(table);
   }
+}
+
+function refuseSource({ name, source }: TableDefinition): void {
+  if (source === undefined) return;
+  throw new SchemaError(
+    `Table ${name} is read-only, because its rows come from ${source.description}. Write there instead.`,
+  );
 }

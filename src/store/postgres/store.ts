@@ -60,6 +60,13 @@ export interface Setting {
   readonly readOnly: boolean;
 }
 
+const settings = new WeakMap<object, Setting>();
+
+/** The connections and the schema of a store on PostgreSQL. Undefined for any other store. */
+export function settingOf(store: object): Setting | undefined {
+  return settings.get(store);
+}
+
 /** See `postgresStore`. */
 export class PostgresStore implements RowStore {
   readonly description: string;
@@ -94,6 +101,7 @@ export class PostgresStore implements RowStore {
       early,
     });
     this.atomic = this.#atomicStore();
+    settings.set(this, setting);
   }
 
   async prepare(tables: readonly string[]): Promise<void> {

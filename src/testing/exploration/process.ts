@@ -77,6 +77,8 @@ export class ExploredProcess {
     this.registry.attach(this.context);
     this.sessions.attach(this.context);
     this.db = new Database({
+      store,
+      withSource: [],
       context: this.context,
       registry: this.registry,
       sessions: this.sessions,

@@ -1,0 +1,15 @@
+import type { MovedSource } from "../../database/index.js";
+import type { AnyTable, TableDefinition } from "../../schema/index.js";
+
+/** The SQL table that an attached table follows. */
+export interface AttachedSource extends MovedSource {
+  /** The SQL table, quoted. */
+  readonly sql: string;
+  /** The same table without a source: the mover writes it. */
+  readonly target: AnyTable;
+}
+
+/** The source of an attached table. Undefined for any other. */
+export function attachedSource({ source }: TableDefinition): AttachedSource | undefined {
+  return source !== undefined && "sql" in source ? (source as AttachedSource) : undefined;
+}
