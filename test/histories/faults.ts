@@ -8,8 +8,9 @@ import type { HistoryRun, RunOptions } from "./run.js";
  */
 type Victim = number | "leader";
 
-/** A fault of a process in a run. */
+/** A fault of a process in a run, or of the server. */
 export type Fault =
+  | { readonly type: "crash"; readonly victim: "server" }
   | { readonly type: "kill"; readonly victim: Victim }
   | {
       readonly type: "stop";
@@ -21,9 +22,11 @@ export type Fault =
 
 type Disturbance = Parameters<typeof disturb>[1];
 
+type Counts = Pick<RunOptions, "kills" | "stops" | "cuts" | "crashes" | "processes">;
+
 /** Draws the faults of a run, in random order. */
 export function drawFaults(
-  { kills, stops, cuts, processes }: Pick<RunOptions, "kills" | "stops" | "cuts" | "processes">,
+  { kills, stops, cuts, crashes, processes }: Counts,
   hasCoordinators: boolean,
   random: Random,
 ): readonly Fault[] {
@@ -36,11 +39,13 @@ export function drawFaults(
       forMs: 100 + random.below(2_900),
       afterwards: random.pick(["continue", "continue", "kill"]),
     }),
+    crash: (): Fault => ({ type: "crash", victim: "server" }),
     cut: (): Fault => ({ type: "cut", victim: victim(), how: drawDisturbance(random) }),
   };
   const kinds: (keyof typeof draw)[] = [
     ...Array.from({ length: kills }, () => "kill" as const),
     ...Array.from({ length: stops }, () => "stop" as const),
+    ...Array.from({ length: crashes }, () => "crash" as const),
     ...Array.from({ length: cuts }, () => "cut" as const),
   ];
   const faults: Fault[] = [];
@@ -65,6 +70,7 @@ function drawDisturbance(random: Random): Disturbance {
 
 /** Causes a fault. Resolves when it is over. Killed processes stay dead. */
 export async function strike(run: HistoryRun, fault: Fault): Promise<void> {
+  if (fault.type === "crash") return await run.place.crash!();
   const leader = fault.victim === "leader" ? await run.place.leader!() : undefined;
   const { process, network } = leader
     ? { process: leader.process, network: leader.store }

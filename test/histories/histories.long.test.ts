@@ -6,8 +6,7 @@ import { playHistory, type RunOptions } from "./run.js";
 
 const seed = process.env.PERCOLATOR_SEED ?? String(Math.floor(Math.random() * 1e9));
 
-const common: Omit<RunOptions, "commit" | "isolation"> = {
-  store: "lmdb",
+const common: Omit<RunOptions, "store" | "commit" | "isolation"> = {
   workloads: ["list-append", "rw-register"],
   processes: 3,
   clients: 6,
@@ -15,21 +14,37 @@ const common: Omit<RunOptions, "commit" | "isolation"> = {
   kills: 2,
   stops: 1,
   cuts: 0,
+  crashes: 0,
   rate: 600,
   seed,
 };
 
+/** Faults that only a server has, at the end of a network. */
+const ofServer = { cuts: 2, crashes: 2 };
+
 // `npm run histories` plays longer histories, and histories on Bigtable.
 describe.each([
-  { commit: "auto", isolation: "snapshot" },
-  { commit: "mixed", isolation: "serializable" },
-] as const)("commit $commit, $isolation", ({ commit, isolation }) => {
-  test(`seed ${seed}: processes on a folder are killed and stopped, and their history is still strict`, async () => {
+  { store: "lmdb", commit: "auto", isolation: "snapshot" },
+  { store: "lmdb", commit: "mixed", isolation: "serializable" },
+  { store: "postgres", commit: "auto", isolation: "snapshot" },
+  { store: "postgres", commit: "mixed", isolation: "serializable" },
+] as const)("on $store, commit $commit, $isolation", ({ store, commit, isolation }) => {
+  test(`seed ${seed}: processes are killed, stopped and cut off, the server crashes, and their history is still strict`, async () => {
     const faults: string[] = [];
     const onFault: RunOptions["onFault"] = ({ type }) => faults.push(type);
-    const { histories, problems } = await playHistory({ ...common, commit, isolation, onFault });
+    const more = store === "postgres" ? ofServer : {};
+    const { histories, problems } = await playHistory({
+      ...common,
+      ...more,
+      store,
+      commit,
+      isolation,
+      onFault,
+    });
     expect(problems).toEqual([]);
-    expect(faults.sort()).toEqual(["kill", "kill", "stop"]);
+    const expected = ["kill", "kill", "stop"];
+    if (store === "postgres") expected.push("crash", "crash", "cut", "cut");
+    expect(faults.sort()).toEqual(expected.sort());
     expect([...histories.keys()]).toEqual(["list-append", "rw-register"]);
     for (const [workload, operations] of histories) {
       const edn = writeEdn(operations);

@@ -16,8 +16,14 @@ import { playHistory } from "./run.js";
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 function showFault({ victim, ...fault }: Fault): string {
-  const whom = victim === "leader" ? "the leading coordinator" : `process ${victim}`;
-  return `${fault.type} ${whom}${fault.type === "kill" ? "" : ` ${JSON.stringify(fault)}`}`;
+  const whom =
+    victim === "leader"
+      ? "the leading coordinator"
+      : victim === "server"
+        ? "the server"
+        : `process ${victim}`;
+  const { type, ...more } = fault;
+  return `${type} ${whom}${Object.keys(more).length === 0 ? "" : ` ${JSON.stringify(more)}`}`;
 }
 
 /** Prints the judgement of a history. Returns whether it satisfies the promise. */

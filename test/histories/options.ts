@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import type { Workload } from "./operations.js";
-import { stores } from "./places.js";
+import { type StoreName, stores } from "./places.js";
 import type { RunOptions } from "./run.js";
 
 /** The options are invalid or contradict each other. */
@@ -14,9 +14,9 @@ export interface Command extends RunOptions {
   readonly files: readonly string[];
 }
 
-export const usage = `npm run histories -- [--store lmdb|bigtable|memory] [--commit auto|two-phase|mixed]
+export const usage = `npm run histories -- [--store lmdb|postgres|bigtable|memory] [--commit auto|two-phase|mixed]
   [--isolation snapshot|serializable] [--workload both|list-append|rw-register] [--processes 3] [--clients 6]
-  [--seconds 60] [--kills 6] [--stops 3] [--cuts 6] [--rate 300] [--seed TEXT] [--out histories] [--compress]
+  [--seconds 60] [--kills 6] [--stops 3] [--cuts 6] [--crashes 3] [--rate 300] [--seed TEXT] [--out histories] [--compress]
 npm run histories -- [--isolation snapshot|serializable] FILE.edn[.gz]...`;
 
 /** Parses the command line. Throws a {@link UsageError} that says what is possible instead. */
@@ -34,7 +34,8 @@ export function parseCommand(args: readonly string[]): Command {
     seconds: whole("seconds", values.seconds, 1),
     kills: whole("kills", values.kills ?? (store === "memory" ? "0" : "6")),
     stops: whole("stops", values.stops),
-    cuts: whole("cuts", values.cuts ?? (store === "bigtable" ? "6" : "0")),
+    cuts: whole("cuts", values.cuts ?? (hasNetwork(store) ? "6" : "0")),
+    crashes: whole("crashes", values.crashes ?? (store === "postgres" ? "3" : "0")),
     rate: whole("rate", values.rate, 1),
     seed: values.seed ?? String(Date.now()),
     out: values.out,
@@ -61,6 +62,7 @@ function parse(args: readonly string[]) {
         kills: { type: "string" },
         stops: { type: "string", default: "3" },
         cuts: { type: "string" },
+        crashes: { type: "string" },
         rate: { type: "string", default: "300" },
         seed: { type: "string" },
         out: { type: "string", default: "histories" },
@@ -73,18 +75,24 @@ function parse(args: readonly string[]) {
 }
 
 /** Refuses options that a store does not support. */
-function checkStore({ store, commit, processes, clients, kills, cuts, workloads }: Command): void {
+function checkStore({ store, commit, processes, clients, kills, cuts, crashes, workloads }: Command): void {
   const refuse = (why: string) => {
     throw new UsageError(why);
   };
   if (store === "memory" && (processes > 1 || kills > 0)) {
     refuse("A store in memory ends with its process: give --processes 1 --kills 0, or another --store.");
   }
-  if (store !== "bigtable" && cuts > 0)
-    refuse(`There is no network before ${store}: --cuts goes with bigtable.`);
+  if (!hasNetwork(store) && cuts > 0)
+    refuse(`There is no network before ${store}: --cuts goes with postgres and bigtable.`);
+  if (store !== "postgres" && crashes > 0)
+    refuse(`${store} has no server that could crash: --crashes goes with postgres.`);
   if (store === "bigtable" && commit !== "auto")
     refuse("Bigtable always commits in two phases: leave --commit out.");
   if (clients < workloads.length) refuse("Each workload needs a client: give --clients 2 or more.");
+}
+
+function hasNetwork(store: StoreName): boolean {
+  return store === "postgres" || store === "bigtable";
 }
 
 function oneOf<T extends string>(name: string, value: string, choices: readonly T[]): T {

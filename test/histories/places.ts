@@ -1,10 +1,12 @@
 import { join } from "node:path";
 import { type Database, open } from "percolatordb";
 import { openBigtableStore } from "percolatordb/bigtable";
+import { type PostgresServer, startPostgres } from "../../examples/postgres-export/testing/server.js";
 import { makeTables } from "../cluster/cluster.js";
 import { CoordinatorMember } from "../cluster/members.js";
 import { bigtableLocation, temporaryFolder } from "../support/databases.js";
 import { type Emulator, startEmulator } from "../support/emulator/index.js";
+import { locationBehind, startProxy } from "../support/postgres/index.js";
 import { NetworkProxy } from "../support/proxy/index.js";
 import { until } from "../support/waiting.js";
 import type { ChildOrders, Connection } from "./child-orders.js";
@@ -12,7 +14,7 @@ import { derived, observers } from "./derived.js";
 import { lists, registers } from "./transactions.js";
 
 /** The stores on which a history can be recorded. */
-export const stores = ["lmdb", "bigtable", "memory"] as const;
+export const stores = ["lmdb", "postgres", "bigtable", "memory"] as const;
 export type StoreName = (typeof stores)[number];
 
 /** Shorter than the defaults, so that the locks of a killed process expire during the run. */
@@ -40,12 +42,15 @@ export interface Place extends AsyncDisposable {
   connect(): Promise<{ readonly connection: Connection; readonly network?: NetworkProxy | undefined }>;
   /** On Bigtable, returns the coordinator that is the leader. */
   leader?(): Promise<CoordinatorMember>;
+  /** On PostgreSQL, stops the server at once, as in a crash, and restarts it. */
+  crash?(): Promise<void>;
   /** Starts coordinators in place of those that were killed. */
   replaceCoordinators?(): Promise<void>;
 }
 
 export async function makePlace(store: StoreName): Promise<Place> {
   if (store === "bigtable") return await BigtablePlace.make();
+  if (store === "postgres") return new PostgresPlace(await startPostgres());
   if (store === "memory") {
     return {
       connect: async () => ({ connection: { location: "memory:" } }),
@@ -55,6 +60,32 @@ export async function makePlace(store: StoreName): Promise<Place> {
   const { path, remove } = await temporaryFolder();
   const connection = { location: join(path, "data") };
   return { connect: async () => ({ connection }), [Symbol.asyncDispose]: remove };
+}
+
+/** A server of the run's own, with a proxy before it for each process. */
+class PostgresPlace implements Place {
+  readonly #server: PostgresServer;
+  readonly #networks: NetworkProxy[] = [];
+
+  constructor(server: PostgresServer) {
+    this.#server = server;
+  }
+
+  async connect(): Promise<{ readonly connection: Connection; readonly network: NetworkProxy }> {
+    const network = await startProxy(this.#server.host);
+    this.#networks.push(network);
+    const location = `${locationBehind(network, "histories")}&deadlineMs=${deadlineMs}`;
+    return { connection: { location }, network };
+  }
+
+  async crash(): Promise<void> {
+    await this.#server.crash();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const network of this.#networks) await network.close();
+    await this.#server.stop();
+  }
 }
 
 /** An emulator with two coordinators, one of which is the leader. */

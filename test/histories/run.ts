@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly kills: number;
   readonly stops: number;
   readonly cuts: number;
+  /** Immediate stops of PostgreSQL's server, each with a restart. */
+  readonly crashes: number;
   /** The most transactions a second that all processes begin together. */
   readonly rate: number;
   readonly seed: string;

@@ -1,40 +1,5 @@
-import { open } from "percolatordb";
-import { afterEach, beforeEach, test } from "vitest";
-import { type PostgresServer, startPostgres } from "../../examples/postgres-export/testing/server.js";
-import { placeAt } from "../support/postgres/index.js";
-import { CountingClients, counting } from "./counting-clients.js";
+import { test } from "vitest";
+import { crashUnderLoad } from "./crashing.js";
 
-const crashes = 3;
-/** How many commits of all clients come before each crash. */
-const commitsBetween = 150;
-
-let server: PostgresServer;
-
-beforeEach(async () => {
-  server = await startPostgres();
-});
-
-afterEach(() => server.stop());
-
-test("when the server crashes under load, acknowledged commits are there, and none twice", async () => {
-  const { location } = placeAt(server.host, "crashing");
-  // The server needs a while to recover. A deadline that is never reached keeps time out of the test.
-  const db = await open(`${location}&deadlineMs=60000`, counting);
-  const worker = db.work();
-  const clients = new CountingClients(db);
-  try {
-    for (let crash = 0; crash < crashes; crash++) {
-      await clients.progress(commitsBetween);
-      await server.crash();
-    }
-    await clients.progress(commitsBetween);
-  } finally {
-    await clients.stop();
-  }
-  await db.drain();
-  await worker.stop();
-  // A second process sees the same, so nothing is only in a cache.
-  await using other = await open(location, counting);
-  await CountingClients.expectSound(other, [clients]);
-  await db.close();
-});
+test("when the server crashes under load, acknowledged commits are there, and none twice", () =>
+  crashUnderLoad(3));
