@@ -42,11 +42,24 @@ describe("a server that refuses", () => {
     const store = await postgresStore({
       connection: { host: place.host, user: role, database: "postgres" },
       schema: place.schema,
+      deadlineMs: 2_000,
     });
     const columns = [{ exact: Buffer.from("c") }];
     expect((await store.readRow({ table: "t", row: Buffer.from("r"), columns, at: 1 })).cells).toEqual([]);
     await expect(store.atomic!.next()).rejects.toEqual(failure("Connect to the primary"));
     await store.close();
+  });
+
+  test("writes on a connection that a failover left at a standby: the store connects again", async () => {
+    await (await open(place.location, { tables: [documents] })).close();
+    await sql(`alter role ${role} set default_transaction_read_only = on`);
+    const pool = new FaultyPool(place.host, role);
+    const store = await postgresStore({ pool, schema: place.schema });
+    // The connection that the store has keeps the setting. New ones get the other.
+    await sql(`alter role ${role} reset default_transaction_read_only`);
+    expect(await store.atomic!.next()).toBeGreaterThan(0);
+    await store.close();
+    await pool.end();
   });
 
   test("another isolation than read committed, in which groups would miss commits, is refused", async () => {

@@ -1,6 +1,6 @@
 import { backoffDelay, type Environment, sha256 } from "../../../environment/index.js";
 import type { PostgresClient, PostgresPool, Row } from "./client.js";
-import { mayPass, NoAnswer, QueryFailure, storeError } from "./failure.js";
+import { endsConnection, mayPass, NoAnswer, QueryFailure, storeError } from "./failure.js";
 
 /** A statement with parameters `$1`, `$2` and so on, which each connection prepares once. */
 export interface Statement {
@@ -181,9 +181,7 @@ export class Connections {
         },
         (error: Error) => {
           if (isOver) return;
-          // After an ERROR the connection is in order. After anything else the pool closes it.
-          const { severity } = error as { readonly severity?: unknown };
-          end(severity === "ERROR" ? undefined : error);
+          end(endsConnection(error) ? error : undefined);
           reject(error);
         },
       );

@@ -24,11 +24,30 @@ export class QueryFailure extends Error {
 /** The query had no answer in time. */
 export class NoAnswer extends Error {}
 
+/** The server, or its session, is read-only. */
+const readOnly = "25006";
+
+/** Whether the pool must close a connection after this error. */
+export function endsConnection(error: unknown): boolean {
+  const { code, severity } = error as { readonly code?: unknown; readonly severity?: unknown };
+  // A failover may have left the connection at a server that is no longer the primary.
+  return severity !== "ERROR" || code === readOnly;
+}
+
 /**
- * States in which the server refuses everybody for a while: it stops, starts, recovers, or has no
- * connection left. Two transactions that waited for each other count too.
+ * States that may pass: the server stops, starts, recovers, or has no connection left. A failover
+ * has left a connection at a read-only server. Two transactions waited for each other.
  */
-const passing: ReadonlySet<string> = new Set(["57P01", "57P02", "57P03", "57P05", "53300", "40001", "40P01"]);
+const passing: ReadonlySet<string> = new Set([
+  "57P01",
+  "57P02",
+  "57P03",
+  "57P05",
+  "53300",
+  readOnly,
+  "40001",
+  "40P01",
+]);
 /** Failures of the connection that a further attempt does not mend. */
 const lasting: ReadonlySet<string> = new Set(["ENOTFOUND", "EACCES", "ERR_TLS_CERT_ALTNAME_INVALID"]);
 
@@ -58,10 +77,6 @@ const advice: Readonly<Record<string, string>> = {
   "53300": "Raise `max_connections` of the server, or lower `connections` of this store",
 };
 
-function isReadOnly(state: string | undefined): boolean {
-  return state === "25006" || state === "57014";
-}
-
 /** The error of a request that failed: what happened, in which schema, and what to do. */
 export function storeError(failure: unknown, doing: string, place: string): Error {
   if (failure instanceof PercolatorError) return failure;
@@ -84,5 +99,5 @@ export function storeError(failure: unknown, doing: string, place: string): Erro
     state === undefined
       ? "The server cannot be reached, or did not answer in time: check the location, the network and the server"
       : (advice[state] ?? advice[state.slice(0, 2)] ?? "See the server's log");
-  return new StoreError(message(hint), { cause, retryable: mayPass(failure) || isReadOnly(state) });
+  return new StoreError(message(hint), { cause, retryable: mayPass(failure) || state === "57014" });
 }
