@@ -11,6 +11,7 @@ export type {
   CellView,
   ColumnRange,
   Columns,
+  CommitWatch,
   DeleteMutation,
   FillAnswer,
   FillBatch,

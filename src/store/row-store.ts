@@ -193,6 +193,20 @@ export interface AtomicStore {
    * must add the same to `fill`, or leave `fill` out.
    */
   fill?(batch: FillBatch, options?: StoreRequestOptions): Promise<FillAnswer>;
+  /**
+   * Calls `onCommit` soon after commits of other processes, until the watch is closed. Calls may come late,
+   * be missing, or stand for several commits. Whoever watches also reads the counter, but less often.
+   *
+   * Optional, for speed only: with this method, a worker learns of another process's commit at once.
+   */
+  watch?(onCommit: () => void): CommitWatch;
+}
+
+/** What {@link AtomicStore.watch} returns. */
+export interface CommitWatch {
+  /** Whether commits are being reported now. If false, the counter must be read often. */
+  readonly isLive: boolean;
+  close(): void;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Environment, Timer } from "../../environment/index.js";
-import type { AtomicStore, MaybePromise, RowStore } from "../../store/index.js";
+import type { AtomicStore, CommitWatch, MaybePromise, RowStore } from "../../store/index.js";
 
 /**
  * Milliseconds between two reads of the counter: `minMs` after a commit, then longer each time, up
@@ -7,11 +7,14 @@ import type { AtomicStore, MaybePromise, RowStore } from "../../store/index.js";
  */
 const minMs = 5;
 const maxMs = 50;
+/** The same, if the store reports commits itself. */
+const maxWatchedMs = 250;
 const slowing = 1.1;
 
 export interface CommitWatcherOptions {
   readonly environment: Environment;
   readonly counter: AtomicStore["counter"];
+  readonly watch: AtomicStore["watch"];
   /** Whether this process runs nothing. If so, only another process can have moved the counter. */
   readonly isQuiet: () => boolean;
   /** Called when another process has committed. */
@@ -19,7 +22,7 @@ export interface CommitWatcherOptions {
 }
 
 /**
- * Notices commits of other processes within milliseconds. Reading the counter of a store on this
+ * Notices commits of other processes within milliseconds: the store reports them, or the counter has moved. Reading the counter of a store on this
  * machine costs a few microseconds, and of a remote one a short query, of which at most one is under
  * way. Looking for hints costs several reads for each observer.
  */
@@ -28,11 +31,24 @@ export class CommitWatcher {
   #seen: number | undefined;
   #pauseMs = minMs;
   #timer: Timer | undefined;
+  readonly #watch: CommitWatch | undefined;
+  #isLooking = false;
+  /** Whether the store reported a commit while the counter was being read. */
+  #isMovedMeanwhile = false;
   #stopped = false;
 
   constructor(options: CommitWatcherOptions) {
     this.#options = options;
+    this.#watch = options.watch?.(() => this.#lookNow());
     this.#schedule();
+  }
+
+  #lookNow(): void {
+    if (this.#stopped) return;
+    this.#isMovedMeanwhile = this.#isLooking;
+    if (this.#isLooking) return;
+    this.#timer?.cancel();
+    this.#look();
   }
 
   #schedule(): void {
@@ -40,6 +56,7 @@ export class CommitWatcher {
   }
 
   #look(): void {
+    this.#isLooking = true;
     const counter = this.#counter();
     if (counter instanceof Promise) {
       counter.then(
@@ -51,13 +68,17 @@ export class CommitWatcher {
 
   /** Takes note of the counter, undefined if the store could not read it, and looks again later. */
   #note(counter: number | undefined): void {
+    this.#isLooking = false;
     if (this.#stopped) return;
     const moved = counter !== undefined && counter !== this.#seen;
     const isFirst = this.#seen === undefined;
     this.#seen = counter ?? this.#seen;
-    this.#pauseMs = moved ? minMs : Math.min(maxMs, this.#pauseMs * slowing);
+    const longestMs = this.#watch?.isLive === true ? maxWatchedMs : maxMs;
+    this.#pauseMs = moved ? minMs : Math.min(longestMs, this.#pauseMs * slowing);
     if (moved && !isFirst && this.#options.isQuiet()) this.#options.onMoved();
-    if (!this.#stopped) this.#schedule();
+    if (this.#stopped) return;
+    if (this.#isMovedMeanwhile) this.#lookNow();
+    else this.#schedule();
   }
 
   /** The store's counter. If the read fails, the next scan fails in the same way, and reports it. */
@@ -72,6 +93,7 @@ export class CommitWatcher {
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
+    this.#watch?.close();
   }
 }
 
@@ -81,9 +103,13 @@ export class CommitWatcher {
  */
 export function watchCommits(
   store: RowStore,
-  options: Omit<CommitWatcherOptions, "counter">,
+  options: Omit<CommitWatcherOptions, "counter" | "watch">,
 ): CommitWatcher | undefined {
   const { atomic, capabilities } = store;
   if (atomic === undefined || !capabilities.shared) return undefined;
-  return new CommitWatcher({ ...options, counter: () => atomic.counter() });
+  return new CommitWatcher({
+    ...options,
+    counter: () => atomic.counter(),
+    watch: atomic.watch?.bind(atomic),
+  });
 }

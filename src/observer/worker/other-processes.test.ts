@@ -3,7 +3,7 @@ import { documents } from "../../../test/support/observer/documents.js";
 import { type Database, open } from "../../database/index.js";
 import { sleep } from "../../environment/index.js";
 import { int, table } from "../../schema/index.js";
-import type { RowStore } from "../../store/index.js";
+import type { CommitWatch, RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { ProcessStore, TestClock } from "../../testing/index.js";
 import { hintTable } from "../../transaction/index.js";
@@ -21,6 +21,10 @@ let counters: number;
 let lookMs: number;
 /** If set, answers the worker's reads of the counter instead of the store. */
 let counter: (() => number | Promise<number>) | undefined;
+/** Tells the worker's process of a commit, if its store does so. Undefined while nobody watches. */
+let report: (() => void) | undefined;
+/** Whether the store says that it reports every commit. Undefined for a store that reports none. */
+let isLive: boolean | undefined;
 /** When each run began. */
 let runs: number[];
 let store: RowStore;
@@ -28,12 +32,25 @@ let store: RowStore;
 beforeEach(() => {
   clock = new TestClock();
   [looks, counters, lookMs, counter, runs] = [[], 0, 0, undefined, []];
+  [report, isLive] = [undefined, undefined];
   store = memoryStore({ environment: clock.process() });
 });
 
 const noted = observer("noted", documents.contents, () => {
   runs.push(clock.passedMs);
 });
+
+function watch(onCommit: () => void): CommitWatch {
+  report = onCommit;
+  return {
+    get isLive() {
+      return isLive === true;
+    },
+    close: () => {
+      report = undefined;
+    },
+  };
+}
 
 /** The store as the worker's process reaches it. Others may write to it if `shared` is true. */
 class WatchedStore extends ProcessStore {
@@ -55,6 +72,7 @@ class WatchedStore extends ProcessStore {
         counters++;
         return counter === undefined ? atomic.counter() : counter();
       },
+      ...(isLive === undefined ? {} : { watch }),
     };
   }
 
@@ -156,6 +174,59 @@ describe("a commit of another process", () => {
       await clock.advance(50);
       expect(runs.at(-1)! - committed).toBeLessThanOrEqual(50);
     }
+    await close();
+  });
+});
+
+describe("a commit of another process that the store reports", () => {
+  test("runs at once, and the counter is read less often", async () => {
+    isLive = true;
+    const { other, close } = await start();
+    await clock.advance(2_000);
+    expect(await countDuring(2_000, () => counters)).toBe(8);
+    for (let time = 0; time < 10; time++) {
+      await clock.advance(1_000 + 13 * time);
+      const committed = clock.passedMs;
+      await change(other);
+      report!();
+      await clock.advance(20);
+      expect(runs.at(-1)).toBe(committed);
+    }
+    await close();
+    expect(report).toBeUndefined();
+  });
+
+  test("is noticed if it comes while the counter is being read", async () => {
+    isLive = true;
+    const { other, close } = await start();
+    await clock.advance(2_000);
+    counter = async () => {
+      const value = await store.atomic!.counter();
+      await sleep(clock.process(), 20);
+      return value;
+    };
+    report!();
+    await clock.advance(10);
+    const committed = clock.passedMs;
+    await change(other);
+    report!();
+    // The rest of the read that was under way, another one, and that of the run's transaction.
+    await clock.advance(10 + 20 + 20);
+    expect(runs.at(-1)! - committed).toBeLessThanOrEqual(10 + 20 + 20);
+    counter = undefined;
+    await close();
+  });
+
+  test("runs within 50 ms if reports stop", async () => {
+    isLive = true;
+    const { other, close } = await start();
+    await clock.advance(2_000);
+    isLive = false;
+    await clock.advance(250);
+    const committed = clock.passedMs;
+    await change(other);
+    await clock.advance(50);
+    expect(runs.at(-1)! - committed).toBeLessThanOrEqual(50);
     await close();
   });
 });

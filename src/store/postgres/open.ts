@@ -107,7 +107,8 @@ function optionsOf(location: string, settings: PostgresSettings): PostgresStoreO
 function makePool(connection: string | Readonly<Record<string, unknown>>, max: number): PostgresPool {
   const { Pool } = pgPackage();
   const where = typeof connection === "string" ? { connectionString: connection } : connection;
-  return new Pool({ application_name: "percolatordb", ...where, max, allowExitOnIdle: true });
+  // One more, which listens.
+  return new Pool({ application_name: "percolatordb", ...where, max: max + 1, allowExitOnIdle: true });
 }
 
 function placeOf({ connection }: PostgresStoreOptions, schema: string): string {

@@ -23,7 +23,10 @@ export interface PostgresSettings {
    * transaction mode that does not know prepared statements. Default: true.
    */
   readonly prepare?: boolean | undefined;
-  /** The most connections, if the store makes them itself. At least 2. Default: 8. */
+  /**
+   * The most connections, if the store makes them itself. At least 2. While a worker runs, there is one
+   * more, which listens for other processes' commits. Default: 8.
+   */
   readonly connections?: number | undefined;
   /**
    * How long a request may take, with all its attempts, in milliseconds. Default: 10,000. Reads are
@@ -44,8 +47,8 @@ export interface PostgresStoreOptions extends PostgresSettings {
    */
   readonly connection?: string | Readonly<Record<string, unknown>> | undefined;
   /**
-   * A `Pool` of `pg` to use instead of own connections. It must allow at least 2 connections. The
-   * program ends it after it has closed the store.
+   * A `Pool` of `pg` to use instead of own connections. It must allow at least 2 connections, and
+   * one more if a worker runs. The program ends it after it has closed the store.
    */
   readonly pool?: PostgresPool | undefined;
 }

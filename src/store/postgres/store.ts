@@ -29,6 +29,7 @@ import { PageReader } from "./read/pages.js";
 import { readSplitPoints } from "./read/split-points.js";
 import { readStatistics } from "./read/statistics.js";
 import { TableIds } from "./table/table-ids.js";
+import { WakeUps } from "./wake/wake-ups.js";
 import type { Connections } from "./wire/connections.js";
 import { Flushes } from "./write/flushes.js";
 import { CommitQueue } from "./write/queue.js";
@@ -79,6 +80,7 @@ export class PostgresStore implements RowStore {
   readonly #counter: CounterReader;
   readonly #writer: Writer;
   readonly #queue: CommitQueue;
+  readonly #wakeUps: WakeUps;
   readonly #underWay = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
@@ -91,6 +93,7 @@ export class PostgresStore implements RowStore {
     this.#pages = new PageReader(connections, schema);
     this.#counter = new CounterReader(connections, schema);
     this.#writer = new Writer(connections, schema);
+    this.#wakeUps = new WakeUps(connections, schema);
     const flushes = new Flushes(connections, schema);
     const { isEarly: early } = setting;
     this.#queue = new CommitQueue({
@@ -99,6 +102,7 @@ export class PostgresStore implements RowStore {
       flushes,
       tables: this.#tables,
       early,
+      onCommitted: () => this.#wakeUps.committed(),
     });
     this.atomic = this.#atomicStore();
     settings.set(this, setting);
@@ -169,6 +173,7 @@ export class PostgresStore implements RowStore {
   async #close(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
     await this.#queue.idle();
+    this.#wakeUps.close();
     await this.#writer.close();
     await this.#setting.connections.close();
   }
@@ -190,6 +195,10 @@ export class PostgresStore implements RowStore {
         });
       },
       commit: async (batch, options) => await this.#commit(batch, options),
+      watch: (onCommit) => {
+        this.#open("watch commits");
+        return this.#wakeUps.watch(onCommit);
+      },
     };
   }
 

@@ -1,19 +1,21 @@
 import { commitFunctions } from "./commit-functions.js";
 import { quoteText } from "./names.js";
 import { pageFunctions } from "./page-functions.js";
+import { wakeFunctions } from "./wake-functions.js";
 
 /** The version of the tables and functions. Raise it with every change of them. */
-export const schemaVersion = 1;
+export const schemaVersion = 2;
 
 /**
- * The statements that make the tables and functions of a database in the schema `s`, a quoted name.
- * Repeating them changes nothing. An advisory lock keeps two processes from making them at once.
+ * The statements that make the tables and functions of a database in the schema `s`, a quoted name,
+ * or upgrade those of an older version. Repeating them changes nothing. An advisory lock keeps two processes from making them at once.
  *
  * - `cells` has a row for each version of each part of a cell. Its index is in the order of the
  *   keys, newest version first.
  * - `tables` gives each table of the library a number.
  * - `state` has one row: the version of the schema, and the counter of timestamps.
  * - `durable` has one row: the value of the counter up to which all commits are on the disk.
+ * - `woken` is the time of the last wake-up, in microseconds.
  * - `writers` has a row for each process that writes: the number and the outcome of its last group.
  */
 export function definition(s: string, makesSchema: boolean): string {
@@ -56,7 +58,10 @@ create table if not exists ${s}.durable (
 ) with (fillfactor = 10);
 insert into ${s}.durable (counter) values (0) on conflict do nothing;
 insert into ${s}.state (version, counter) values (${schemaVersion}, 0) on conflict do nothing;
+create sequence if not exists ${s}.woken minvalue 0 start 0;
+update ${s}.state set version = ${schemaVersion} where version < ${schemaVersion};
 ${commitFunctions(s)}
 ${pageFunctions(s)}
+${wakeFunctions(s)}
 `;
 }

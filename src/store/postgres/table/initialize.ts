@@ -13,7 +13,7 @@ interface Found {
 
 /**
  * Checks the server's version and the schema's. Makes the tables and functions if they are missing
- * and `create` is true. Several processes may do this at the same time.
+ * or older, and `create` is true. Several processes may do this at the same time.
  */
 export async function initialize(
   connections: Connections,
@@ -30,13 +30,13 @@ export async function initialize(
     );
   }
   let found = await look(connections, schema);
-  if (found.version === undefined) {
-    if (!create) {
-      throw new StoreError(
-        `There is no database at ${place}. Make it with \`percolator init\`, or open it with \`create: true\`.`,
-      );
-    }
-    await connections.script(definition(schema, !found.hasSchema), "make the tables");
+  if (found.version === undefined && !create) {
+    throw new StoreError(
+      `There is no database at ${place}. Make it with \`percolator init\`, or open it with \`create: true\`.`,
+    );
+  }
+  if (found.version === undefined || found.version < schemaVersion) {
+    await makeTables(connections, schema, found, create);
     found = await look(connections, schema);
   }
   if (found.version !== schemaVersion) {
@@ -45,6 +45,33 @@ export async function initialize(
         `${schemaVersion}. Upgrade the package.`,
     );
   }
+}
+
+/** Makes the tables and functions, or upgrades those of an older version. */
+async function makeTables(
+  connections: Connections,
+  schema: string,
+  { hasSchema, version }: Found,
+  mayWrite: boolean,
+): Promise<void> {
+  const older = (cause?: unknown) =>
+    new StoreVersionError(
+      `The database at ${connections.place} has version ${version} of its tables, but this package needs version ` +
+        `${schemaVersion}. Upgrade them with \`percolator init\`, as the user who owns them.`,
+      { cause },
+    );
+  if (!mayWrite) throw older();
+  try {
+    await connections.script(definition(schema, !hasSchema), "make the tables");
+  } catch (error) {
+    throw version === undefined || !isDenied(error) ? error : older(error);
+  }
+}
+
+/** Whether the server refused for lack of a privilege. */
+function isDenied(error: unknown): boolean {
+  const { cause } = error as { readonly cause?: { readonly code?: unknown } };
+  return cause?.code === "42501";
 }
 
 /** Whether the schema has a database of any version. */

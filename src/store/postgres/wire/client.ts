@@ -14,6 +14,11 @@ export interface PostgresClient {
   /** Returns the connection to the pool. With an error, the pool closes it instead. */
   release(error?: Error | boolean): void;
   on(event: "error", listener: (error: Error) => void): unknown;
+  on(
+    event: "notification",
+    listener: (notification: { readonly payload?: string | undefined }) => void,
+  ): unknown;
+  on(event: "end", listener: () => void): unknown;
   removeListener(event: "error", listener: (error: Error) => void): unknown;
 }
 

@@ -34,6 +34,15 @@ function isTooLate(error: unknown): boolean {
   return error instanceof QueryFailure && error.cause instanceof NoAnswer;
 }
 
+/** A connection that one user holds, until it or the user ends it. */
+export interface Held {
+  run(text: string): Promise<readonly Row[]>;
+  onNotification(listener: (payload: string) => void): void;
+  /** Calls the listener when the server, the network or {@link Held.end} has ended the connection. */
+  onEnd(listener: () => void): void;
+  end(): void;
+}
+
 /** Runs statements on the pool's connections, and repeats those that may be repeated. */
 export class Connections {
   readonly environment: Environment;
@@ -119,6 +128,26 @@ export class Connections {
     } catch (error) {
       throw storeError(new QueryFailure(error, true), doing, this.place);
     }
+  }
+
+  /** Takes a connection out of the pool. The pool closes it afterwards. */
+  async hold(): Promise<Held> {
+    const client = await this.#connect(this.deadline());
+    client.on("error", ignore);
+    let isOver = false;
+    return {
+      run: async (text) => {
+        this.#queries++;
+        const result = await client.query({ text, rowMode: "array", types: asText });
+        return (result as { readonly rows: readonly Row[] }).rows;
+      },
+      onNotification: (listener) => client.on("notification", ({ payload }) => listener(payload ?? "")),
+      onEnd: (listener) => client.on("end", listener),
+      end: () => {
+        if (!isOver) client.release(true);
+        isOver = true;
+      },
+    };
   }
 
   async close(): Promise<void> {

@@ -14,6 +14,8 @@ export interface QueueParts {
   readonly tables: TableIds;
   /** Whether a group is answered before the flush. */
   readonly early: boolean;
+  /** Called when a group is committed and answered. */
+  readonly onCommitted: () => void;
 }
 
 /**
@@ -35,6 +37,7 @@ export class CommitQueue {
   readonly #flushes: Flushes;
   readonly #tables: TableIds;
   readonly #early: boolean;
+  readonly #onCommitted: () => void;
   #waiting: Request[] = [];
   /** Flushes under way. */
   readonly #flights = new Set<Promise<void>>();
@@ -43,12 +46,13 @@ export class CommitQueue {
   #requests = 0;
 
   constructor(parts: QueueParts) {
-    const { connections, writer, flushes, tables, early } = parts;
+    const { connections, writer, flushes, tables, early, onCommitted } = parts;
     this.#tables = tables;
     this.#connections = connections;
     this.#writer = writer;
     this.#flushes = flushes;
     this.#early = early;
+    this.#onCommitted = onCommitted;
   }
 
   /** Groups and requests that were committed since the store was opened. */
@@ -146,6 +150,7 @@ export class CommitQueue {
     const answers = group.answers(committed.result);
     const answer = () => {
       for (const [index, request] of group.requests.entries()) request.resolve(answers[index]!);
+      this.#onCommitted();
     };
     if (this.#early) {
       answer();

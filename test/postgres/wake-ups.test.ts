@@ -1,0 +1,145 @@
+import { postgresStore } from "percolatordb/postgres";
+import type { CommitWatch, RowStore } from "percolatordb/store";
+import { Client } from "pg";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { newPlace, type PostgresPlace, removePlace, withSuperuser } from "../support/postgres/index.js";
+import { FaultyPool } from "./faulty-pool.js";
+
+let place: PostgresPlace;
+/** The store that watches, and another one, as in another process. */
+let watching: RowStore;
+let other: RowStore;
+let heard: number;
+let watch: CommitWatch;
+
+beforeEach(async () => {
+  place = await newPlace();
+  heard = 0;
+  [watching, other] = [await openStore(), await openStore()];
+  watch = watching.atomic!.watch!(() => heard++);
+  await expect.poll(() => watch.isLive).toBe(true);
+});
+
+afterEach(async () => {
+  await watching.close();
+  await other.close();
+  await removePlace(place);
+});
+
+function openStore(): Promise<RowStore> {
+  const { host, schema } = place;
+  return postgresStore({ connection: { host, user: "postgres", database: "postgres" }, schema });
+}
+
+function put(store: RowStore, value: number) {
+  const row = Buffer.from("row");
+  const column = Buffer.from("column");
+  return store.atomic!.commit({
+    rows: [
+      {
+        table: "t",
+        row,
+        guards: [],
+        mutations: [{ type: "put", column, part: "data", timestamp: 1, value: Buffer.from([value]) }],
+      },
+    ],
+  });
+}
+
+test("a commit of another process is heard, and the counter then shows it", async () => {
+  const before = await watching.atomic!.counter();
+  await put(other, 1);
+  await expect.poll(() => heard).toBe(1);
+  expect(await watching.atomic!.counter()).toBeGreaterThan(before);
+});
+
+test("the last of many commits is heard too, and a process does not hear its own", async () => {
+  for (let value = 0; value < 50; value++) await put(watching, value);
+  expect(heard).toBe(0);
+  const seen: number[] = [];
+  const reading: Promise<unknown>[] = [];
+  const again = watching.atomic!.watch!(() => {
+    reading.push(Promise.resolve(watching.atomic!.counter()).then((counter) => seen.push(counter)));
+  });
+  for (let value = 0; value < 50; value++) await put(other, value);
+  const last = await watching.atomic!.counter();
+  await expect.poll(() => Math.max(0, ...seen)).toBe(last);
+  await Promise.all(reading);
+  again.close();
+});
+
+test("there are less than 100 wake-ups a second, however many commits and processes there are", async () => {
+  const { host, schema } = place;
+  const client = new Client({ host, user: "postgres", database: "postgres" });
+  await client.connect();
+  const third = await openStore();
+  try {
+    const name = `"${schema.replaceAll('"', '""')}"`;
+    const { rows } = await client.query(`select ${name}.wake_channel() as channel`);
+    let notifications = 0;
+    client.on("notification", () => notifications++);
+    await client.query(`listen "${rows[0].channel}"`);
+    const time = async () =>
+      Number((await client.query("select extract(epoch from clock_timestamp()) * 1000 as ms")).rows[0].ms);
+    const began = await time();
+    let commits = 0;
+    for (let round = 0; round < 60; round++) {
+      await Promise.all([other, third, watching].map((store) => put(store, round)));
+      commits += 3;
+    }
+    const ended = await time();
+    // The server spaces them by at least 15 ms.
+    expect(notifications).toBeGreaterThan(0);
+    expect(notifications).toBeLessThanOrEqual(2 + (ended - began) / 15);
+    expect(notifications).toBeLessThan(commits);
+  } finally {
+    await third.close();
+    await client.end();
+  }
+});
+
+test("a connection that ends is replaced, and the watch says that it hears nothing meanwhile", async () => {
+  await withSuperuser(place.host, (pool) =>
+    pool.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_notify%' and position($1 in query) > 0 and pid <> pg_backend_pid()",
+      [place.schema.replaceAll('"', '""')],
+    ),
+  );
+  await expect.poll(() => watch.isLive, { interval: 1 }).toBe(false);
+  await expect.poll(() => watch.isLive).toBe(true);
+  await put(other, 1);
+  await expect.poll(() => heard).toBeGreaterThan(0);
+});
+
+test("a watch over connections that carry no notifications is not live", async () => {
+  const pool = new FaultyPool(place.host);
+  const deaf = await postgresStore({ pool, schema: place.schema });
+  let isTested = false;
+  pool.interfere = (query, send) => {
+    // As behind a PgBouncer in transaction mode: the server listens on a connection that others then get.
+    if (query.text.startsWith("listen ")) return Promise.resolve({ rows: [] });
+    isTested ||= query.text.includes("'test ");
+    return send();
+  };
+  const silent = deaf.atomic!.watch!(() => heard++);
+  try {
+    await expect.poll(() => isTested).toBe(true);
+    await put(other, 1);
+    await expect.poll(() => heard).toBe(1);
+    expect(silent.isLive).toBe(false);
+  } finally {
+    silent.close();
+    await deaf.close();
+    await pool.end();
+  }
+});
+
+test("a closed watch hears nothing, and gives its connection back", async () => {
+  watch.close();
+  expect(watch.isLive).toBe(false);
+  await put(other, 1);
+  const later = other.atomic!.watch!(() => undefined);
+  await expect.poll(() => later.isLive).toBe(true);
+  later.close();
+  expect(heard).toBe(0);
+});
