@@ -9,6 +9,7 @@ import {
 import { openBigtableStore } from "percolatordb/bigtable";
 import { openLmdbStore } from "percolatordb/lmdb";
 import { memoryStore } from "percolatordb/memory";
+import { postgresStore } from "percolatordb/postgres";
 import {
   diesAfter as diesAfterStep,
   diesBefore,
@@ -22,6 +23,7 @@ import {
 import { afterAll, expect } from "vitest";
 import { bigtableLocation, temporaryFolder } from "../support/databases.js";
 import { type Emulator, startEmulator } from "../support/emulator/index.js";
+import { newPlace, type PostgresPlace, removePlace } from "../support/postgres/index.js";
 
 /**
  * Every store and commit path. One-row mutations with a timestamp oracle represent a store on more
@@ -33,6 +35,8 @@ export const variants = [
   { store: "one-row memory", commit: "two-phase" },
   { store: "lmdb", commit: "auto" },
   { store: "lmdb", commit: "two-phase" },
+  { store: "postgres", commit: "auto" },
+  { store: "postgres", commit: "two-phase" },
   { store: "bigtable", commit: "two-phase" },
 ] as const;
 
@@ -47,7 +51,7 @@ export const onePhase: readonly Variant[] = variants.filter((variant) => variant
  * or every twentieth case. `PERCOLATOR_PEERS=all` selects all cases.
  */
 export function casesOn<T>({ store }: Variant, cases: readonly T[]): readonly T[] {
-  const each = store === "lmdb" ? 8 : store === "bigtable" ? 20 : 1;
+  const each = store === "lmdb" ? 8 : store === "bigtable" || store === "postgres" ? 20 : 1;
   if (process.env.PERCOLATOR_PEERS === "all") return cases;
   return cases.filter((_, index) => index % each === 0);
 }
@@ -67,7 +71,7 @@ export interface Member {
 
 /** Several processes on one store, under one clock. */
 export class Cluster implements AsyncDisposable {
-  readonly clock = new TestClock({ passesByItself: true });
+  readonly clock: TestClock;
   readonly #variant: Variant;
   readonly #members: Member[] = [];
   /** The stores to close at the end. */
@@ -79,6 +83,9 @@ export class Cluster implements AsyncDisposable {
 
   private constructor(variant: Variant) {
     this.#variant = variant;
+    // PostgreSQL takes timestamps from its own clock, which a test cannot set.
+    const startMs = variant.store === "postgres" ? Date.now() : undefined;
+    this.clock = new TestClock({ passesByItself: true, startMs });
   }
 
   static async start(variant: Variant): Promise<Cluster> {
@@ -95,6 +102,12 @@ export class Cluster implements AsyncDisposable {
       this.#remove = folder.remove;
       const options = { environment: requestsInRealTime(environment), durability: "none" } as const;
       this.#stores.push(await openLmdbStore(folder.path, options));
+      return;
+    }
+    if (store === "postgres") {
+      const place = await newPlace();
+      this.#remove = () => removePlace(place);
+      this.#open = async () => await onPostgres(place, environment, this.#stores);
       return;
     }
     if (store !== "memory") this.#oracle = countingOracle(environment);
@@ -189,6 +202,22 @@ async function onEmulator(environment: TestProcess, stores: RowStore[]): Promise
     stores.push(store);
     return store;
   };
+}
+
+/** Opens the database of a place. Each process has its own connections. */
+async function onPostgres(
+  { host, schema }: PostgresPlace,
+  environment: TestProcess,
+  stores: RowStore[],
+): Promise<RowStore> {
+  const store = await postgresStore({
+    connection: { host, user: "postgres", database: "postgres" },
+    schema,
+    connections: 4,
+    environment: requestsInRealTime(environment),
+  });
+  stores.push(store);
+  return store;
 }
 
 /** Timestamps for a store without its own counter. */

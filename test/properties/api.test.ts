@@ -21,7 +21,7 @@ describe.each(storeKinds)("the whole interface on $store, commit $commit", (kind
   test("behaves like simple maps of versions, whatever is called", async () => {
     await fc.assert(
       fc.asyncProperty(fc.commands(commands, commandsOptions(100)), (given) => runAgainstModel(kind, given)),
-      runs(kind.store === "lmdb" ? 8 : 30),
+      runs(kind.store === "lmdb" || kind.store === "postgres" ? 8 : 30),
     );
   });
 });

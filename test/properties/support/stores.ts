@@ -1,8 +1,10 @@
 import type { OpenOptions, Oracle, RowStore } from "percolatordb";
 import { openLmdbStore } from "percolatordb/lmdb";
 import { memoryStore } from "percolatordb/memory";
+import { postgresStore } from "percolatordb/postgres";
 import type { CommitHooks, StepInfo, StepName } from "percolatordb/testing";
 import { temporaryFolder } from "../../support/databases.js";
+import { newPlace, removePlace } from "../../support/postgres/index.js";
 import type { SteppedEnvironment } from "./environment.js";
 
 /** Every store, with every way to commit on it. */
@@ -12,6 +14,8 @@ export const storeKinds = [
   { store: "memory of single rows", commit: "auto" },
   { store: "lmdb", commit: "auto" },
   { store: "lmdb", commit: "two-phase" },
+  { store: "postgres", commit: "auto" },
+  { store: "postgres", commit: "two-phase" },
 ] as const;
 
 export type StoreKind = (typeof storeKinds)[number];
@@ -32,6 +36,17 @@ export async function standOf(kind: StoreKind, environment: SteppedEnvironment):
       options,
     });
     return { open, remove: folder.remove };
+  }
+  if (kind.store === "postgres") {
+    const place = await newPlace();
+    const { host, schema } = place;
+    const connection = { host, user: "postgres", database: "postgres" };
+    const open = async () => ({
+      // The timers of `environment` are too early for a server.
+      store: await postgresStore({ connection, schema, durability: "none" }),
+      options,
+    });
+    return { open, remove: () => removePlace(place) };
   }
   const single = kind.store === "memory of single rows";
   const store = memoryStore({ environment, atomicBatches: !single, mutationCells: 30, pageCells: 5 });
