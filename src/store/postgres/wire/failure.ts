@@ -58,9 +58,13 @@ export function mayPass({ state, cause }: QueryFailure): boolean {
 }
 
 const grants = "docs/postgres.md lists the privileges that it needs";
+const preparing =
+  "Prepared statements do not reach this connection. Behind PgBouncer in transaction mode, set `prepare=false` in the location";
 /** What to do, by state or by the state's class. */
 const advice: Readonly<Record<string, string>> = {
   "08": "Check the network and the server's log",
+  "26000": preparing,
+  "42P05": preparing,
   "28": "Check the user, the password and pg_hba.conf",
   "3D000": "Create the database, or correct the location",
   "3F000": "Create the schema with `percolator init`",
