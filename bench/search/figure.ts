@@ -30,7 +30,10 @@ export interface SearchBenchResult {
   readonly percolator: SearchTimes;
   readonly minisearch: SearchTimes;
   readonly postgres: SearchTimes;
+  /** The load and the searches in one process. */
   readonly loading: LoadingTimes;
+  /** The same in two processes. Older results do not have it. */
+  readonly apart?: LoadingTimes | undefined;
 }
 
 /**
@@ -85,11 +88,14 @@ export function describeSearch(result: SearchBenchResult): readonly string[] {
         row("PostgreSQL, `tsvector` with GIN", postgres),
       ],
     ),
-    loadingTable(result),
+    loadingTable("while a crawl loads", percolator, result.loading),
+    ...(result.apart === undefined
+      ? []
+      : [loadingTable("while a crawl loads in another process", percolator, result.apart)]),
   ];
 }
 
-function plot({ percolator, minisearch, postgres, loading }: SearchBenchResult): Plot {
+function plot({ percolator, minisearch, postgres, loading, apart }: SearchBenchResult): Plot {
   const alt = "Milliseconds of a search";
   const group = (name: string, times: Pick<SearchTimes, "p50" | "p95">) => ({
     name,
@@ -98,13 +104,14 @@ function plot({ percolator, minisearch, postgres, loading }: SearchBenchResult):
   const svg = barChart({
     title: alt,
     description:
-      "The median and the 95th percentile of searches in milliseconds: the web index alone and while a crawl loads, minisearch, and PostgreSQL. The axis is logarithmic.",
+      "The median and the 95th percentile of searches in milliseconds: the web index alone, while a crawl loads in the same process and in another, minisearch, and PostgreSQL. The axis is logarithmic.",
     axis: "ms",
     kind: "log",
     series: ["p50", "p95"],
     groups: [
       group("web index", percolator),
       group("web index while a crawl loads", loading),
+      ...(apart === undefined ? [] : [group("web index while another process loads", apart)]),
       group("minisearch, in memory", minisearch),
       group("PostgreSQL", postgres),
     ],
@@ -112,14 +119,14 @@ function plot({ percolator, minisearch, postgres, loading }: SearchBenchResult):
   return { name: "search", alt, svg };
 }
 
-function loadingTable({ percolator, loading }: SearchBenchResult): string {
+function loadingTable(title: string, percolator: SearchTimes, loading: LoadingTimes): string {
   const slower = (which: "p50" | "p95") => {
     const most = slowdown * bounds[which];
     return [ratio(loading[which] / percolator[which]), verdict(loading[which] <= most, `at most ${most} ms`)];
   };
   const kept = loading.searchedRate / loading.aloneRate;
   return table(
-    ["while a crawl loads", right("alone"), right("both"), right("both, divided by alone"), "wanted"],
+    [title, right("alone"), right("both"), right("both, divided by alone"), "wanted"],
     [
       [
         `p50 of ${whole(loading.searches)} searches`,

@@ -1,10 +1,16 @@
 /** Searches of the web index beside minisearch and PostgreSQL: `npm run search -- --help`. */
 import { join } from "node:path";
 import { startPostgres } from "../../examples/postgres-export/testing/server.js";
-import { askOnce } from "../harness/child.js";
+import { askOnce, withChildren } from "../harness/child.js";
 import { type CommonOptions, runProgram, sayProgress, whole, withFolder } from "../harness/program.js";
 import { settings } from "../postgres/schema.js";
-import { describeSearch, type SearchBenchResult, type SearchTimes, wrongOf } from "./figure.js";
+import {
+  describeSearch,
+  type LoadingTimes,
+  type SearchBenchResult,
+  type SearchTimes,
+  wrongOf,
+} from "./figure.js";
 import type { SearchTask } from "./process.js";
 
 interface Options extends CommonOptions {
@@ -12,6 +18,8 @@ interface Options extends CommonOptions {
   readonly queries: number;
   readonly atOnce: number;
 }
+
+const script = new URL("./process.ts", import.meta.url);
 
 await runProgram<Options, SearchBenchResult>({
   name: "search",
@@ -38,7 +46,7 @@ async function measure(
   const ask = <T>(method: string, at: string, more: object = {}) => {
     sayProgress(method);
     const task: SearchTask = { paths: args, pages, queries, atOnce, at };
-    return askOnce<T>(new URL("./process.ts", import.meta.url), "The engine", method, { ...task, ...more });
+    return askOnce<T>(script, "The engine", method, { ...task, ...more });
   };
   const percolator = await ask<SearchTimes & { readonly pages: number }>("percolator", join(folder, "index"));
   const minisearch = await ask<SearchTimes>("minisearch", "");
@@ -49,19 +57,53 @@ async function measure(
   } finally {
     await server.stop();
   }
-  const alone = await ask<{ rate: number }>("loading", join(folder, "alone"), { isSearched: false });
-  const searched = await ask<{ rate: number; p50: number; p95: number; searches: number }>(
-    "loading",
-    join(folder, "searched"),
-    { isSearched: true },
-  );
-  const { rate, ...times } = searched;
+  const task = (name: string): SearchTask => ({
+    paths: args,
+    pages,
+    queries,
+    atOnce,
+    at: join(folder, name),
+  });
+  const alone = await loadWith(task("alone"), "alone");
+  const inOne = await loadWith(task("one"), "with searches in its process");
+  const inTwo = await loadWith(task("two"), "with searches in another process");
+  const times = ({ rate, searched }: Loaded): LoadingTimes => ({
+    ...searched!,
+    aloneRate: alone.rate,
+    searchedRate: rate,
+  });
   return {
     pages: percolator.pages,
     atOnce,
     percolator,
     minisearch,
     postgres,
-    loading: { ...times, aloneRate: alone.rate, searchedRate: rate },
+    loading: times(inOne),
+    apart: times(inTwo),
   };
+}
+
+interface Loaded {
+  /** Pages a second. */
+  readonly rate: number;
+  readonly searched?: { readonly p50: number; readonly p95: number; readonly searches: number };
+}
+
+/** Loads the second half of the pages, and searches meanwhile. */
+async function loadWith(
+  task: SearchTask,
+  how: "alone" | "with searches in its process" | "with searches in another process",
+): Promise<Loaded> {
+  sayProgress(`loading ${how}`);
+  return withChildren(async (start) => {
+    const loader = start(script, "The loader");
+    await loader.ask("loadHalf", task);
+    if (how === "alone") return { rate: await loader.ask<number>("loadRest") };
+    const searcher = how === "with searches in its process" ? loader : start(script, "The searcher");
+    await searcher.ask("warmUp", task);
+    const searching = searcher.ask<NonNullable<Loaded["searched"]>>("searchOn");
+    const rate = await loader.ask<number>("loadRest");
+    await searcher.ask("endSearches");
+    return { rate, searched: await searching };
+  });
 }

@@ -1,8 +1,10 @@
 /** A process with one engine that has all pages, or with an index that loads them. */
 import MiniSearch from "minisearch";
+import { type Database, open } from "percolatordb";
 import { Pool } from "pg";
 import { SearchIndex } from "../../examples/webindex/search/search-index.js";
 import type { Page } from "../../examples/webindex/sources/index.js";
+import { tables } from "../../examples/webindex/tables.js";
 import { seeded } from "../../examples/webindex/testing/site.js";
 import { extract, termCounts } from "../../examples/webindex/text/index.js";
 import { WebIndex } from "../../examples/webindex/webindex.js";
@@ -60,25 +62,17 @@ async function loadPages(index: WebIndex, pages: readonly Page[]): Promise<numbe
   return pages.length / secondsSince(began);
 }
 
-async function searchUntil(
-  loaded: Promise<unknown>,
-  search: (query: string) => Promise<unknown>,
-  queries: readonly string[],
-) {
-  const times: number[] = [];
-  let isLoading = true;
-  const ended = loaded.finally(() => {
-    isLoading = false;
-  });
-  while (isLoading) {
-    const began = performance.now();
-    await search(queries[times.length % queries.length]!);
-    times.push(performance.now() - began);
-    await pause(restMs);
-  }
-  await ended;
-  return times;
-}
+/** The index that this process loads, and the pages that it has not loaded yet. */
+let loader: { readonly index: WebIndex; readonly rest: readonly Page[] } | undefined;
+/** The searches of this process, and their database if it is not the loader's. */
+let searcher:
+  | {
+      readonly db: Database | undefined;
+      readonly searches: SearchIndex;
+      readonly queries: readonly string[];
+    }
+  | undefined;
+let isSearching = false;
 
 serve({
   async percolator(task: SearchTask) {
@@ -97,19 +91,45 @@ serve({
     await searches.close();
     return { ...times, pages: all.length };
   },
-  async loading(task: SearchTask & { readonly isSearched: boolean }) {
-    const { all, queries } = await read(task);
-    await using index = await WebIndex.open(task.at);
-    const half = Math.floor(all.length / 2);
+  /** Loads the first half of the pages. */
+  async loadHalf(task: SearchTask) {
+    const { all } = await read(task);
     const pages = all.map(({ page }) => page);
+    const half = Math.floor(pages.length / 2);
+    const index = await WebIndex.open(task.at);
+    loader = { index, rest: pages.slice(half) };
     await loadPages(index, pages.slice(0, half));
-    if (!task.isSearched) return { rate: await loadPages(index, pages.slice(half)) };
-    const searches = new SearchIndex(index.db);
+  },
+  /** Loads the other half. Returns the pages a second. */
+  loadRest: () => loadPages(loader!.index, loader!.rest),
+  /** Fills the caches of searches. If this process does not load, it only reads the index. */
+  async warmUp(task: SearchTask) {
+    const { queries } = await read(task);
+    const db = loader === undefined ? await open(task.at, { tables, readOnly: true }) : undefined;
+    const searches = new SearchIndex(db ?? loader!.index.db);
+    searcher = { db, searches, queries };
     for (const query of queries) await searches.search(query);
-    const loaded = loadPages(index, pages.slice(half));
-    const times = await searchUntil(loaded, (query) => searches.search(query), queries);
-    await searches.close();
-    return { rate: await loaded, ...quantilesOf(times), searches: times.length };
+  },
+  /** Searches until {@link endSearches} is called. */
+  async searchOn() {
+    const { searches, queries } = searcher!;
+    const times: number[] = [];
+    isSearching = true;
+    while (isSearching) {
+      const began = performance.now();
+      await searches.search(queries[times.length % queries.length]!);
+      times.push(performance.now() - began);
+      await pause(restMs);
+    }
+    return { ...quantilesOf(times), searches: times.length };
+  },
+  endSearches() {
+    isSearching = false;
+  },
+  async close() {
+    await searcher?.searches.close();
+    await searcher?.db?.close();
+    await loader?.index.close();
   },
   async minisearch(task: SearchTask) {
     const { all, queries } = await read(task);

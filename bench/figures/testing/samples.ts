@@ -262,6 +262,7 @@ export const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>
       minisearch: searches(4),
       postgres: searches(20),
       loading: { p50: 2, p95: 9, searches: 40, aloneRate: 300, searchedRate: 280 },
+      apart: { p50: 1.5, p95: 5, searches: 40, aloneRate: 300, searchedRate: 290 },
     },
   },
   disk: {
