@@ -11,12 +11,13 @@ const roles: readonly Role[] = ["load", "observe", "collect", "backfill"];
  * moment.
  */
 const killed =
-  (role: Role, commit: Plan["commit"], others: readonly Role[]): PlanOf =>
+  (role: Role, commit: Plan["commit"], others: readonly Role[], isCrowded = false): PlanOf =>
   (random: Random) => ({
     commit,
     roles: [role, ...others],
     fault: { type: "kill", afterMs: random.below(300) },
     renews: role === "backfill",
+    isCrowded,
   });
 
 test("a process can be killed at any moment, alone or while other processes continue", async () => {
@@ -28,11 +29,16 @@ test("a process can be killed at any moment, alone or while other processes cont
       tally,
     ),
     playLife(
+      "kills:crowded",
+      [killed("load", "auto", [], true), killed("observe", "auto", ["load"], true)],
+      tally,
+    ),
+    playLife(
       "kills:beside",
       [killed("observe", "auto", ["collect"]), killed("backfill", "two-phase", ["observe"])],
       tally,
     ),
   ]);
-  expect(tally.rounds).toBe(6);
-  expect(tally.kills).toBe(8);
+  expect(tally.rounds).toBe(8);
+  expect(tally.kills).toBe(11);
 }, 300_000);

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Database } from "percolatordb";
+import { undividedRequests } from "../../src/store/lmdb/write/queue.js";
 import { patienceMs, pause, until } from "../support/waiting.js";
 import type { Generation } from "./app.js";
 import type { Failpoint } from "./failpoints.js";
@@ -23,6 +24,8 @@ export interface Plan {
   readonly fault: Fault;
   /** Raises the observers' version, or adds the late observer. */
   readonly renews: boolean;
+  /** Has so many operations at a time that the folder divides them over groups. */
+  readonly isCrowded: boolean;
 }
 
 /** The counts of what happened in the rounds. */
@@ -53,6 +56,8 @@ export const newTally = (): Tally => ({
 });
 
 const lockTtlMs = 120;
+/** The folder plans half of these requests while LMDB writes the other half. */
+export const crowd = 4 * undividedRequests;
 /** The least time for which the other processes continue after one was struck. */
 const goesOnMs = 30;
 
@@ -124,11 +129,11 @@ export class Life {
       commit: plan.commit,
       generation: this.#generation,
       failpoint,
-      concurrency: role === "load" ? 8 : 4,
+      concurrency: plan.isCrowded ? crowd : role === "load" ? 8 : 4,
       leavesLocks: plan.commit === "two-phase" && failpoint !== undefined,
       lockTtlMs,
       durability: "full",
-      most: 400,
+      most: plan.isCrowded ? 4_000 : 400,
       // A process with a failpoint must end by itself if it does not reach the failpoint. All other
       // processes wait to be killed.
       stays: failpoint === undefined,

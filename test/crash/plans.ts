@@ -15,6 +15,7 @@ export function randomPlan(random: Random): Plan {
     roles: [first, ...Array.from({ length: others }, () => random.pick(roles))],
     fault: randomFault(commit, random),
     renews: first === "backfill",
+    isCrowded: random.chance(0.3),
   };
 }
 
@@ -59,6 +60,7 @@ export function everyFailpoint(signal: "SIGKILL" | "SIGSTOP"): readonly Plan[] {
             afterwards: plans.length % 2 === 0 ? "continue" : "kill",
           },
           renews: role === "backfill",
+          isCrowded: false,
         });
       }
     }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { crowd } from "./life.js";
 import { cutPower, type Loss } from "./power-cut.js";
 import { Random } from "./random.js";
 import { run } from "./run.js";
@@ -81,6 +82,16 @@ test(
 test(
   "two processes on one folder, with two-phase commits",
   () => expectSound("--course", "two", "--commit", "two-phase", "--states", "8", "--most", "16"),
+  300_000,
+);
+
+test(
+  "one process with so many transactions at a time that they are divided over groups",
+  () =>
+    expectSound(
+      ...["--course", "one", "--slow", "--states", "12", "--most", "1500"],
+      ...["--concurrency", String(crowd)],
+    ),
   300_000,
 );
 

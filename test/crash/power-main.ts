@@ -1,6 +1,7 @@
 /**
  * Simulates many power cuts: `node --import tsx test/crash/power-main.ts [--states 60] [--seed
- * TEXT] [--course one|two|killed] [--commit auto|two-phase] [--durability full|none] [--slow]`.
+ * TEXT] [--course one|two|killed] [--commit auto|two-phase] [--durability full|none] [--most N]
+ * [--concurrency N] [--slow]`.
  * Records processes at work, rebuilds the states that a disk may have after cuts at many moments,
  * and opens each. This runs in its own process, because LMDB may end the process over a damaged
  * file.
@@ -27,6 +28,7 @@ const { values } = parseArgs({
     commit: { type: "string", default: "auto" },
     durability: { type: "string", default: "full" },
     most: { type: "string", default: "120" },
+    concurrency: { type: "string", default: "8" },
     slow: { type: "boolean", default: false },
   },
 });
@@ -35,6 +37,7 @@ const scenario: Scenario = {
   commit: values.commit as Scenario["commit"],
   durability: values.durability as Scenario["durability"],
   most: Number(values.most),
+  concurrency: Number(values.concurrency),
 };
 const say = (text: string) => process.stdout.write(`${text}\n`);
 

@@ -8,7 +8,11 @@ import { journalOf, type Scenario, writersOf } from "./power-scenario.js";
 import type { VictimOrders } from "./victim.js";
 import { Victim } from "./victim-process.js";
 
-function ordersFor(folder: string, writer: string, { commit, durability, most }: Scenario): VictimOrders {
+function ordersFor(
+  folder: string,
+  writer: string,
+  { commit, durability, most, concurrency }: Scenario,
+): VictimOrders {
   return {
     folder: join(folder, "data"),
     journal: journalOf(folder, writer),
@@ -17,7 +21,7 @@ function ordersFor(folder: string, writer: string, { commit, durability, most }:
     commit,
     generation: { version: 1, late: false },
     failpoint: undefined,
-    concurrency: 8,
+    concurrency,
     leavesLocks: false,
     lockTtlMs: 120,
     durability,

@@ -12,6 +12,8 @@ export interface Scenario {
   readonly durability: "full" | "none";
   /** The number of operations of each process. */
   readonly most: number;
+  /** How many of them are under way at a time. */
+  readonly concurrency: number;
 }
 
 export const journalOf = (folder: string, writer: string) => join(folder, `journal-${writer}`);

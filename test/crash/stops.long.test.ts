@@ -13,6 +13,7 @@ const stopped = (
   roles: ["observe"],
   fault: { type: "failpoint", failpoint: { step, when, occurrence: 20, signal: "SIGSTOP" }, afterwards },
   renews: false,
+  isCrowded: false,
 });
 
 test("a process that is stopped within a commit blocks no other process, and does no harm when it is resumed or killed", async () => {

@@ -19,7 +19,7 @@ import { nameTask, type Request } from "./request.js";
 const transactionMs = 10;
 const transactionRequests = 4_096;
 /** So few requests are not divided over two drafts: the cost of a flush would be shared less. */
-const undividedRequests = 64;
+export const undividedRequests = 64;
 /**
  * How many consecutive groups may fail to begin a transaction in a reopened LMDB. After that, the
  * waiting requests fail.
