@@ -132,6 +132,14 @@ describe("the command", () => {
     await command.printed(/shards: .*, equal/);
     expect(await (await fetch(`${url}api/search?q=badger`)).json()).toMatchObject({ total: 1 });
     expect(await (await fetch(`${url}api/search?q=unwanted`)).json()).toMatchObject({ total: 0 });
+    // Another process loads and indexes.
+    const two = await scratch.write(
+      "two.warc.gz",
+      gzipEach([page(`${site}new`, "<title>New</title>wombat")]),
+    );
+    expect(await run(["--data", data, "--once", two])).toMatchObject({ code: 0 });
+    const wombats = async () => (await fetch(`${url}api/search?q=wombat`)).json();
+    await expect.poll(wombats).toMatchObject({ total: 1 });
     command.interrupt();
     const ended = await command.ended;
     expect(ended).toMatchObject({ code: 0, err: "" });

@@ -71,7 +71,12 @@ async function main(args: readonly string[]): Promise<ExitCode> {
   const sources = isDefault ? [await openDefaultSource(process.cwd(), { signal })] : await Promise.all(given);
   const memory = new MemoryWatch();
   const { concurrency, threads, serve } = options;
-  await using index = await WebIndex.open(options.data, { concurrency, threads, create: !serve });
+  await using index = await WebIndex.open(options.data, {
+    concurrency,
+    threads,
+    create: !serve,
+    works: !serve,
+  });
   const session = new Session(options, index, signal);
   if (options.once) {
     const code = await session.loadAll(sources);
@@ -102,7 +107,7 @@ class Session {
   }
 
   /**
-   * Loads, indexes and reports on one source after another. Without sources, finishes the due work.
+   * Loads, indexes and reports on one source after another. Without sources, only reports.
    * Returns the exit code. The exit code is 0 if a signal interrupted the load.
    */
   async loadAll(sources: readonly Source[]): Promise<ExitCode> {
@@ -114,7 +119,6 @@ class Session {
       for (const source of isSound === undefined ? sources : sources.slice(inBulk.length))
         if (!(await this.#load(source))) code = exitCodes.data;
       if (sources.length === 0) {
-        await this.#settle();
         if (!(await this.#verify(undefined))) code = exitCodes.data;
       }
       const parked = await this.#index.parked();

@@ -10,7 +10,7 @@ export interface Options {
   readonly verify: boolean;
   /** Loads the first pages with `db.load`. */
   readonly bulk: boolean;
-  /** Serves search without loading anything. */
+  /** Serves search without loading or indexing anything. */
   readonly serve: boolean;
   readonly host: string;
   readonly port: number;
@@ -48,7 +48,9 @@ export function readOptions(args: readonly string[]): Options {
         .conflicts("serve"),
     )
     .addOption(
-      new Option("--serve", "serve the index as it is, and load nothing").default(false).conflicts("once"),
+      new Option("--serve", "serve the index as it is; other processes may load and index meanwhile")
+        .default(false)
+        .conflicts("once"),
     )
     .option(
       "--verify",
@@ -99,7 +101,8 @@ TMPDIR names.
 
 Examples:
   npm run webindex
-  npm run webindex -- --serve --data ./docs-index
+  npm run webindex -- --serve --data ./docs-index                   # in one terminal, and meanwhile in another:
+  npm run webindex -- --once --data ./docs-index crawl-2.warc.gz
   npm run webindex -- --once --verify crawl-1.warc.gz crawl-2.warc.gz
   npm run webindex -- --once --bulk --data ./new-index crawl-1.warc.gz crawl-2.warc.gz
   npm run webindex -- --data ./docs-index --base https://docs.example.org/ ./docs`;

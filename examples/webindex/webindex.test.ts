@@ -1,5 +1,6 @@
 import { bytes, family, type Logger, open, SchemaError, table, text } from "percolatordb";
 import { expect, it } from "vitest";
+import { packContents } from "./contents.js";
 import { observers } from "./observers/index.js";
 import { Scratch } from "./sources/testing/files.js";
 import { documents, tables } from "./tables.js";
@@ -44,4 +45,22 @@ it("refuses an index of the former layout, by links by target and postings by bu
   await using db = await open(scratch.path, { tables: [links, postings] });
   await using view = await db.snapshot();
   expect(await view.get(links.sources.at("s"), target)).toBe("anchor");
+});
+
+it("leaves what is due to other processes if it does not work", async () => {
+  await using scratch = await Scratch.make();
+  await using reader = await WebIndex.open(scratch.path, { works: false });
+  await reader.db.transact((tx) =>
+    tx.set(
+      documents.contents,
+      "https://example.org/",
+      packContents({ contentType: "text/html", body: Buffer.from("otter") }),
+    ),
+  );
+  await reader.settle();
+  expect(await reader.waiting(10)).toBe(1);
+  await using worker = await WebIndex.open(scratch.path);
+  await worker.settle();
+  expect(await reader.waiting(10)).toBe(0);
+  expect(await reader.count()).toEqual({ live: 1, findable: 1 });
 });

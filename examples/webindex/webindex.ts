@@ -23,6 +23,8 @@ export interface WebIndexOptions {
   readonly threads?: number | undefined;
   /** As in the options of `open`. */
   readonly commit?: "auto" | "two-phase" | undefined;
+  /** Runs the observers in this process. If false, other processes index what is due. Default: true. */
+  readonly works?: boolean | undefined;
   /** Creates the index if there is none. Default: true. */
   readonly create?: boolean | undefined;
   /** Receives background failures. Default: they are logged to stderr. */
@@ -49,11 +51,11 @@ const stalledMs = 1_000;
  */
 export class WebIndex {
   readonly db: Database;
-  readonly #work: IndexWork;
+  readonly #work: IndexWork | undefined;
   readonly #reads: ReadCount;
   readonly #threads: PageThreads | undefined;
 
-  private constructor(db: Database, work: IndexWork, threads: PageThreads | undefined) {
+  private constructor(db: Database, work: IndexWork | undefined, threads: PageThreads | undefined) {
     this.db = db;
     this.#work = work;
     this.#reads = new ReadCount(db);
@@ -74,7 +76,7 @@ export class WebIndex {
 
   static async #open(
     location: string,
-    { concurrency = 64, commit, create, logger }: WebIndexOptions & { readonly logger: Logger },
+    { concurrency = 64, commit, create, works = true, logger }: WebIndexOptions & { readonly logger: Logger },
     threads: PageThreads | undefined,
   ): Promise<WebIndex> {
     // On more than one machine timestamps come from a coordinator. If there is no leader, this
@@ -87,7 +89,8 @@ export class WebIndex {
     const onError = (error: unknown) =>
       logger.warn("A round of work failed; it will be done again", { error });
     const behindAt = Math.min(concurrency / 2, threads?.extract.concurrency ?? concurrency);
-    return new WebIndex(db, new IndexWork(db, { concurrency, behindAt, onError }), threads);
+    const work = works ? new IndexWork(db, { concurrency, behindAt, onError }) : undefined;
+    return new WebIndex(db, work, threads);
   }
 
   /**
@@ -121,9 +124,12 @@ export class WebIndex {
     return bulkLoad(this.db, sources, options);
   }
 
-  /** Waits until every change and all of its effects are handled. */
+  /**
+   * Waits until every change and all of its effects are handled. Returns at once if the index was
+   * opened with `works: false`.
+   */
   async settle(options: IdleOptions = {}): Promise<void> {
-    await this.#work.idle(options);
+    await this.#work?.idle(options);
   }
 
   /** Counts the changes that observers must handle, up to `most`. */
@@ -186,7 +192,7 @@ export class WebIndex {
   }
 
   async close(): Promise<void> {
-    await this.#work.stop();
+    await this.#work?.stop();
     await this.db.close();
     await this.#threads?.close();
   }
