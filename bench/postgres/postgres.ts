@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runMigrations } from "graphile-worker";
 import { Pool } from "pg";
-import { type PostgresServer, startPostgres } from "../../examples/postgres-export/testing/server.js";
+import { type PostgresServer, startPostgres } from "../../examples/support/postgres-server.js";
 import { type Child, withChildren } from "../harness/child.js";
 import { pause } from "../harness/pause.js";
 import { secondsSince, withFolder } from "../harness/program.js";

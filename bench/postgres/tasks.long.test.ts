@@ -1,7 +1,7 @@
 import { runMigrations } from "graphile-worker";
 import { Pool } from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type PostgresServer, startPostgres } from "../../examples/postgres-export/testing/server.js";
+import { type PostgresServer, startPostgres } from "../../examples/support/postgres-server.js";
 import { type Crawl, crawlSource, page, seeded } from "../../examples/webindex/testing/site.js";
 import { verdictOf } from "../webindex/verdict.js";
 import { postgresIsInstalled } from "./installed.js";

@@ -1,6 +1,6 @@
 /** Searches of the web index beside minisearch and PostgreSQL: `npm run search -- --help`. */
 import { join } from "node:path";
-import { startPostgres } from "../../examples/postgres-export/testing/server.js";
+import { startPostgres } from "../../examples/support/postgres-server.js";
 import { askOnce, withChildren } from "../harness/child.js";
 import { type CommonOptions, runProgram, sayProgress, whole, withFolder } from "../harness/program.js";
 import { settings } from "../postgres/schema.js";

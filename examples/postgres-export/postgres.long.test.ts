@@ -3,9 +3,9 @@ import { type Database, open } from "percolatordb";
 import { openWithHooks, requestLost, StepHooks } from "percolatordb/testing";
 import { Pool } from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { type PostgresServer, startPostgres } from "../support/postgres-server.js";
 import { changeOrder, type Order, orderChanges, orders } from "./orders.js";
 import { createTables, deliverToPostgres } from "./receiver.js";
-import { type PostgresServer, startPostgres } from "./testing/server.js";
 
 let server: PostgresServer;
 let pool: Pool;

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Database, open } from "percolatordb";
 import { openBigtableStore } from "percolatordb/bigtable";
-import { type PostgresServer, startPostgres } from "../../examples/postgres-export/testing/server.js";
+import { type PostgresServer, startPostgres } from "../../examples/support/postgres-server.js";
 import { makeTables } from "../cluster/cluster.js";
 import { CoordinatorMember } from "../cluster/members.js";
 import { bigtableLocation, temporaryFolder } from "../support/databases.js";

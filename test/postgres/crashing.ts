@@ -1,5 +1,5 @@
 import { open } from "percolatordb";
-import { startPostgres } from "../../examples/postgres-export/testing/server.js";
+import { startPostgres } from "../../examples/support/postgres-server.js";
 import { placeAt } from "../support/postgres/index.js";
 import { CountingClients, counting } from "./counting-clients.js";
 

@@ -1,7 +1,7 @@
 import { open, table, text } from "percolatordb";
 import { postgresStore } from "percolatordb/postgres";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type PostgresServer, startPostgres } from "../../examples/postgres-export/testing/server.js";
+import { type PostgresServer, startPostgres } from "../../examples/support/postgres-server.js";
 import { calls, FaultyPool } from "./faulty-pool.js";
 
 const documents = table("documents", { contents: text() });

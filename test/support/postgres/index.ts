@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Pool } from "pg";
-import { startPostgres } from "../../../examples/postgres-export/testing/server.js";
+import { startPostgres } from "../../../examples/support/postgres-server.js";
 import { NetworkProxy } from "../proxy/index.js";
 import { folderVariable, hostFile } from "./shared-server.js";
 

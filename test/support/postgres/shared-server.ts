@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runningPostgres } from "../../../examples/postgres-export/testing/server.js";
+import { runningPostgres } from "../../../examples/support/postgres-server.js";
 
 /** The environment variable that names the folder in which test processes find the server. */
 export const folderVariable = "PERCOLATORDB_TEST_POSTGRES";
