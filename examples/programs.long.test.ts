@@ -47,6 +47,12 @@ describe("the command of", () => {
     expect(rendered.map(([, count]) => Number(count))).toEqual([1, 125, 1, 500, 500, 501, 500, 0, 1]);
   });
 
+  test("shop makes a server of its own, and equals SQL", async () => {
+    const said = await run("examples/shop/main.ts", "--orders", "20", "--verify");
+    expect(said).toMatch(/^A shop of 20 orders was made in /);
+    expect(said.match(/ rows, equal$/gm)).toHaveLength(11);
+  });
+
   test("embeddings embeds what each change requires, and answers", async () => {
     const folder = await temporaryFolder();
     try {

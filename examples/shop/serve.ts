@@ -1,0 +1,94 @@
+/** Serves what observers derived as JSON, and the dashboard. Only this machine reaches it. */
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Database, Snapshot } from "percolatordb";
+import { dashboardHandler } from "percolatordb/dashboard";
+import { searchCustomers } from "./search.js";
+import { customers, customerTotals, lowStock, products, revenue } from "./tables.js";
+
+const rowsShown = 100;
+
+export interface ShopServer extends AsyncDisposable {
+  readonly url: string;
+}
+
+/** Starts the server. Port 0 takes a free one. */
+export async function serveShop(db: Database, port: number): Promise<ShopServer> {
+  const dashboard = dashboardHandler(db, { base: "/dashboard/" });
+  const server = createServer((request, response) => {
+    if (dashboard.handle(request, response)) return;
+    answer(db, new URL(request.url ?? "/", "http://localhost"), response).catch((error: unknown) => {
+      console.error(error);
+      if (!response.headersSent)
+        json(response, 500, { error: "The request failed. The program's output says why." });
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    async [Symbol.asyncDispose]() {
+      dashboard.close();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function answer(db: Database, url: URL, response: ServerResponse): Promise<void> {
+  await using view = await db.snapshot();
+  const page = pages.get(url.pathname);
+  if (page === undefined) return json(response, 404, { pages: [...pages.keys(), "/dashboard/"] });
+  json(response, 200, await page(view, url.searchParams));
+}
+
+function json(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, { "Content-Type": "application/json", "X-Content-Type-Options": "nosniff" });
+  response.end(`${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+type Page = (view: Snapshot, parameters: URLSearchParams) => Promise<unknown>;
+
+const pages: ReadonlyMap<string, Page> = new Map<string, Page>([
+  ["/", async () => ({ pages: [...pages.keys(), "/dashboard/"] })],
+  [
+    "/customers",
+    async (view, parameters) => {
+      const found = await searchCustomers(view, parameters.get("name") ?? "");
+      const totals = await view.getMany(
+        customerTotals.cents,
+        found.map(({ id }) => [id] as const),
+      );
+      return found.map((customer, n) => ({ ...customer, cents: totals[n] ?? 0 }));
+    },
+  ],
+  [
+    "/customer",
+    async (view, parameters) => {
+      const id = Number(parameters.get("id"));
+      if (!Number.isSafeInteger(id)) return null;
+      return { ...(await view.row(customers, [id])), ...(await view.row(customerTotals, [id])) };
+    },
+  ],
+  [
+    "/revenue",
+    async (view, parameters) => {
+      const days: Record<string, number> = {};
+      const prefix = parameters.get("prefix") ?? "";
+      for await (const { row, value } of view.scan(revenue.values, { prefix, limit: 366 })) days[row] = value;
+      return days;
+    },
+  ],
+  [
+    "/low-stock",
+    async (view) => {
+      const rows: unknown[] = [];
+      for await (const { row, value } of view.scan(lowStock, { limit: rowsShown })) {
+        rows.push({ id: row[0], name: await view.get(products.name, row), ...value });
+      }
+      return rows;
+    },
+  ],
+]);
