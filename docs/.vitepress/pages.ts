@@ -56,6 +56,7 @@ const guide: DefaultTheme.SidebarItem[] = [
       page("guarantees"),
       page("how-it-works"),
       page("comparison"),
+      page("coming-from"),
       { ...page("examples"), collapsed: true, items: examplePages() },
     ],
   },
