@@ -3,14 +3,20 @@ import { attachTables } from "percolatordb/postgres";
 import type { Pool } from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { countOrder, shopApp } from "./observers.js";
-import { readOptions, UsageError } from "./options.js";
 import { searchCustomers } from "./search.js";
 import { serveShop } from "./serve.js";
 import { connect, createShop, tellPurchasing } from "./sql.js";
 import { eachActionOnce } from "./storm.js";
-import { attached, counted, customerTotals, orderLines, revenue } from "./tables.js";
+import {
+  attached,
+  counted,
+  customers,
+  customersByToken,
+  customerTotals,
+  orderLines,
+  revenue,
+} from "./tables.js";
 import { newShopPlace, type ShopPlace } from "./testing/place.js";
-import { tokensOf } from "./tokens.js";
 import { verify } from "./verify.js";
 
 const orders = 60;
@@ -30,8 +36,8 @@ afterEach(async () => {
 });
 
 /** A database with the shop's tables attached. `broken` replaces observers of the same name. */
-async function openShop(broken: readonly Observer[] = []): Promise<Database> {
-  const { tables, observers } = shopApp(tellPurchasing(pool));
+async function openShop(broken: readonly Observer[] = [], deliver = tellPurchasing(pool)): Promise<Database> {
+  const { tables, observers } = shopApp(deliver);
   const replaced = observers.map((each) => broken.find(({ name }) => name === each.name) ?? each);
   const db = await open(place.location, { tables, observers: replaced, durability: "none" });
   await attachTables(db, attached);
@@ -69,27 +75,21 @@ describe("a broken observer is reported:", () => {
     expect(found.some((each) => each.startsWith("revenue: "))).toBe(true);
   });
 
-  test("one that skips an order", async () => {
+  test("one that skips an order, one that indexes nothing, and alerts that are lost", async () => {
     const lazy = observer("count", counted.stale, (tx, { row }) =>
       row[0] === 7 ? undefined : countOrder(tx, row),
     );
-    await using db = await openShop([lazy]);
+    const blind = observer(customersByToken.observer.name, customers.name, () => undefined);
+    await using db = await openShop([lazy, blind], () => undefined);
     await pool.query("update shop.orders set status = 'paid' where id = 7");
-    expect(await differences(db)).toContainEqual(
-      expect.stringMatching(/^counted_orders: \[7\] is missing, by SQL \[/),
-    );
-  });
-
-  test("alerts that are lost", async () => {
-    const { tables, observers } = shopApp(() => undefined);
-    await using db = await open(place.location, { tables, observers });
-    await attachTables(db, attached);
     await pool.query("update shop.products set stock = 1, reorder_level = 5 where id = 1");
-    expect(await differences(db)).toContainEqual(expect.stringMatching(/^stock_alerts: \[\d+\] is missing/));
+    const found = await differences(db);
+    expect(found).toContainEqual(expect.stringMatching(/^counted_orders: \[7\] is missing, by SQL \[/));
+    expect(found).toContainEqual(expect.stringMatching(/^customers_by_token: \["\w+",\d+\] is missing/));
+    expect(found).toContainEqual(expect.stringMatching(/^stock_alerts: \[\d+\] is missing/));
   });
 
   test("a run that fails for good", async () => {
-    const { tables, observers } = shopApp(tellPurchasing(pool));
     const failing = observer(
       "count",
       counted.stale,
@@ -98,9 +98,7 @@ describe("a broken observer is reported:", () => {
       },
       { attempts: 1 },
     );
-    const all = observers.map((each) => (each.name === "count" ? failing : each));
-    await using db = await open(place.location, { tables, observers: all });
-    await attachTables(db, attached);
+    await using db = await openShop([failing]);
     expect((await differences(db)).at(-1)).toMatch(
       /^parked changes: count of \[\d+\] failed: Out of paper\./,
     );
@@ -159,24 +157,4 @@ test("customers are found by the beginnings of their names, and totals are serve
   expect((await fetch(new URL("nowhere", server.url))).status).toBe(404);
   await using view = await db.snapshot();
   expect(await view.get(revenue.values, "2031-05-06")).toBe(700);
-});
-
-test("words of a name have no case and no accents", () => {
-  expect(tokensOf("Zoë O'Neil-Ångström, zoe 2nd")).toEqual(["zoe", "o", "neil", "angstrom", "2nd"]);
-});
-
-test("a mistake on the command line is named", () => {
-  expect(readOptions(["--orders", "5", "--storm", "2", "--verify"])).toMatchObject({
-    orders: 5,
-    stormSeconds: 2,
-  });
-  for (const args of [
-    ["--orders", "x"],
-    ["--storm", "-1"],
-    ["--data", "./folder"],
-    ["--nothing"],
-    ["word"],
-  ]) {
-    expect(() => readOptions(args)).toThrow(UsageError);
-  }
 });
