@@ -61,11 +61,12 @@ export interface Setting {
   readonly readOnly: boolean;
 }
 
-const settings = new WeakMap<object, Setting>();
+// Symbol.for instead of a private map, since two copies of the package may be loaded in one program.
+const settingKey = Symbol.for("percolatordb.postgres.setting");
 
 /** The connections and the schema of a store on PostgreSQL. Undefined for any other store. */
 export function settingOf(store: object): Setting | undefined {
-  return settings.get(store);
+  return Reflect.get(store, settingKey) as Setting | undefined;
 }
 
 /** See `postgresStore`. */
@@ -105,7 +106,7 @@ export class PostgresStore implements RowStore {
       onCommitted: () => this.#wakeUps.committed(),
     });
     this.atomic = this.#atomicStore();
-    settings.set(this, setting);
+    Object.defineProperty(this, settingKey, { value: setting });
   }
 
   async prepare(tables: readonly string[]): Promise<void> {
