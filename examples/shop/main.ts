@@ -14,7 +14,7 @@ import { WorkerProcesses } from "./workers.js";
 
 const workers = 2;
 const connections = 6;
-const exitCodes = { same: 0, different: 1, usage: 2 } as const;
+const exitCodes = { same: 0, different: 1, usage: 2, interrupted: 130 } as const;
 
 /** Aborted by the first Ctrl-C or SIGTERM. */
 const interruption = new AbortController();
@@ -36,6 +36,7 @@ async function main(args: readonly string[]): Promise<number> {
       await server.stop();
     }
   } catch (error) {
+    if (interruption.signal.aborted) return exitCodes.interrupted;
     if (!(error instanceof UsageError)) throw error;
     console.error(`${error.message}\n\n${usage}`);
     return exitCodes.usage;
@@ -55,7 +56,8 @@ async function run(options: Options, location: string): Promise<number> {
     if (options.stormSeconds > 0) {
       const seed = Date.now() % 2 ** 31;
       const milliseconds = options.stormSeconds * 1_000;
-      report(await storm(pool, { milliseconds, seed, connections }), options.stormSeconds);
+      const { signal } = interruption;
+      report(await storm(pool, { milliseconds, seed, connections, signal }), options.stormSeconds);
       const after = await timed(() => db.drain({ signal: interruption.signal }));
       console.log(`Everything was up to date ${after.seconds} s after the storm.`);
     }

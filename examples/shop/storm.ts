@@ -9,6 +9,8 @@ export interface StormOptions {
   /** Seed of the random choices. Their interleaving is not repeated. */
   readonly seed: number;
   readonly connections: number;
+  /** Ends the storm before its time when it is aborted. */
+  readonly signal: AbortSignal;
 }
 
 export interface StormReport {
@@ -29,7 +31,7 @@ export async function storm(pool: Pool, options: StormOptions): Promise<StormRep
   let refused = 0;
   const end = performance.now() + options.milliseconds;
   const write = async (random: Random) => {
-    while (performance.now() < end) {
+    while (performance.now() < end && !options.signal.aborted) {
       const action = random.choose(actions);
       if (await run(pool, action, random)) committed.set(action.name, committed.get(action.name)! + 1);
       else refused++;
