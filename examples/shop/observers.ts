@@ -40,7 +40,8 @@ export function shopApp(deliver: Deliver<StockAlert, Id>) {
 }
 
 function mark<V, K>(name: string, column: Column<V, K>, notify: (tx: Transaction, row: K) => void): Observer {
-  return observer(name, column, (tx, { row }) => notify(tx, row));
+  // Before the computations, so that one of them is enough for what changed together.
+  return observer(name, column, (tx, { row }) => notify(tx, row), { priority: 1 });
 }
 
 const markOrder = (tx: Transaction, [id]: readonly [number, ...unknown[]]) => tx.notify(counted.stale, [id]);
