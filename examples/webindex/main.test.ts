@@ -114,6 +114,11 @@ describe("the command", () => {
     expect(ended.err).toMatch(/^1 problem:\n {2}1 stale pages/);
     expect(ended.err).toContain(`three.warc.gz, byte ${gzipEach([image]).length}: `);
     expect(ended.out).toContain("0 unchanged, 0 deleted, 1 stale, 1 of no use");
+    expect(ended.out).toContain(
+      "  of no use:\n    1 unchanged, never loaded, and no page by its name: " +
+        "its name is that of an image or another file without text\n" +
+        `      ${scratch.path}/three.warc.gz (${site}a.png)\n`,
+    );
     expect(ended.out).toMatch(
       /source: 2 rows, 2 cells, 2 cells different|source: \d rows, \d cells, 1 cell different/,
     );
