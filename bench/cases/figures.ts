@@ -4,14 +4,20 @@ import { timeText } from "../figures/scale.js";
 import type { Comparison } from "../harness/compare.js";
 import { range, ratio, right, type Spread, short, table, verdict, whole } from "../harness/words.js";
 import type { BenchResult, CaseFigure } from "./bench.js";
+import { cellTables, floorOf } from "./floors.js";
 
 /** The figures drawn from cases of `npm run bench`. */
 
-type Compared = Pick<Comparison, "name" | "raw" | "ours" | "ratio" | "processorRatio" | "floor">;
+type Compared = Pick<Comparison, "name" | "raw" | "ours" | "ratio" | "processorRatio" | "ourCpuUs" | "floor">;
 
 function comparisonsOf(results: FigureResults, measurement: string): readonly Compared[] {
   const { cases = {} } = results.get<BenchResult>(measurement) ?? {};
-  return Object.values(cases).flatMap((each) => ("error" in each ? [] : each.comparisons));
+  return Object.values(cases).flatMap((each) => ("error" in each ? [] : each.comparisons.map(judged)));
+}
+
+/** The floor of a comparison may have changed since it was measured. */
+function judged(each: Comparison): Compared {
+  return { ...each, floor: floorOf(each.name) ?? each.floor };
 }
 
 function figuresOf(results: FigureResults, measurement: string): readonly CaseFigure[] {
@@ -84,7 +90,7 @@ export const overhead: Figure = {
   draw(results): Drawing {
     const [lmdb, bigtable] = [comparisonsOf(results, "lmdb"), comparisonsOf(results, "bigtable")];
     const tables = [
-      ...(lmdb.length === 0 ? [] : [`On LMDB:\n\n${comparisonTable(lmdb)}`]),
+      ...(lmdb.length === 0 ? [] : [`On LMDB:\n\n${comparisonTable(lmdb)}`, ...cellTables(lmdb)]),
       ...(bigtable.length === 0 ? [] : [`On Bigtable's emulator:\n\n${comparisonTable(bigtable)}`]),
     ];
     return { tables, plots: [ratioPlot(lmdb, bigtable), ...batchingPlot(lmdb)] };

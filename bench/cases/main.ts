@@ -15,6 +15,7 @@ import { client } from "./client.js";
 import { collection } from "./collection.js";
 import { delay } from "./delay.js";
 import { comparisonTable, figureTable } from "./figures.js";
+import { cellTables } from "./floors.js";
 import { hot } from "./hot.js";
 import { importing } from "./import.js";
 import { notifications } from "./notifications.js";
@@ -91,6 +92,7 @@ await runProgram<BenchOptions, BenchResult>({
         : [
             `${name}: ${cases.find((each) => each.name === name)!.about}`,
             ...(result.comparisons.length === 0 ? [] : [comparisonTable(result.comparisons)]),
+            ...cellTables(result.comparisons),
             ...(result.figures.length === 0 ? [] : [figureTable(result.figures)]),
           ],
     ),

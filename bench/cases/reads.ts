@@ -4,8 +4,8 @@ import { shuffled } from "../harness/data.js";
 import { cellKey } from "../harness/raw.js";
 import type { Bench, BenchCase } from "./bench.js";
 import { Dataset } from "./dataset.js";
+import { floorOf } from "./floors.js";
 
-const floor = 0.7;
 const rowsAtOnce = 100;
 
 /**
@@ -36,17 +36,13 @@ function specs(of: Reads): readonly ComparisonSpec[] {
   const { valueBytes, olderVersions } = of.data;
   const what = `${valueBytes} bytes${olderVersions === 0 ? "" : `, with ${olderVersions} older versions`}`;
   const { unit, operations } = of;
-  const single = { unit, operations, floor, raw: of.gets(), ours: of.singleReads() };
-  if (olderVersions > 0) return [{ ...single, name: `reads, ${what}` }];
+  const named = (name: string) => ({ name, floor: floorOf(name) });
+  const single = { unit, operations, raw: of.gets(), ours: of.singleReads() };
+  if (olderVersions > 0) return [{ ...single, ...named(`reads, ${what}`) }];
   return [
-    { ...single, name: `reads, ${what}` },
-    {
-      ...single,
-      name: `reads, ${what}, raw side with ready keys`,
-      floor: undefined,
-      raw: of.getsOfReadyKeys(),
-    },
-    { ...single, name: `getMany of ${rowsAtOnce}, ${what}`, ours: of.manyReads() },
+    { ...single, ...named(`reads, ${what}`) },
+    { ...single, ...named(`reads, ${what}, raw side with ready keys`), raw: of.getsOfReadyKeys() },
+    { ...single, ...named(`getMany of ${rowsAtOnce}, ${what}`), ours: of.manyReads() },
   ];
 }
 

@@ -10,6 +10,7 @@ import { shuffled, textOf } from "../harness/data.js";
 import { type RawDatabase, RawGroups, type RawPut } from "../harness/raw.js";
 import type { Bench, BenchCase } from "./bench.js";
 import { Dataset } from "./dataset.js";
+import { floorOf } from "./floors.js";
 
 const valueBytes = 100;
 /**
@@ -18,7 +19,6 @@ const valueBytes = 100;
  */
 const entryBytes = 9;
 const recordBytes = 9;
-const floorOneCell = 0.5;
 
 interface Shape {
   readonly cells: number;
@@ -84,11 +84,12 @@ function overwrites(db: Database, raw: RawDatabase, data: Dataset, plan: Plan): 
   const { cells, width, durability, count } = plan;
   const words = cells === 1 ? "one cell" : `${cells} cells`;
   const flush = durability === "full" ? "flushed" : "answered before the flush";
+  const name = `transactions of ${words}, ${width.toLocaleString("en")} in flight, ${flush}`;
   return {
-    name: `transactions of ${words}, ${width.toLocaleString("en")} in flight, ${flush}`,
+    name,
     unit: "transactions",
     operations: count,
-    floor: cells === 1 ? floorOneCell : undefined,
+    floor: floorOf(name),
     raw: rawSide(raw, data, plan),
     ours: ourSide(db, data, plan),
   };

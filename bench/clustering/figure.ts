@@ -54,13 +54,14 @@ export interface Clustered {
 }
 
 /**
- * The floors. The crossover must be above `crossover` percent an hour. If `percent` percent of
+ * The floors. The crossover must be above `crossover` percent an hour. In the same database, the
+ * observer must keep up with `keptUp` percent an hour for ever. If `percent` percent of
  * `documents` documents are crawled in an hour, the batch's median delay must be at least `sooner`
  * times the observer's.
  */
-const floors = { crossover: 40, sooner: 1_000, documents: 1_000_000, percent: 1 } as const;
+const floors = { crossover: 40, keptUp: 40, sooner: 1_000, documents: 1_000_000, percent: 1 } as const;
 
-/** The floors apply only if readers see the batch's clusters in the same way as the observer's. */
+/** Only there, readers see the batch's clusters in the same way as the observer's. */
 const comparable: BatchPlace = "same database";
 
 const places: Readonly<Record<BatchPlace, { readonly shown: string; readonly plot: string }>> = {
@@ -180,11 +181,11 @@ function linesOf({ documents, batchMs, rates: all }: Sized, series: number): rea
  */
 const fewLate = 0.02;
 
-/** Returns the highest rate up to which the queue does not grow from hour to hour. */
-function keepsUpTo(rates: readonly RateFigure[]): string {
+/** Returns the highest rate in percent up to which the queue does not grow from hour to hour. */
+function keepsUpTo(rates: readonly RateFigure[]): number | undefined {
   const growing = rates.findIndex(({ late, loaded }) => late > Math.max(1, fewLate * loaded));
   const kept = growing === -1 ? rates.at(-1) : rates[growing - 1];
-  return kept === undefined ? "" : `${kept.percent} %`;
+  return kept?.percent;
 }
 
 function summaryTable(repositories: readonly Clustered[]): string {
@@ -201,6 +202,7 @@ function summaryTable(repositories: readonly Clustered[]): string {
       right("crossover"),
       "floor",
       right("keeps up to"),
+      "floor",
       right("first load, documents/s"),
       right("clustered again by LMDB alone, documents/s"),
       right("wrong"),
@@ -213,16 +215,25 @@ function summaryTable(repositories: readonly Clustered[]): string {
         `${short(hourSeconds)} s`,
         [0.05, 0.5, 0.95].map((part) => duration(batchDelay(batchMs, part))).join(", "),
         crossover === undefined ? "above all" : `${whole(crossover)} %`,
-        place === comparable
-          ? verdict((crossover ?? Number.POSITIVE_INFINITY) > floors.crossover, `above ${floors.crossover} %`)
-          : "",
-        keepsUpTo(rates),
+        verdict((crossover ?? Number.POSITIVE_INFINITY) > floors.crossover, `above ${floors.crossover} %`),
+        ...keptUpTo(place, rates),
         whole(fillPerSecond),
         whole(barePerSecond),
         whole(wrong),
       ]),
     ),
   );
+}
+
+/** Returns the highest rate without a growing queue, and whether it is high enough. */
+function keptUpTo(
+  place: BatchPlace,
+  rates: readonly RateFigure[],
+): readonly [shown: string, verdict: string] {
+  const kept = keepsUpTo(rates);
+  const shown = kept === undefined ? "" : `${kept} %`;
+  if (place !== comparable) return [shown, ""];
+  return [shown, verdict((kept ?? 0) >= floors.keptUp, `${floors.keptUp} %`)];
 }
 
 function rateTable(repositories: readonly Clustered[]): string {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import type { BrokerageResult } from "../brokerage/figure.js";
 import type { Clustered } from "../clustering/figure.js";
 import type { ScalingResult } from "../scaling/figure.js";
 import { figures } from "./all.js";
@@ -83,6 +84,27 @@ describe("a missed floor", () => {
     expect(tablesOf("clustering", withBatch(41, 20_000))).toContain("1,000 times: met");
     expect(tablesOf("clustering", withBatch(39, 20))).toContain("above 40 %: **missed**");
     expect(tablesOf("clustering", withBatch(39, 20))).toContain("1,000 times: **missed**");
+    // Of 40 % an hour, nearly half is not clustered yet at the end of the hour.
+    expect(tablesOf("clustering", withBatch(41, 20_000))).toContain("| 20 % | 40 %: **missed** |");
+  });
+
+  test("is reported by today's floors, also for results that have those of their time", () => {
+    const drawn = tablesOf("overhead", resultsOf("overhead"));
+    expect(drawn).toMatch(/\| reads, 100 bytes \|.*\| 0\.75: /);
+    expect(drawn).toMatch(/\| getMany of 100, 100 bytes \|.*\| 0\.80: /);
+    expect(drawn).toMatch(/\| transactions of one cell, 1,000 in flight, flushed \|.*\| 0\.75: /);
+    expect(drawn).toMatch(/\| transactions of 10 cells, 1,000 in flight, flushed \|.*\| 0\.60: /);
+    expect(drawn).toMatch(/\| cells a second \|.*\| at least 46,000: /);
+  });
+
+  test("is reported for two processes that trade on a folder", () => {
+    const { options, figures: found } = resultsOf("brokerage").lmdb as BrokerageResult;
+    const [one, two] = found;
+    const withFactor = (median: number) => ({
+      lmdb: { options, figures: [one, { ...two, factor: { ...two!.factor, median } }] },
+    });
+    expect(tablesOf("brokerage", withFactor(1.7))).toContain("1.70: met");
+    expect(tablesOf("brokerage", withFactor(1.69))).toContain("1.70: **missed**");
   });
 });
 

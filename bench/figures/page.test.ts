@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { blocksOf, withBlocks } from "./page.js";
+import type { Figure } from "./figure.js";
+import { blocksOf, drawBlocks, withBlocks } from "./page.js";
+import type { Measured } from "./results.js";
 
 const page = `# Page
 
@@ -52,4 +54,48 @@ test("a figure without a place and a place without a figure are errors", () => {
     ["third", ""],
   ]);
   expect(() => withBlocks(page, all)).toThrow("third");
+});
+
+test("a measurement before which nobody knows how busy the machine was does not count as one of an idle machine", () => {
+  const figure: Figure = {
+    name: "one",
+    about: "",
+    measurements: [],
+    draw: () => ({ tables: ["|"], plots: [] }),
+  };
+  const measured: Measured = {
+    command: "npm run one",
+    size: "full",
+    date: "2026-11-22T00:00:00.000Z",
+    seconds: 1,
+    busyBefore: 0,
+    machine: {
+      percolatordb: "0.1.0",
+      node: "v20",
+      lmdb: "3",
+      cores: 2,
+      cpu: "a processor",
+      memoryGiB: 1,
+      kernel: "linux",
+      flushMs: { median: 1, low: 1, high: 1, count: 1 },
+    },
+    result: {},
+  };
+  const drawn = (busyBefore: number | undefined) =>
+    drawBlocks(
+      [
+        {
+          ...figure,
+          measurements: [
+            { name: "lmdb", script: "one", args: { small: [], full: [] }, minutes: { small: 1, full: 1 } },
+          ],
+        },
+      ],
+      { figures: { one: { lmdb: { ...measured, busyBefore } } } },
+      ".",
+    );
+  expect(drawn(0).get("configuration")).not.toContain("Provisional");
+  expect(drawn(0.5).get("configuration")).toContain("Before 1 of them, other programs used");
+  expect(drawn(undefined).get("configuration")).toContain("Before 1 others it is not known how much");
+  expect(drawn(undefined).get("one")).toContain("what other programs used just before is not known");
 });

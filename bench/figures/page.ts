@@ -96,7 +96,7 @@ function commandText(measured: Measured | undefined): string | undefined {
   const { command, size, date, seconds, busyBefore, revision } = measured;
   const others =
     busyBefore === undefined
-      ? ""
+      ? "; what other programs used just before is not known"
       : `; just before, other programs used ${percent(busyBefore)} of the processors`;
   const at = revision === undefined ? "" : ` at commit ${revision}`;
   return `- \`${command}\`: ${size} size, ${date.slice(0, 10)}${at}, took ${Math.round(seconds)} s${others}`;
@@ -140,10 +140,16 @@ function configurationBlock(figures: readonly Figure[], results: Results): strin
 
 function caveats(all: readonly Measured[]): readonly string[] {
   const small = all.filter(({ size }) => size === "small").length;
-  const busy = all.filter(({ busyBefore = 0 }) => busyBefore > maxOthersShare).length;
-  if (small + busy === 0) return [];
+  const busy = all.filter(({ busyBefore }) => (busyBefore ?? 0) > maxOthersShare).length;
+  // A machine of which nobody knows how busy it was counts as busy.
+  const unknown = all.filter(({ busyBefore }) => busyBefore === undefined).length;
+  if (small + busy + unknown === 0) return [];
+  const unsaid =
+    unknown === 0
+      ? ""
+      : ` Before ${unknown} others it is not known how much other programs used, so count them as measured on a busy machine.`;
   return [
-    `**Provisional**: of ${all.length} measurements ${small} were made at small size. Before ${busy} of them, other programs used more than ${percent(maxOthersShare)} of the processors. To repeat them at full size, run \`npm run figures -- --full\` on an idle machine.`,
+    `**Provisional**: of ${all.length} measurements ${small} were made at small size. Before ${busy} of them, other programs used more than ${percent(maxOthersShare)} of the processors.${unsaid} To repeat them at full size, run \`npm run figures -- --full\` on an idle machine.`,
   ];
 }
 

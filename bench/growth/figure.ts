@@ -25,7 +25,10 @@ export interface GrowthResult {
   readonly problems: readonly string[];
 }
 
-/** The last step costs at most this many times what the second one costs. The first warms up. */
+/**
+ * The cost of a page must stay flat: the last step costs at most this many times what the second
+ * one costs. The first warms up. Neighbouring steps differ by up to a fifth by chance.
+ */
 const maxGrowth = 1.25;
 
 const restOf = ({ cpuMs, ownMs }: Step) => cpuMs - ownMs;
@@ -74,7 +77,7 @@ export function describeGrowth({ options, steps, wrong, problems }: GrowthResult
       ],
       rows,
     ),
-    verdict(growthOf <= maxGrowth, `the last step at most ${maxGrowth} times the second`),
+    verdict(growthOf <= maxGrowth, `flat: the last step at most ${maxGrowth} times the second`),
     ...problems,
   ];
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { compare, expectValue, inFlight, nextTurn, onceVerified, WrongResultError } from "./compare.js";
 
 const spec = { name: "a measurement", unit: "things", operations: 10 };
@@ -41,6 +41,24 @@ describe("compare", () => {
     const side = { run: () => 1 };
     const { samples, ratio } = await compare({ ...spec, raw: side, ours: side }, 1);
     expect(ratio.median).toBeCloseTo(samples.ours[0]! / samples.raw[0]!);
+  });
+
+  test("the processor time of a unit is that of our side, in microseconds", async () => {
+    let used = 0;
+    const using = (us: number) => ({
+      run() {
+        used = us;
+        return 1;
+      },
+    });
+    const cpu = vi.spyOn(process, "cpuUsage");
+    cpu.mockImplementation((before) => ({ user: before === undefined ? 0 : used, system: 0 }));
+    try {
+      const { ourCpuUs } = await compare({ ...spec, raw: using(50), ours: using(300) }, 3);
+      expect(ourCpuUs).toMatchObject({ median: 30, low: 30, high: 30, count: 3 });
+    } finally {
+      cpu.mockRestore();
+    }
   });
 
   test("prepares before a round and verifies after it", async () => {

@@ -41,6 +41,10 @@ export interface Comparison {
   readonly ratio: Summary;
   /** The ratio by processor time of all threads. Other programs on the machine disturb it less. */
   readonly processorRatio: Summary;
+  /**
+   * Our processor time of all threads for one unit, in microseconds. Older results do not have it.
+   */
+  readonly ourCpuUs?: Summary | undefined;
   readonly samples: { readonly raw: readonly number[]; readonly ours: readonly number[] };
 }
 
@@ -112,6 +116,7 @@ function conclude(spec: ComparisonSpec, raw: readonly Sample[], ours: readonly S
     ours: summarize(ourRates),
     ratio: summarize(ratios(ourRates, rawRates)),
     processorRatio: summarize(processorTimes),
+    ourCpuUs: summarize(ours.map(({ cpuMs }) => (1_000 * cpuMs) / operations)),
     samples: { raw: rawRates, ours: ourRates },
   };
 }

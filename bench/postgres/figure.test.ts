@@ -104,7 +104,7 @@ test("the tables show missed floors, and stuck jobs", () => {
       graphileWorker: "0.16.6",
       sources: [],
       rounds: 1,
-      batches: {},
+      batches: { extract: 16, index: 64 },
       settings: [],
     },
     pages: 100,
@@ -115,10 +115,21 @@ test("the tables show missed floors, and stuck jobs", () => {
     processorRatio: summarize([1.5]),
   };
   const text = describePeer(result).join("\n");
-  expect(text).toContain("| 2.00 | 1.50 to 2.50 | at least 5: **missed** |");
-  expect(text).toContain("| 24.0 ms | 24.0 ms to 24.0 ms | at most 10 ms: **missed** |");
+  expect(text).toContain("| 2.00 | 1.50 to 2.50 | at least 2: met |");
+  expect(text).toContain("| 24.0 ms | 24.0 ms to 24.0 ms | at most 5 ms: **missed** |");
+  expect(text).toContain("| 42.0 ms |  | at most 50 ms: met |");
+  expect(text).toContain("| 1.50 | 1.50 to 1.50 | above 1: met |");
+  expect(text).toContain("| 30.0 ms |  | at most 4 ms: **missed** |");
   expect(text).toContain("| PostgreSQL | one worker | 3.00 s | 7 after 20.0 s | 9 | 0, 1.00 s later |");
   expect(text).toContain("| PostgreSQL | all processes but the server | 3.00 s |");
   expect(text).toContain("| percolatordb | all processes | 3.00 s |");
-  expect(describePeer({ ...result, ratio: summarize([6]) }).join("\n")).toContain("at least 5: met");
+  const showing = (more: Partial<PeerResult>) => describePeer({ ...result, ...more }).join("\n");
+  expect(showing({ ratio: summarize([1.99]) })).toContain("at least 2: **missed**");
+  const configuration = { ...result.configuration, batches: { extract: 1, index: 1 } };
+  expect(showing({ configuration, ratio: summarize([7.99]) })).toContain("at least 8: **missed**");
+  expect(showing({ configuration, ratio: summarize([8]) })).toContain("at least 8: met");
+  expect(showing({ processorRatio: summarize([1]) })).toContain("above 1: **missed**");
+  const frugal = { ...side, cpuSeconds: 0.4, delayMs: { ...side.delayMs, p95: 57 } };
+  expect(showing({ percolator: frugal })).toContain("at most 50 ms: **missed**");
+  expect(showing({ percolator: frugal })).toContain("at most 4 ms: met");
 });

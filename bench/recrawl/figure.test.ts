@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  costOfChanged,
   describeRecrawl,
   type IndexCost,
   type Recrawl,
@@ -40,6 +41,15 @@ test("the changed share includes pages that are gone", () => {
 test("the update is shown with the load and the rebuild", () => {
   const text = describeRecrawl({ first, crawls: [recrawl] }).join("\n");
   expect(text).toContain("| 50 % | 2.00 (1.00) | 8.00 (2.00) | 1.00 (4.00) | 0.25 | 2.00 | 0 |");
+});
+
+test("a changed page is compared with a new one by processor time", () => {
+  // 0.2 s for each of 5 changed pages, and 0.25 s for each of 8 new ones.
+  expect(costOfChanged(recrawl)).toBeCloseTo(0.8);
+  expect(describeRecrawl({ first, crawls: [recrawl] }).join("\n")).toContain("| 0.80 | at most 1: met |");
+  const dear = { ...recrawl, update: { ...cost, cpuSeconds: 1.5 } };
+  const text = describeRecrawl({ first, crawls: [dear] }).join("\n");
+  expect(text).toContain("| 1.20 | at most 1: **missed** |");
 });
 
 test("errors in any result are counted and shown", () => {

@@ -1,7 +1,7 @@
 import { lineChart } from "../figures/chart.js";
 import type { Figure, Plot } from "../figures/figure.js";
 import { timeText } from "../figures/scale.js";
-import { percent, ratio, right, short, table, whole } from "../harness/words.js";
+import { percent, ratio, right, short, table, verdict, whole } from "../harness/words.js";
 
 export interface Cost {
   readonly seconds: number;
@@ -40,6 +40,9 @@ export interface RecrawlResult {
   readonly first: { readonly name: string; readonly pages: number; readonly load: IndexCost };
   readonly crawls: readonly Recrawl[];
 }
+
+/** A changed page may cost at most this many times what a new one costs, by processor time. */
+const maxChanged = 1;
 
 export const recrawl: Figure = {
   name: "recrawl",
@@ -87,9 +90,19 @@ function indexesOf({ first, crawls }: RecrawlResult): readonly IndexCost[] {
   return [first.load, ...crawls.flatMap(({ update, load }) => [update, load])];
 }
 
+const changesOf = ({ added, changed, deleted }: IndexCost) => added + changed + deleted;
+
 /** The share of the pages that a crawl changed. */
-export function shareChanged({ pages, update: { added, changed, deleted } }: Recrawl): number {
-  return (added + changed + deleted) / Math.max(1, pages + deleted);
+export function shareChanged({ pages, update }: Recrawl): number {
+  return changesOf(update) / Math.max(1, pages + update.deleted);
+}
+
+/**
+ * The processor time of the update for each page that it changed, divided by that of the load for
+ * each page. So a changed page also pays for the look at those that did not change.
+ */
+export function costOfChanged({ pages, update, load }: Recrawl): number {
+  return update.cpuSeconds / Math.max(1, changesOf(update)) / (load.cpuSeconds / Math.max(1, pages));
 }
 
 function costs({ first, crawls }: RecrawlResult): string {
@@ -137,19 +150,32 @@ function costs({ first, crawls }: RecrawlResult): string {
 
 /** The work of the observers for each page that changed. */
 function work({ crawls }: RecrawlResult): string {
-  const rows = crawls.map(({ name, update: { added, changed, deleted, runs, commits } }) => {
-    const documents = Math.max(1, added + changed + deleted);
+  const rows = crawls.map((crawl) => {
+    const { added, changed, deleted, runs, commits } = crawl.update;
+    const documents = Math.max(1, changesOf(crawl.update));
+    const cost = costOfChanged(crawl);
     return [
-      name,
+      crawl.name,
       whole(added),
       whole(changed),
       whole(deleted),
       short(runs / documents),
       short(commits / documents),
+      ratio(cost),
+      verdict(cost <= maxChanged, `at most ${maxChanged}`),
     ];
   });
   const columns = ["crawl", right("added"), right("changed"), right("deleted")];
-  return table([...columns, right("runs per changed page"), right("commits per changed page")], rows);
+  return table(
+    [
+      ...columns,
+      right("runs per changed page"),
+      right("commits per changed page"),
+      right("CPU time of a changed page, divided by that of a new one"),
+      "wanted",
+    ],
+    rows,
+  );
 }
 
 function plot(crawls: readonly Recrawl[]): Plot {
