@@ -25,6 +25,7 @@ import { addWorker } from "./commands/serve/worker.js";
 import { addBench } from "./commands/setup/bench.js";
 import { addCompletion } from "./commands/setup/completion.js";
 import { addInit } from "./commands/setup/init.js";
+import { addViews } from "./commands/sql/views.js";
 import type { Output } from "./print/output.js";
 
 /** The commands in the order of the help. */
@@ -51,6 +52,7 @@ const commands: readonly AddCommand[] = [
   addDoctor,
   addExport,
   addImport,
+  addViews,
   addBench,
   addCompletion,
 ];

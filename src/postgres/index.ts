@@ -10,3 +10,10 @@ export {
 } from "../store/postgres/index.js";
 export { type AttachedColumns, type AttachOptions, attach } from "./attach/attach.js";
 export { attachTables, detachTable } from "./attach/install.js";
+export { dropPostgresViews, postgresViews } from "./views/install.js";
+export type {
+  PostgresView,
+  PostgresViewsOptions,
+  PostgresViewsReport,
+  ViewNames,
+} from "./views/options.js";

@@ -69,6 +69,7 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
     "commands/operate",
     "commands/serve",
     "commands/setup",
+    "commands/sql",
   ],
 };
 

@@ -1,6 +1,6 @@
 export { findPostgresDatabase, openPostgresStore, postgresStore } from "./open.js";
 export type { PostgresSettings, PostgresStoreOptions } from "./options.js";
 export { type Setting, settingOf } from "./store.js";
-export { quoteText } from "./table/names.js";
+export { quoteSchema, quoteText } from "./table/names.js";
 export type { PostgresClient, PostgresPool, PostgresQuery } from "./wire/client.js";
 export { type Connections, statement } from "./wire/connections.js";

@@ -1,0 +1,111 @@
+import { type Setting, statement } from "../../store/postgres/index.js";
+
+/** A relation in the schema of the views. */
+export interface Existing {
+  readonly name: string;
+  /** The mark of a view of this package. Undefined for anything else. */
+  readonly mark: Mark | undefined;
+  /** Name and type of each column, in order. */
+  readonly columns: readonly (readonly [name: string, type: string])[];
+  /** Who may read it besides the owner: roles as SQL. */
+  readonly readers: readonly string[];
+}
+
+/** The comment on a view. It says whose it is. */
+export interface Mark {
+  readonly database: string;
+  readonly table: string;
+  readonly family?: string | undefined;
+  /** The number of the table. */
+  readonly number: number;
+  /** Of the view's query. */
+  readonly digest: string;
+}
+
+const prefix = "percolatordb ";
+
+export function encodeMark(mark: Mark): string {
+  return `${prefix}${JSON.stringify(mark)}`;
+}
+
+function decodeMark(comment: string | null): Mark | undefined {
+  if (comment?.startsWith(prefix) !== true) return undefined;
+  try {
+    const mark = JSON.parse(comment.slice(prefix.length)) as Partial<Mark> | null;
+    return typeof mark?.database === "string" &&
+      typeof mark.table === "string" &&
+      Number.isInteger(mark.number)
+      ? (mark as Mark)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Everything in a schema that has a name that a view could have. */
+export async function readExisting(
+  { connections }: Setting,
+  schema: string,
+): Promise<ReadonlyMap<string, Existing>> {
+  const rows = await connections.repeat(
+    statement(
+      `select c.relname, case when c.relkind = 'v' then obj_description(c.oid, 'pg_class') end,
+         (select json_agg(json_build_array(a.attname, format_type(a.atttypid, a.atttypmod)) order by a.attnum)
+          from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped),
+         (select json_agg(case when g.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end
+            || case when g.is_grantable then ' with grant option' else '' end)
+          from aclexplode(c.relacl) g where g.privilege_type = 'SELECT' and g.grantee <> c.relowner)
+       from pg_class c where c.relnamespace = to_regnamespace($1)
+       union all
+       select t.typname, null, null, null from pg_type t
+       where t.typnamespace = to_regnamespace($1) and t.typrelid = 0 and t.typelem = 0`,
+    ),
+    [schema],
+    "look for views",
+  );
+  return new Map(
+    rows.map(([name, comment, columns, readers]) => [
+      name!,
+      {
+        name: name!,
+        mark: decodeMark(comment!),
+        columns: JSON.parse(columns ?? "[]") as Existing["columns"],
+        readers: JSON.parse(readers ?? "[]") as readonly string[],
+      },
+    ]),
+  );
+}
+
+/** The state of an index of the database's schema. */
+export async function readIndex(
+  { connections, schema }: Setting,
+  name: string,
+): Promise<"missing" | "invalid" | "valid"> {
+  const rows = await connections.repeat(
+    statement(
+      "select i.indisvalid from pg_index i join pg_class c on c.oid = i.indexrelid where c.relname = $2 and c.relnamespace = to_regnamespace($1)",
+    ),
+    [schema, name],
+    "look for an index",
+  );
+  if (rows[0] === undefined) return "missing";
+  return rows[0][0] === "t" ? "valid" : "invalid";
+}
+
+/** The marks of all views of this package, in every schema. */
+export async function readMarks({
+  connections,
+}: Setting): Promise<readonly { readonly schema: string; readonly mark: Mark }[]> {
+  const rows = await connections.repeat(
+    statement(
+      "select n.nspname, d.description from pg_class c join pg_namespace n on n.oid = c.relnamespace " +
+        "join pg_description d on d.objoid = c.oid and d.classoid = 'pg_class'::regclass and d.objsubid = 0 where c.relkind = 'v'",
+    ),
+    [],
+    "look for views",
+  );
+  return rows.flatMap(([schema, comment]) => {
+    const mark = decodeMark(comment!);
+    return mark === undefined ? [] : [{ schema: schema!, mark }];
+  });
+}

@@ -1,0 +1,49 @@
+/** Names that differ from the defaults. */
+export interface ViewNames {
+  /**
+   * Names of views, by table or by `TABLE.FAMILY`. Default: the table's name, and
+   * `TABLE_FAMILY`.
+   */
+  readonly views?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Names of the key's columns, by table. Default: `key`, or `key_1`, `key_2` and so on for a key of
+   * several parts.
+   */
+  readonly keys?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+/** The options of `postgresViews`. */
+export interface PostgresViewsOptions extends ViewNames {
+  /** The schema of the views. It is created if it is missing. Default: the database's, and `_views`. */
+  readonly schema?: string | undefined;
+  /**
+   * Whether to make an index for the keys of each table that has a view. Without one, a condition on
+   * a key reads the whole table. Each commit to the table writes it. Default: true.
+   */
+  readonly indexes?: boolean | undefined;
+  /** Whether to remove views of this database in the schema that `tables` does not name. Default: false. */
+  readonly removeOthers?: boolean | undefined;
+  /** Whether only to say what would be done. Default: false. */
+  readonly dryRun?: boolean | undefined;
+  /** Ends waiting when it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A view, and what was done with it. */
+export interface PostgresView {
+  readonly name: string;
+  /** The table that it shows. */
+  readonly table: string;
+  /** The family that it shows. Undefined for the table's columns. */
+  readonly family?: string | undefined;
+  readonly state: "created" | "changed" | "unchanged" | "removed";
+}
+
+/** What `postgresViews` and `dropPostgresViews` did. */
+export interface PostgresViewsReport {
+  /** The schema of the views. */
+  readonly schema: string;
+  readonly views: readonly PostgresView[];
+  /** The statements that were run, or would be. They may be repeated. */
+  readonly sql: string;
+}

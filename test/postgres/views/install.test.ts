@@ -1,0 +1,197 @@
+import { family, float, int, open, table, text, tuple } from "percolatordb";
+import { memoryStore } from "percolatordb/memory";
+import { attach, dropPostgresViews, type PostgresViewsOptions, postgresViews } from "percolatordb/postgres";
+import { Pool } from "pg";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { CommandLine } from "../../support/command-line.js";
+import { newPlace, type PostgresPlace, placeAt, removePlace } from "../../support/postgres/index.js";
+
+let place: PostgresPlace;
+let pool: Pool;
+let schema: string;
+
+beforeEach(async () => {
+  place = await newPlace();
+  schema = `${place.schema}_views`;
+  pool = new Pool({ host: place.host, user: "postgres", database: "postgres", max: 4 });
+});
+
+afterEach(async () => {
+  await pool.query(`drop schema if exists ${quoted(schema)} cascade`);
+  await pool.end();
+  await removePlace(place);
+});
+
+const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+const view = (name: string) => `${quoted(schema)}.${quoted(name)}`;
+const select = async (query: string) => (await pool.query(query)).rows;
+const shop = table("shop", { total: float(), tags: family(int()) });
+
+test("a role that may only read the view reads it, and nothing else", async () => {
+  await using db = await open(place.location, { tables: [shop] });
+  await db.transact((tx) => tx.set(shop.total, "a", 1));
+  await postgresViews(db, [shop]);
+  const role = `views_${process.pid}_${place.schema.replace(/\D/g, "")}`;
+  await select(`create role ${role} login`);
+  const reader = new Pool({ host: place.host, user: role, database: "postgres", max: 1 });
+  try {
+    await select(
+      `grant usage on schema ${quoted(schema)} to ${role}; grant select on ${view("shop")} to ${role}`,
+    );
+    const read = async () => (await reader.query(`select * from ${view("shop")} where key = 'a'`)).rows;
+    expect(await read()).toEqual([{ key: "a", total: 1 }]);
+    await expect(reader.query(`select * from ${quoted(place.schema)}.cells`)).rejects.toThrow(
+      "permission denied",
+    );
+    await expect(reader.query(`select * from ${view("shop_tags")}`)).rejects.toThrow("permission denied");
+    await expect(reader.query(`delete from ${view("shop")}`)).rejects.toThrow();
+    // Another order of the columns needs a new view. Its readers stay.
+    await using other = await open(place.location, {
+      tables: [table("shop", { note: text(), total: float() })],
+    });
+    const { views } = await postgresViews(other, [table("shop", { note: text(), total: float() })]);
+    expect(views).toMatchObject([{ name: "shop", state: "changed" }]);
+    expect(await read()).toEqual([{ key: "a", note: null, total: 1 }]);
+    const owner = placeAt(place.host, place.schema, role);
+    await select(
+      `grant usage on schema ${quoted(place.schema)} to ${role}; grant select on all tables in schema ${quoted(place.schema)} to ${role}`,
+    );
+    await using reading = await open(owner.location, { readOnly: true });
+    await expect(postgresViews(reading, [shop])).rejects.toMatchObject({ code: "STORE" });
+  } finally {
+    await reader.end();
+    await select(`drop owned by ${role}; drop role ${role}`);
+  }
+});
+
+test("views change with their tables, and stay if nothing changed", async () => {
+  await using db = await open(place.location, { tables: [shop] });
+  const states = async (...args: Parameters<typeof postgresViews>) =>
+    (await postgresViews(...args)).views.map(({ name, state }) => `${name} ${state}`);
+  expect(await states(db, [shop], { dryRun: false })).toEqual(["shop created", "shop_tags created"]);
+  expect(await states(db, [shop])).toEqual(["shop unchanged", "shop_tags unchanged"]);
+  await select(`create view ${view("mine")} as select * from ${view("shop")}`);
+  const longer = table("shop", { total: float(), more: text() });
+  await using later = await open(place.location, { tables: [longer] });
+  expect(await states(later, [longer])).toEqual(["shop changed"]);
+  expect(await select(`select * from ${view("shop_tags")}`)).toEqual([]);
+  // A view of somebody else's depends on it.
+  const other = table("shop", { more: text() });
+  await expect(postgresViews(later, [other])).rejects.toMatchObject({ code: "STORE" });
+  expect(await select(`select more from ${view("shop")}`)).toEqual([]);
+  await select(`drop view ${view("mine")}`);
+  expect(await states(later, [longer], { removeOthers: true, dryRun: true })).toEqual([
+    "shop unchanged",
+    "shop_tags removed",
+  ]);
+  expect(await states(later, [longer], { removeOthers: true })).toEqual([
+    "shop unchanged",
+    "shop_tags removed",
+  ]);
+});
+
+test("what was not made here is neither replaced nor removed", async () => {
+  await using db = await open(place.location, { tables: [shop] });
+  await select(`create schema ${quoted(schema)}; create table ${view("shop")} (x int)`);
+  await expect(postgresViews(db, [shop])).rejects.toMatchObject({
+    code: "SCHEMA",
+    message: expect.stringContaining("is not a view of this package"),
+  });
+  await postgresViews(db, [shop], { views: { shop: "shop two" } });
+  await select(`drop table ${view("shop")}; create view ${view("shop")} as select 1 as x`);
+  await expect(postgresViews(db, [shop])).rejects.toMatchObject({ code: "SCHEMA" });
+  const { views } = await dropPostgresViews(db);
+  expect(views.map(({ name }) => name).sort()).toEqual(["shop two", "shop_tags"]);
+  expect(await select(`select x from ${view("shop")}`)).toEqual([{ x: 1 }]);
+  const left = await select(
+    `select relname from pg_class where relnamespace = '${quoted(place.schema).replaceAll("'", "''")}'::regnamespace and relname like 'view%' union all ` +
+      `select proname from pg_proc where pronamespace = '${quoted(place.schema).replaceAll("'", "''")}'::regnamespace and proname like 'view%' and proname not like 'view_page%'`,
+  );
+  expect(left).toEqual([]);
+});
+
+test("removing all views removes the schema that was made for them", async () => {
+  await using db = await open(place.location, { tables: [shop] });
+  await postgresViews(db, [shop]);
+  await dropPostgresViews(db);
+  expect(await select(`select 1 from pg_namespace where nspname = '${schema}'`)).toEqual([]);
+  expect(await dropPostgresViews(db)).toMatchObject({ views: [], sql: "" });
+  // Commits go on without the functions.
+  await db.transact((tx) => tx.set(shop.total, "a", 2));
+  await postgresViews(db, [shop]);
+  expect(await select(`select total from ${view("shop")}`)).toEqual([{ total: 2 }]);
+});
+
+test("names cannot break out of their quotes", async () => {
+  await using db = await open(place.location, { tables: [shop] });
+  const evil = `x"; drop table cells; --'$f$\\`;
+  await postgresViews(db, [shop], { schema, views: { shop: evil }, keys: { shop: [evil] } });
+  expect(await select(`select * from ${view(evil)}`)).toEqual([]);
+  await expect(postgresViews(db, [shop], { schema: "a$f$" })).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+  });
+});
+
+test.each([
+  ["a key with other names than parts", { keys: { shop: ["a", "b"] } }, "1 parts, but `keys` names 2"],
+  ["two columns of one name", { keys: { shop: ["total"] } }, 'two columns named "total"'],
+  ["two views of one name", { views: { shop: "shop_tags" } }, 'both be named "shop_tags"'],
+  ["a long name", { views: { shop: "x".repeat(64) } }, "1 to 63 bytes"],
+  ["an unknown option", { view: {} } as PostgresViewsOptions, "view"],
+])("%s is refused before anything is changed", async (_, options, message) => {
+  await using db = await open(place.location, { tables: [shop] });
+  await expect(postgresViews(db, [shop], options)).rejects.toThrow(message);
+  expect(await select(`select 1 from pg_namespace where nspname = '${schema}'`)).toEqual([]);
+});
+
+test("an attached table, the database's own schema and another store are refused", async () => {
+  await using db = await open(place.location, { tables: [shop] });
+  const orders = attach("public.orders", { key: tuple(int()), columns: { total: float() } });
+  await expect(postgresViews(db, [orders])).rejects.toThrow("Table orders is attached");
+  await expect(postgresViews(db, [shop], { schema: place.schema })).rejects.toThrow(
+    "has the database itself",
+  );
+  await using memory = await open(memoryStore(), { tables: [shop] });
+  await expect(postgresViews(memory, [shop])).rejects.toThrow("need a database on PostgreSQL");
+});
+
+test("percolator views makes, prints and drops them", async () => {
+  const cli = await CommandLine.create();
+  await (await open(place.location, { tables: [shop] })).close();
+  const first = await cli.run(["views", place.location, "--print"]);
+  expect(first).toMatchObject({ code: 1, stderr: expect.stringContaining("gets a number") });
+  const made = await cli.run([
+    "views",
+    place.location,
+    "--key",
+    "shop=id",
+    "--name",
+    "shop.tags=tags",
+    "--json",
+  ]);
+  expect(made).toMatchObject({ code: 0 });
+  expect(made.documents).toMatchObject([
+    {
+      schema,
+      views: [
+        { name: "shop", family: null, state: "created" },
+        { name: "tags", family: "tags" },
+      ],
+    },
+  ]);
+  expect(await select(`select id, total from ${view("shop")}`)).toEqual([]);
+  const printed = await cli.run(["views", place.location, "--table", "shop", "--print"]);
+  expect(printed.stdout).toContain("create or replace view");
+  await select(`drop schema ${quoted(schema)} cascade`);
+  const again = await cli.run(["views", place.location, "--print"]);
+  const statements = again.stdout.replace(/^create index concurrently.*$/gm, "");
+  await select(statements);
+  expect(await select(`select key, total from ${view("shop")}`)).toEqual([]);
+  expect(await cli.run(["views", place.location, "--drop"])).toMatchObject({ code: 0 });
+  expect(await cli.run(["views", place.location, "--drop"])).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("no views"),
+  });
+  expect(await cli.run(["views", place.location, "--table", "none"])).toMatchObject({ code: 2 });
+  expect(await cli.run(["views", place.location, "--key", "shop"])).toMatchObject({ code: 2 });
+});
