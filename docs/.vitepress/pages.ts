@@ -71,6 +71,7 @@ const guide: DefaultTheme.SidebarItem[] = [
       page("operations"),
       page("postgres"),
       page("attached-tables"),
+      page("postgres-views"),
       page("upgrading"),
     ],
   },

@@ -8,9 +8,11 @@
  */
 export function viewFunctions(s: string): string {
   const head = "immutable strict parallel safe language plpgsql";
+  // A block with an exception is a subtransaction, which parallel workers and their leader cannot start.
+  const keyHead = "immutable strict parallel unsafe language plpgsql";
   return `
 -- The place of a part of a key, from 1, after the parts before it: t text, b bytes, i int, f float, o boolean.
-create or replace function ${s}.view_key_at(key bytea, before text) returns int ${head} as $f$
+create or replace function ${s}.view_key_at(key bytea, before text) returns int ${keyHead} as $f$
 declare place int := 1;
 begin
   for i in 1..length(before) loop
@@ -26,7 +28,7 @@ exception when others then return null;
 end $f$;
 
 -- A key that is one text.
-create or replace function ${s}.view_key(key bytea) returns text ${head} as $f$
+create or replace function ${s}.view_key(key bytea) returns text ${keyHead} as $f$
 begin
   if position('\\x00'::bytea in key) > 0 then
     key := decode(replace(replace(regexp_replace(encode(key, 'hex'), '(..)', 'x\\1', 'g'), 'x00', 'xefbfbd'), 'x', ''), 'hex');
@@ -35,7 +37,7 @@ begin
 exception when others then return null;
 end $f$;
 
-create or replace function ${s}.view_key_text(key bytea, place int) returns text ${head} as $f$
+create or replace function ${s}.view_key_text(key bytea, place int) returns text ${keyHead} as $f$
 declare part bytea := substr(key, place, position('\\x00'::bytea in substr(key, place)) - 1);
 begin
   if position('\\x01'::bytea in part) > 0 then
@@ -46,7 +48,7 @@ begin
 exception when others then return null;
 end $f$;
 
-create or replace function ${s}.view_key_bytes(key bytea, place int) returns bytea ${head} as $f$
+create or replace function ${s}.view_key_bytes(key bytea, place int) returns bytea ${keyHead} as $f$
 declare part bytea := substr(key, place, position('\\x00'::bytea in substr(key, place)) - 1);
 begin
   if position('\\x01'::bytea in part) > 0 then
@@ -57,7 +59,7 @@ begin
 exception when others then return null;
 end $f$;
 
-create or replace function ${s}.view_key_int(key bytea, place int) returns int8 ${head} as $f$
+create or replace function ${s}.view_key_int(key bytea, place int) returns int8 ${keyHead} as $f$
 declare
   size int := get_byte(key, place - 1) - 128;
   bits int8 := case when size = 0 then 0
@@ -67,7 +69,7 @@ begin
 exception when others then return null;
 end $f$;
 
-create or replace function ${s}.view_key_float(key bytea, place int) returns float8 ${head} as $f$
+create or replace function ${s}.view_key_float(key bytea, place int) returns float8 ${keyHead} as $f$
 declare
   raw int8 := ('x' || encode(substr(key, place, 8), 'hex'))::bit(64)::int8;
   bits int8 := case when raw < 0 then raw # (-9223372036854775808)::int8 else ~raw end;
@@ -81,7 +83,7 @@ begin
 exception when others then return null;
 end $f$;
 
-create or replace function ${s}.view_key_boolean(key bytea, place int) returns boolean ${head} as $f$
+create or replace function ${s}.view_key_boolean(key bytea, place int) returns boolean ${keyHead} as $f$
 begin
   return get_byte(key, place - 1) = 2;
 exception when others then return null;

@@ -122,6 +122,23 @@ test("removing all views removes the schema that was made for them", async () =>
   expect(await select(`select total from ${view("shop")}`)).toEqual([{ total: 2 }]);
 });
 
+test("servers that work in parallel make the index and read the view", async () => {
+  const eager = "-c min_parallel_table_scan_size=0 -c force_parallel_mode=on -c parallel_setup_cost=0";
+  const location = `${place.location}&options=${encodeURIComponent(eager)}`;
+  await using db = await open(location, { tables: [shop] });
+  await db.transact((tx) => {
+    for (let i = 0; i < 5_000; i++) tx.set(shop.total, `row ${i}`, i);
+  });
+  await postgresViews(db, [shop]);
+  const parallel = new Pool({ host: place.host, user: "postgres", database: "postgres", options: eager });
+  try {
+    const { rows } = await parallel.query(`select count(*) from ${view("shop")}`);
+    expect(rows).toEqual([{ count: "5000" }]);
+  } finally {
+    await parallel.end();
+  }
+});
+
 test("names cannot break out of their quotes", async () => {
   await using db = await open(place.location, { tables: [shop] });
   const evil = `x"; drop table cells; --'$f$\\`;
