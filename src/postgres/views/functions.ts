@@ -8,7 +8,8 @@
  */
 export function viewFunctions(s: string): string {
   const head = "immutable strict parallel safe language plpgsql";
-  // A block with an exception is a subtransaction, which parallel workers and their leader cannot start.
+  // A block does not catch what its own declarations raise, so those are in an inner block. A block
+  // with an exception is a subtransaction, which parallel workers and their leader cannot start.
   const keyHead = "immutable strict parallel unsafe language plpgsql";
   return `
 -- The place of a part of a key, from 1, after the parts before it: t text, b bytes, i int, f float, o boolean.
@@ -38,39 +39,46 @@ exception when others then return null;
 end $f$;
 
 create or replace function ${s}.view_key_text(key bytea, place int) returns text ${keyHead} as $f$
-declare part bytea := substr(key, place, position('\\x00'::bytea in substr(key, place)) - 1);
+begin
+  declare part bytea := substr(key, place, position('\\x00'::bytea in substr(key, place)) - 1);
 begin
   if position('\\x01'::bytea in part) > 0 then
     part := decode(replace(replace(replace(regexp_replace(encode(part, 'hex'), '(..)', 'x\\1', 'g'),
       'x01x01', 'xefbfbd'), 'x01x02', 'x01'), 'x', ''), 'hex');
   end if;
   return convert_from(part, 'UTF8');
+end;
 exception when others then return null;
 end $f$;
 
 create or replace function ${s}.view_key_bytes(key bytea, place int) returns bytea ${keyHead} as $f$
-declare part bytea := substr(key, place, position('\\x00'::bytea in substr(key, place)) - 1);
+begin
+  declare part bytea := substr(key, place, position('\\x00'::bytea in substr(key, place)) - 1);
 begin
   if position('\\x01'::bytea in part) > 0 then
     part := decode(replace(replace(replace(regexp_replace(encode(part, 'hex'), '(..)', 'x\\1', 'g'),
       'x01x01', 'x00'), 'x01x02', 'x01'), 'x', ''), 'hex');
   end if;
   return part;
+end;
 exception when others then return null;
 end $f$;
 
 create or replace function ${s}.view_key_int(key bytea, place int) returns int8 ${keyHead} as $f$
-declare
+begin
+  declare
   size int := get_byte(key, place - 1) - 128;
   bits int8 := case when size = 0 then 0
     else ('x' || lpad(encode(substr(key, place + 1, abs(size)), 'hex'), 16, '0'))::bit(64)::int8 end;
 begin
   return case when size >= 0 then bits else -(bits # ((1::int8 << (8 * -size)) - 1)) end;
+end;
 exception when others then return null;
 end $f$;
 
 create or replace function ${s}.view_key_float(key bytea, place int) returns float8 ${keyHead} as $f$
-declare
+begin
+  declare
   raw int8 := ('x' || encode(substr(key, place, 8), 'hex'))::bit(64)::int8;
   bits int8 := case when raw < 0 then raw # (-9223372036854775808)::int8 else ~raw end;
   power int := (bits >> 52) & 2047;
@@ -80,6 +88,7 @@ declare
     else (fraction + 4503599627370496)::float8 * power(2::float8, power - 1075) end;
 begin
   return case when bits < 0 then -size else size end;
+end;
 exception when others then return null;
 end $f$;
 

@@ -139,6 +139,20 @@ test("servers that work in parallel make the index and read the view", async () 
   }
 });
 
+test("bytes that are no key do not make a write fail", async () => {
+  await using db = await open(place.location, { tables: [shop] });
+  const pairs = table("pairs", { n: int() }, { key: tuple(int(), text(), float()) });
+  await postgresViews(db, [shop, pairs]);
+  const [{ ids }] = await select(
+    `select array_agg(id) ids from ${quoted(place.schema)}.tables where name in ('shop', 'pairs')`,
+  );
+  for (const id of ids) {
+    for (const row of ["", "\\xff", "\\x80ff", "\\x8861", "\\x7f"]) {
+      await select(`insert into ${quoted(place.schema)}.cells values (${id}, '${row}', 'x', 1, 1, '\\x00')`);
+    }
+  }
+});
+
 test("names cannot break out of their quotes", async () => {
   await using db = await open(place.location, { tables: [shop] });
   const evil = `x"; drop table cells; --'$f$\\`;
