@@ -2,7 +2,7 @@ import { open } from "percolatordb";
 import { postgresViews } from "percolatordb/postgres";
 import { Pool } from "pg";
 import { expect, test } from "vitest";
-import { startPostgres } from "../postgres-export/testing/server.js";
+import { startPostgres } from "../support/postgres-server.js";
 import { best, totalOf, totalsOf } from "./drizzle.js";
 import * as derived from "./tables.js";
 
