@@ -243,12 +243,15 @@ export class Database {
    * but not for parked ones.
    *
    * @throws ObserverError if changes wait for observers that no live process runs.
+   * @throws SchemaError if an attached SQL table is parked or not attached. Everything else is
+   * handled.
    */
   async drain(options: DrainOptions = {}): Promise<void> {
     this.#writable("run observers");
     const { signal } = known("db.drain", options);
-    await this.#sources.drain(signal);
+    const [problem] = await this.#sources.drain(signal);
     await this.#workers.drain(options);
+    if (problem !== undefined) throw problem;
   }
 
   /**

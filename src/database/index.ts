@@ -12,6 +12,6 @@ export { open, openWithHooks } from "./open.js";
 export type { Logger, OpenOptions, OpenWithHooksOptions } from "./options.js";
 export type { DatabaseReach, ReachOptions, SignOfLife } from "./reach.js";
 export type { SnapshotOptions } from "./snapshots.js";
-export type { MovedSource, MoveRequest, TransactionRunner } from "./sources.js";
+export type { MovedSource, MoveOutcome, MoveRequest, TransactionRunner } from "./sources.js";
 export type { DatabaseStatus } from "./status.js";
 export type { StrayRecord } from "./stray-records.js";

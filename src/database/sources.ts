@@ -1,4 +1,5 @@
 import { backoffDelay, OneAtATime, sleep } from "../environment/index.js";
+import type { PercolatorError } from "../errors/index.js";
 import type { Observer } from "../observer/index.js";
 import { type AnyTable, definition, type TableDefinition, type TableSource } from "../schema/index.js";
 import type { RowStore } from "../store/index.js";
@@ -12,11 +13,21 @@ export interface TransactionRunner {
 /** Moves the changes of sources into their tables. All tables of one `move` are moved together. */
 export interface MovedSource extends TableSource {
   /**
-   * Moves what is there, up to a bounded amount. Resolves to false if there was nothing.
+   * Moves what is there, up to a bounded amount.
    *
-   * @throws if a change cannot be moved. Nothing of this call was moved.
+   * @throws if nothing can be moved. Nothing of this call was moved.
    */
-  readonly move: (request: MoveRequest) => Promise<boolean>;
+  readonly move: (request: MoveRequest) => Promise<MoveOutcome>;
+}
+
+/** What one call moved. */
+export interface MoveOutcome {
+  /** Whether there may be more. */
+  readonly moved: boolean;
+  /** Whether another process moves at the same time, so that this one should wait for a moment. */
+  readonly isContended: boolean;
+  /** Why tables do not follow their source. The others do. */
+  readonly problems: readonly PercolatorError[];
 }
 
 /** What a source needs to move its changes. */
@@ -31,6 +42,9 @@ export interface MoveRequest {
 const minPauseMs = 5;
 const maxPauseMs = 50;
 const failing = { initialMs: 50, maximumMs: 5_000 };
+/** After a conflict with another process. The one that waits longer leaves the work to the other. */
+const contending = { initialMs: 20, maximumMs: 1_000 };
+const doing = "moving the changes of attached tables";
 
 /** The sources of a database's tables. They run while a worker does. */
 export class Sources {
@@ -50,36 +64,66 @@ export class Sources {
     return this.#moves.size === 0;
   }
 
-  /** Moves changes until `signal` is aborted. */
+  /** Moves changes until `signal` is aborted. Reports each problem once. */
   async run(signal: AbortSignal): Promise<void> {
     if (this.isEmpty) return;
     const { environment, events } = this.#context;
     let failures = 0;
+    let conflicts = 0;
+    let reported: ReadonlySet<string> = new Set();
     for (let pauseMs = minPauseMs; !signal.aborted; ) {
       try {
-        const moved = await this.#move();
+        const { moved, isContended, problems } = await this.#move();
         failures = 0;
-        pauseMs = moved ? minPauseMs : Math.min(maxPauseMs, pauseMs * 2);
-        if (moved) continue;
+        for (const error of problems) {
+          if (!reported.has(error.message)) events.emit("backgroundFailure", { doing, error });
+        }
+        reported = new Set(problems.map(({ message }) => message));
+        conflicts = isContended ? conflicts + 1 : 0;
+        pauseMs = isContended
+          ? backoffDelay(environment, contending, conflicts)
+          : moved
+            ? minPauseMs
+            : Math.min(maxPauseMs, pauseMs * 2);
+        if (moved && !isContended) continue;
       } catch (error) {
         if (signal.aborted) return;
-        events.emit("backgroundFailure", { doing: "moving the changes of attached tables", error });
+        events.emit("backgroundFailure", { doing, error });
         pauseMs = backoffDelay(environment, failing, ++failures);
       }
       await sleep(environment, pauseMs, signal).catch(() => undefined);
     }
   }
 
-  /** Moves every change that was committed before the call. */
-  async drain(signal: AbortSignal | undefined): Promise<void> {
-    while (!signal?.aborted && (await this.#move()));
+  /**
+   * Moves every change that was committed before the call. Resolves to why tables do not follow
+   * their source.
+   */
+  async drain(signal: AbortSignal | undefined): Promise<readonly PercolatorError[]> {
+    const { environment } = this.#context;
+    for (let conflicts = 0; !signal?.aborted; ) {
+      const { moved, isContended, problems } = await this.#move();
+      if (!moved) return problems;
+      conflicts = isContended ? conflicts + 1 : 0;
+      if (!isContended) continue;
+      await sleep(environment, backoffDelay(environment, contending, conflicts), signal).catch(
+        () => undefined,
+      );
+    }
+    return [];
   }
 
-  async #move(): Promise<boolean> {
+  async #move(): Promise<MoveOutcome> {
     let moved = false;
-    for (const move of this.#moves)
-      moved = (await this.#turns.run(() => move(this.#request), undefined, "Moving changes")) || moved;
-    return moved;
+    let isContended = false;
+    const problems: PercolatorError[] = [];
+    for (const move of this.#moves) {
+      const outcome = await this.#turns.run(() => move(this.#request), undefined, "Moving changes");
+      moved ||= outcome.moved;
+      isContended ||= outcome.isContended;
+      problems.push(...outcome.problems);
+    }
+    return { moved, isContended, problems };
   }
 }
 

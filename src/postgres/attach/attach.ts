@@ -1,15 +1,7 @@
 import { checkOptionNames, SchemaError } from "../../errors/index.js";
-import {
-  bindTable,
-  type Codec,
-  definition,
-  describeValue,
-  type KeyCodec,
-  type Table,
-  table,
-} from "../../schema/index.js";
-import { quoteName } from "./definition.js";
+import { bindTable, type Codec, definition, type KeyCodec, type Table, table } from "../../schema/index.js";
 import { moveChanges } from "./move.js";
+import { qualifiedName } from "./qualified-name.js";
 import type { AttachedSource } from "./source.js";
 
 /** The columns of an attached table by name: those of the SQL table that are needed. */
@@ -42,9 +34,9 @@ export function attach<C extends AttachedColumns, K = string>(
   source: string,
   options: AttachOptions<C, K>,
 ): Table<C, K> {
-  const parts = partsOf(source);
+  const { sql, table: tableName } = qualifiedName(source);
   checkOptionNames(`attach ${source}`, options, { key: true, columns: true, name: true });
-  const { columns, key, name = parts[1]! } = options;
+  const { columns, key, name = tableName } = options;
   const target = table(name, columns, { key });
   const defined = target[definition];
   for (const { kind } of defined.columns.values()) {
@@ -54,27 +46,8 @@ export function attach<C extends AttachedColumns, K = string>(
       );
     }
   }
-  const sql = parts.map(quoteName).join(".");
-  const from: AttachedSource = { description: `the SQL table ${sql}`, move: moveChanges, sql, target };
+  const columnNames = [...defined.columns.keys()];
+  const description = `the SQL table ${sql}`;
+  const from: AttachedSource = { description, move: moveChanges, sql, target, columnNames };
   return bindTable({ ...defined, source: from }) as unknown as Table<C, K>;
-}
-
-/** Schema and table of a name as SQL writes it: `shop.orders`, or `"my shop"."orders"`. */
-function partsOf(source: unknown): readonly string[] {
-  const part = /(?:"((?:[^"\0]|"")+)"|([a-z_][a-z0-9_]*))/y;
-  const parts: string[] = [];
-  if (typeof source === "string") {
-    for (let at = 0; ; at = part.lastIndex + 1) {
-      part.lastIndex = at;
-      const found = part.exec(source);
-      if (found === null) break;
-      parts.push(found[1]?.replaceAll('""', '"') ?? found[2]!);
-      if (part.lastIndex === source.length && parts.length === 2) return parts;
-      if (source[part.lastIndex] !== ".") break;
-    }
-  }
-  throw new SchemaError(
-    `\`attach\` takes a schema and a table, such as "public.orders", not ${describeValue(source)}. ` +
-      "Put a name into double quotes if it has anything but lower-case letters, digits and _.",
-  );
 }

@@ -1,17 +1,17 @@
 import type { MoveRequest, TransactionRunner } from "../../database/index.js";
-import { InvalidKeyError, InvalidValueError, SchemaError } from "../../errors/index.js";
+import { SchemaError } from "../../errors/index.js";
 import { type Connections, type Setting, settingOf } from "../../store/postgres/index.js";
-import type { Followed } from "./changed-table.js";
+import type { Following } from "./follow.js";
 
 /** The cell that names what the last transaction moved. Each one that moves or copies writes it. */
 export const lastNote = "attached/last";
 
 /** A connection to the attached tables of a database. */
-export interface Attached {
+export interface Attached extends Following, Setting {
   readonly database: TransactionRunner;
   readonly connections: Connections;
+  /** The schema's name as SQL. */
   readonly schema: string;
-  readonly followed: ReadonlyMap<string, Followed>;
 }
 
 /** The connections of a store. Throws if it is not on PostgreSQL. */
@@ -23,13 +23,27 @@ export function needSetting({ store }: Pick<MoveRequest, "store">): Setting {
   );
 }
 
-/** Adds to a refused value what the reader must do. Nothing was moved. */
-export function stopped({ source }: Followed, error: unknown): unknown {
-  const isRefused = error instanceof InvalidValueError || error instanceof InvalidKeyError;
-  if (!isRefused && !(error instanceof SyntaxError)) return error;
-  return new SchemaError(
-    `A row of ${source.sql} does not fit its declaration: ${error.message}. No change of attached tables is moved ` +
-      "until you change the row, or change `columns` and call `attachTables` again.",
-    { cause: error },
+/** Attempts of one call. Two processes at a time conflict, and then wait differently long. */
+const maxAttempts = 2;
+
+/** The outcome of a call that another process kept from moving. */
+export const contended = "contended";
+
+/**
+ * Runs a transaction that moves or copies. If it conflicts repeatedly, resolves to
+ * {@link contended}, so that the caller leaves the work to the other process for a while.
+ */
+export async function moving<T>(
+  database: TransactionRunner,
+  label: string,
+  run: (tx: Tx) => Promise<T>,
+): Promise<T | typeof contended> {
+  let attempts = 0;
+  return await database.transact<T | typeof contended>(
+    async (tx) => (attempts++ < maxAttempts ? await run(tx) : contended),
+    { label },
   );
 }
+
+/** A transaction of this library. */
+export type Tx = Parameters<Parameters<TransactionRunner["transact"]>[0]>[0];

@@ -1,23 +1,21 @@
 import { SchemaError } from "../../errors/index.js";
 import { type Column, definition, encodeRow, tableColumns } from "../../schema/index.js";
 import { compareBytes } from "../../store/index.js";
-import type { Transaction } from "../../transaction/index.js";
+import type { Tx } from "./attached.js";
+import type { Recorded } from "./attachment.js";
 import type { AttachedSource } from "./source.js";
 import { parsedValue } from "./values.js";
 
-/** An attached table, as its attachment is recorded. */
-export interface Followed {
+/** An attached table that this program moves. */
+export interface Followed extends Recorded {
   readonly id: string;
+  readonly generation: string;
+  readonly since: string;
   readonly source: AttachedSource;
-  readonly keyColumns: readonly string[];
-  readonly keyTags: readonly string[];
-  /** The types of the key's columns, as casts write them. */
-  readonly keyTypes: readonly string[];
-  readonly hasTupleKey: boolean;
 }
 
-/** A row's columns, as text. */
-export type Content = Readonly<Record<string, string | null>>;
+/** A row's columns, each as JSON text. */
+export type Content = Readonly<Record<string, string>>;
 
 /** A change of a row: set, deleted, or all rows truncated. */
 export interface Write {
@@ -28,28 +26,35 @@ export interface Write {
 /** The key of a row of an SQL table. */
 export function keyOf(followed: Followed, content: Content): unknown {
   const parts = followed.keyColumns.map((name, i) => {
-    const text = content[name];
-    if (typeof text === "string") return parsedValue(followed.keyTags[i]!, text);
-    throw new SchemaError(
-      `${followed.source.sql} has no key column ${JSON.stringify(name)} any more. Call \`attachTables\` again.`,
-    );
+    const raw = content[name];
+    if (raw !== undefined && raw !== "null") return parsedValue(followed.keyTags[i]!, raw);
+    throw new SchemaError(`${followed.source.sql} has no key column ${JSON.stringify(name)} any more.`);
   });
   return followed.hasTupleKey ? parts : parts[0];
 }
 
+/** The name of a row's key, for sets and maps. */
+export function keyName({ source }: Followed, key: unknown): string {
+  return Buffer.from(encodeRow(source.target[definition], key)).toString("latin1");
+}
+
 /** Brings the cells of one table up to date in one transaction. Writes only what differs. */
 export class ChangedTable {
-  readonly #tx: Transaction;
+  readonly #tx: Tx;
   readonly #followed: Followed;
   readonly #columns: readonly Column<unknown, unknown>[];
 
-  constructor(tx: Transaction, followed: Followed) {
+  constructor(tx: Tx, followed: Followed) {
     this.#tx = tx;
     this.#followed = followed;
     this.#columns = tableColumns(followed.source.target) as readonly Column<unknown, unknown>[];
   }
 
-  async apply(writes: readonly Write[]): Promise<void> {
+  /**
+   * Applies changes in their order. Resolves to false if a `TRUNCATE` left more than `maxTruncated`
+   * rows to delete: the copy must then compare all rows.
+   */
+  async apply(writes: readonly Write[], maxTruncated = 0): Promise<boolean> {
     const after = new Map<string, { readonly key: unknown; readonly content: Content | undefined }>();
     let isTruncated = false;
     for (const { op, content } of writes) {
@@ -59,25 +64,28 @@ export class ChangedTable {
         continue;
       }
       const key = keyOf(this.#followed, content);
-      after.set(this.#name(key), { key, content: op === "d" ? undefined : content });
+      after.set(keyName(this.#followed, key), { key, content: op === "d" ? undefined : content });
     }
-    if (isTruncated) await this.#deleteOthers(new Set(after.keys()));
+    const isComplete = !isTruncated || (await this.#deleteOthers(new Set(after.keys()), maxTruncated));
     const rows = [...after.values()];
     const keys = rows.map(({ key }) => key);
     for (const column of this.#columns) {
       const before = await this.#tx.getMany(column, keys);
       for (const [i, { key, content }] of rows.entries()) this.#write(column, key, before[i], content);
     }
+    return isComplete;
   }
 
-  #name(key: unknown): string {
-    return Buffer.from(encodeRow(this.#followed.source.target[definition], key)).toString("latin1");
-  }
-
-  async #deleteOthers(kept: ReadonlySet<string>): Promise<void> {
-    for await (const { row } of this.#tx.scan(this.#followed.source.target)) {
-      if (!kept.has(this.#name(row))) await this.#tx.deleteRow(this.#followed.source.target, row as never);
+  async #deleteOthers(kept: ReadonlySet<string>, maxTruncated: number): Promise<boolean> {
+    const { target } = this.#followed.source;
+    const others: unknown[] = [];
+    for await (const { row } of this.#tx.scan(target)) {
+      if (kept.has(keyName(this.#followed, row))) continue;
+      others.push(row);
+      if (others.length > maxTruncated) return false;
     }
+    for (const row of others) await this.#tx.deleteRow(target, row as never);
+    return true;
   }
 
   #write(
@@ -86,18 +94,17 @@ export class ChangedTable {
     before: unknown,
     content: Content | undefined,
   ): void {
-    const text = content === undefined ? null : content[column.name];
-    if (text === undefined) {
+    const raw = content === undefined ? "null" : content[column.name];
+    if (raw === undefined) {
       throw new SchemaError(
-        `${this.#followed.source.sql} has no column ${JSON.stringify(column.name)} any more. No change of attached tables ` +
-          "is moved until you change `columns` and call `attachTables` again.",
+        `${this.#followed.source.sql} has no column ${JSON.stringify(column.name)} any more.`,
       );
     }
-    if (text === null) {
+    if (raw === "null") {
       if (before !== undefined) this.#tx.delete(column, key);
       return;
     }
-    const value = parsedValue(column.codec.tag, text);
+    const value = parsedValue(column.codec.tag, raw);
     const isSame =
       before !== undefined && compareBytes(column.codec.encode(before), column.codec.encode(value)) === 0;
     if (!isSame) this.#tx.set(column, key, value);

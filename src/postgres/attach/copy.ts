@@ -1,120 +1,192 @@
-import { definition, encodeRow } from "../../schema/index.js";
+import { LimitExceededError } from "../../errors/index.js";
+import { definition } from "../../schema/index.js";
 import { statement } from "../../store/postgres/index.js";
-import { type Attached, lastNote, stopped } from "./attached.js";
-import { ChangedTable, type Content, type Followed, keyOf } from "./changed-table.js";
+import { type Attached, type contended, lastNote, moving, type Tx } from "./attached.js";
+import { ChangedTable, type Content, type Followed, keyName, keyOf } from "./changed-table.js";
 import { quoteName } from "./definition.js";
+import { reasonOf, Unmovable } from "./park.js";
+import { membersOf, shownText } from "./values.js";
 
 const chunkRows = 500;
+/** What one chunk may take into memory. A row that is larger comes alone. */
+const maxBytes = 16 * 1024 * 1024;
 /** With more pending changes than this, the mover moves first. */
 const maxPending = 10_000;
 
 /** Where a copy stands: the last copied key, then the last compared one. */
-interface Cursor {
+export interface Cursor {
+  /** The `attachTables` that this copy belongs to. The first version did not record it. */
+  readonly generation?: string | undefined;
   readonly phase: "copy" | "prune" | "done";
   readonly after?: readonly (string | null)[] | undefined;
+  /** Count of the copied rows. */
+  readonly rows?: number | undefined;
+}
+
+const noteOf = ({ id }: Pick<Followed, "id">) => `attached/${id}/copied`;
+
+/** Where the copy of a table stands. */
+export async function readCursor(
+  tx: Pick<Tx, "note">,
+  attachment: Pick<Followed, "id" | "generation">,
+): Promise<Cursor> {
+  const note = await tx.note(noteOf(attachment));
+  const cursor = note === undefined ? undefined : (JSON.parse(Buffer.from(note).toString()) as Cursor);
+  const isOwn = (cursor?.generation ?? "0") === attachment.generation;
+  return cursor !== undefined && isOwn ? cursor : { phase: "copy", rows: 0 };
+}
+
+function writeCursor(tx: Tx, followed: Followed, cursor: Cursor): void {
+  const { generation } = followed;
+  tx.setNote(noteOf(followed), Buffer.from(JSON.stringify({ ...cursor, generation })));
+}
+
+/** Lets the copy delete rows that the SQL table does not have, after a large `TRUNCATE`. */
+export async function compareAgain(tx: Tx, followed: Followed): Promise<void> {
+  const cursor = await readCursor(tx, followed);
+  // A copy that has not ended compares afterwards anyway.
+  if (cursor.phase !== "copy") writeCursor(tx, followed, { phase: "prune", rows: cursor.rows });
+}
+
+/** What {@link copyChunk} did. */
+export interface Copied {
+  readonly cursor: Cursor;
+  /** Whether the table is not complete. */
+  readonly hasMore: boolean;
 }
 
 /**
  * Copies the next rows of a table. When all are copied, deletes rows of ours that the SQL table does
- * not have. Resolves to false if the table is complete, or must wait for the mover.
+ * not have.
  *
  * One statement reads the rows and the pending changes. A row with pending changes is left out: it
  * arrives with them, together with the other rows of its transaction.
  */
-export async function copyChunk(attached: Attached, followed: Followed): Promise<boolean> {
-  const name = `attached/${followed.id}/copied`;
-  return await attached.database.transact(
-    async (tx) => {
+export async function copyChunk(
+  attached: Attached,
+  followed: Followed,
+  limit = chunkRows,
+): Promise<Copied | typeof contended> {
+  try {
+    return await moving(attached.database, "copy attached table", async (tx) => {
       // The mover's note: a transaction that moves changes meanwhile makes this one conflict.
       const last = await tx.note(lastNote);
-      const note = await tx.note(name);
-      const cursor: Cursor =
-        note === undefined ? { phase: "copy" } : JSON.parse(Buffer.from(note).toString());
-      if (cursor.phase === "done") return false;
+      const cursor = await readCursor(tx, followed);
+      if (cursor.phase === "done") return { cursor, hasMore: false };
       const step = cursor.phase === "copy" ? copyRows : pruneRows;
-      const next = await step(attached, followed, cursor, tx).catch((error: unknown) => {
-        throw stopped(followed, error);
-      });
+      const next = await step(attached, followed, cursor, tx, limit);
       // The mover moves the pending changes first.
-      if (next === undefined) return true;
+      if (next === undefined) return { cursor, hasMore: true };
       tx.setNote(lastNote, last ?? Buffer.from("[]"));
-      tx.setNote(name, Buffer.from(JSON.stringify(next)));
-      return true;
-    },
-    { label: "copy attached table" },
-  );
+      writeCursor(tx, followed, next);
+      return { cursor: next, hasMore: next.phase !== "done" };
+    });
+  } catch (error) {
+    if (error instanceof LimitExceededError && !error.retryable && limit > 1) {
+      return await copyChunk(attached, followed, Math.ceil(limit / 8));
+    }
+    const { sql } = followed.source;
+    const reason =
+      error instanceof LimitExceededError ? `A row of ${sql}: ${error.message}` : reasonOf(sql, error);
+    throw reason === undefined ? error : new Unmovable(followed, reason, error);
+  }
 }
 
-type Tx = ConstructorParameters<typeof ChangedTable>[0];
+interface Read {
+  readonly rows: readonly Content[];
+  /** The keys of pending changes. */
+  readonly pending: ReadonlySet<string>;
+}
 
-const keyName = (followed: Followed, content: Content) =>
-  Buffer.from(encodeRow(followed.source.target[definition], keyOf(followed, content))).toString("latin1");
-
-/** SQL rows and the keys of pending changes, in one snapshot. */
+/**
+ * SQL rows and the keys of pending changes, in one snapshot. Undefined if the mover must move
+ * pending changes first.
+ */
 async function read(
   { connections, schema }: Attached,
   followed: Followed,
   rows: string,
   values: readonly unknown[],
-): Promise<{ readonly rows: readonly Content[]; readonly pending: ReadonlySet<string> } | undefined> {
-  const asText = (json: string) => `(select json_object_agg(key, value) from json_each_text(${json}))`;
-  const text = `
-    select 's', ${asText("c.content")} from (${rows}) c
-    union all select op::text, content from (
-      select op, ${asText("content")} as content from ${schema}.outbox
-      where attachment = ${Number(followed.id)} limit ${maxPending + 1}
-    ) p`;
-  const marked = text.replace("select op::text,", "select 'p' || op::text,");
-  const found = await connections.repeat(statement(marked), values, "read the attached table");
+): Promise<Read | undefined> {
+  const query = statement(`
+    select kind, content from (
+      select 's' as kind, content, sum(octet_length(content::text)) over w as total, row_number() over w as nth
+      from (select c.content, row_number() over () as place
+        from (${rows}) c) c
+      window w as (order by place)
+    ) s where total <= ${maxBytes} or nth = 1
+    union all select 'p' || op::text, content from (
+      select o.op, o.content
+      from ${schema}.outbox o join ${schema}.attachments a on a.id = o.attachment and o.seq > a.since
+      where o.attachment = ${Number(followed.id)} limit ${maxPending + 1}
+    ) p
+    union all select 'r', null where row_security_active(${regclass(followed)})`);
+  const found = await connections.repeat(query, values, "read the attached table");
+  if (found.some(([kind]) => kind === "r")) {
+    throw new Unmovable(
+      followed,
+      `Row-level security hides rows of ${followed.source.sql} from this role: give it BYPASSRLS, or a policy is not for it.`,
+    );
+  }
   const pending = found.filter(([kind]) => kind !== "s");
   if (pending.length > maxPending || pending.some(([kind]) => kind === "pt")) return undefined;
-  const content = ([, json]: (typeof found)[number]) => JSON.parse(json!) as Content;
+  const content = ([, json]: (typeof found)[number]) => membersOf(json ?? "{}");
   return {
     rows: found.filter(([kind]) => kind === "s").map(content),
-    pending: new Set(pending.map((row) => keyName(followed, content(row)))),
+    pending: new Set(pending.map((row) => nameOf(followed, content(row)))),
   };
 }
+
+const regclass = ({ source }: Followed) => `'${source.sql.replaceAll("'", "''")}'::regclass`;
+
+const nameOf = (followed: Followed, content: Content) => keyName(followed, keyOf(followed, content));
 
 async function copyRows(
   attached: Attached,
   followed: Followed,
-  { after }: Cursor,
+  { after, rows: before = 0 }: Cursor,
   tx: Tx,
+  limit: number,
 ): Promise<Cursor | undefined> {
   const { keyColumns, keyTypes, source } = followed;
   const keys = keyColumns.map((name) => `t.${quoteName(name)}`).join(", ");
   const bounds = keyTypes.map((type, i) => `$${i + 1}::text::${type}`).join(", ");
   const where = after === undefined ? "" : `where (${keys}) > (${bounds})`;
-  const rows = `select ${attached.schema}.attached_row(t) as content from ${source.sql} t ${where} order by ${keys} limit ${chunkRows}`;
+  const rows = `select ${attached.schema}.attached_row(t.*) as content from ${source.sql} t ${where} order by ${keys} limit ${limit}`;
   const found = await read(attached, followed, rows, after ?? []);
   if (found === undefined) return undefined;
-  const settled = found.rows.filter((row) => !found.pending.has(keyName(followed, row)));
+  const settled = found.rows.filter((row) => !found.pending.has(nameOf(followed, row)));
   await new ChangedTable(tx, followed).apply(settled.map((content) => ({ op: "s", content })));
   const end = found.rows.at(-1);
   return end === undefined
-    ? { phase: "prune" }
-    : { phase: "copy", after: keyColumns.map((name) => end[name]!) };
+    ? { phase: "prune", rows: before }
+    : {
+        phase: "copy",
+        after: keyColumns.map((name) => shownText(end[name]!)),
+        rows: before + found.rows.length,
+      };
 }
 
 async function pruneRows(
   attached: Attached,
   followed: Followed,
-  { after }: Cursor,
+  { after, rows: copied }: Cursor,
   tx: Tx,
+  limit: number,
 ): Promise<Cursor | undefined> {
   const { keyColumns, keyTypes, source } = followed;
   const key = source.target[definition].key;
   const start = after?.[0];
   // One more, because `start` is inclusive and its row was compared in the previous chunk.
   const options = {
-    limit: chunkRows + 1,
+    limit: limit + 1,
     ...(typeof start === "string" ? { start: key.parse(start) } : {}),
   };
   const ours: unknown[] = [];
   for await (const { row } of tx.scan(source.target, options as never)) {
     if (key.format(row) !== start) ours.push(row);
   }
-  if (ours.length === 0) return { phase: "done" };
+  if (ours.length === 0) return { phase: "done", rows: copied };
   const texts = ours.map((row) =>
     (followed.hasTupleKey ? (row as readonly unknown[]) : [row]).map((part) =>
       part instanceof Uint8Array ? `\\x${Buffer.from(part).toString("hex")}` : String(part),
@@ -123,14 +195,14 @@ async function pruneRows(
   const on = keyColumns
     .map((name, i) => `t.${quoteName(name)} = (k.key->>${i})::${keyTypes[i]}`)
     .join(" and ");
-  const rows = `select ${attached.schema}.attached_row(t) as content
-    from json_array_elements($1::json) k(key) join ${source.sql} t on ${on}`;
+  const rows = `select ${attached.schema}.attached_row(j.*) as content from (
+    select ${keyColumns.map((name) => `t.${quoteName(name)}`).join(", ")}
+    from json_array_elements($1::json) k(key) join ${source.sql} t on ${on}) j`;
   const found = await read(attached, followed, rows, [JSON.stringify(texts)]);
   if (found === undefined) return undefined;
-  const kept = new Set([...found.rows.map((row) => keyName(followed, row)), ...found.pending]);
+  const kept = new Set([...found.rows.map((row) => nameOf(followed, row)), ...found.pending]);
   for (const row of ours) {
-    const name = Buffer.from(encodeRow(source.target[definition], row)).toString("latin1");
-    if (!kept.has(name)) await tx.deleteRow(source.target, row as never);
+    if (!kept.has(keyName(followed, row))) await tx.deleteRow(source.target, row as never);
   }
-  return { phase: "prune", after: [key.format(ours.at(-1))] };
+  return { phase: "prune", after: [key.format(ours.at(-1))], rows: copied };
 }

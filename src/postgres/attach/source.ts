@@ -7,6 +7,8 @@ export interface AttachedSource extends MovedSource {
   readonly sql: string;
   /** The same table without a source: the mover writes it. */
   readonly target: AnyTable;
+  /** The names of the declared columns. */
+  readonly columnNames: readonly string[];
 }
 
 /** The source of an attached table. Undefined for any other. */

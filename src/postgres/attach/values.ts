@@ -20,13 +20,54 @@ export const keyTypes: Readonly<Record<string, readonly string[]>> = {
   bytes: ["bytea"],
 };
 
-/** The value of a codec with this tag, from the text that PostgreSQL's `to_json` made. */
-export function parsedValue(tag: string, text: string): unknown {
+/** A token of JSON: a string, an opening or closing bracket, or anything else. */
+const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gy;
+const space = /\s*/y;
+
+/**
+ * The members of a JSON object, each as its JSON text, so that numbers keep all their digits. The
+ * server's own functions refuse texts with `\u0000`, which `json` may hold.
+ */
+export function membersOf(json: string): Readonly<Record<string, string>> {
+  const members: Record<string, string> = {};
+  let depth = 0;
+  let name: string | undefined;
+  let begin = 0;
+  for (let at = 0; at < json.length; ) {
+    space.lastIndex = at;
+    space.exec(json);
+    token.lastIndex = space.lastIndex;
+    const found = token.exec(json)?.[0];
+    if (found === undefined) break;
+    const end = token.lastIndex;
+    if (depth === 1 && name === undefined && found.startsWith('"')) name = JSON.parse(found) as string;
+    else if (depth === 1 && found === ":") begin = end;
+    else if (depth === 1 && (found === "," || found === "}")) {
+      if (name !== undefined) members[name] = json.slice(begin, token.lastIndex - 1).trim();
+      name = undefined;
+    }
+    if (found === "{" || found === "[") depth++;
+    else if (found === "}" || found === "]") depth--;
+    at = end;
+  }
+  return members;
+}
+
+/**
+ * A column's value as PostgreSQL shows it: the string that is in the JSON, or the JSON itself, so
+ * that a number keeps all its digits.
+ */
+export function shownText(raw: string): string {
+  return raw.startsWith('"') ? (JSON.parse(raw) as string) : raw;
+}
+
+/** The value of a codec with this tag, from the JSON that PostgreSQL's `to_json` made. */
+export function parsedValue(tag: string, raw: string): unknown {
+  if (tag === "json") return JSON.parse(raw);
+  const text = shownText(raw);
   switch (tag) {
     case "text":
       return text;
-    case "json":
-      return JSON.parse(text);
     case "boolean":
       return text === "true";
     case "bigint":

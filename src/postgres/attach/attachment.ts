@@ -1,0 +1,114 @@
+import { definition } from "../../schema/index.js";
+import { type Setting, statement } from "../../store/postgres/index.js";
+import { triggerCount, triggerName } from "./definition.js";
+import type { AttachedSource } from "./source.js";
+
+/** What `attachTables` records about a table. */
+export interface Recorded {
+  readonly keyColumns: readonly string[];
+  readonly keyTags: readonly string[];
+  /** The types of the key's columns, as casts write them. */
+  readonly keyTypes: readonly string[];
+  readonly hasTupleKey: boolean;
+  /** The codecs' tags, by column. The first version did not record them. */
+  readonly columns?: Readonly<Record<string, string>> | undefined;
+  /** The SQL columns as they were, by name: see {@link Attachment.shape}. */
+  readonly shape?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A row of `attachments`, with what the server says about its SQL table now. */
+export interface Attachment {
+  readonly id: string;
+  /** The SQL table, quoted. */
+  readonly sql: string;
+  readonly name: string;
+  /** Undefined if the table is not attached yet: its triggers could not be installed. */
+  readonly recorded: Recorded | undefined;
+  /** Raised by each `attachTables`. */
+  readonly generation: string;
+  /** Logged changes up to this number are obsolete: the comparison of all rows replaces them. */
+  readonly since: string;
+  readonly parked: { readonly at: string; readonly error: string } | undefined;
+  /** Number and type of each column, by name. Undefined if the SQL table does not exist. */
+  readonly shape: Readonly<Record<string, string>> | undefined;
+  readonly triggers: number;
+}
+
+const query = (schema: string) => `
+  select a.id, a.source, a.name, a.definition, a.generation, a.since,
+    to_char(a.parked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), a.error,
+    (select json_object_agg(f.attname, f.attnum || ' ' || case t.typname when 'varchar' then 'varchar'
+        else format_type(f.atttypid, f.atttypmod) end)
+      from pg_attribute f join pg_type t on t.oid = f.atttypid
+      where f.attrelid = c.oid and f.attnum > 0 and not f.attisdropped),
+    (select count(*) from pg_trigger g where g.tgrelid = c.oid and g.tgenabled = 'A'
+      and starts_with(g.tgname, '${triggerName} '))
+  from ${schema}.attachments a
+  left join pg_namespace n on n.nspname = (parse_ident(a.source))[1]
+  left join pg_class c on c.relnamespace = n.oid and c.relname = (parse_ident(a.source))[2]
+  order by a.id`;
+
+/** The attached tables of a schema. Empty if there never was one. */
+export async function readAttachments({ connections, schema }: Setting): Promise<readonly Attachment[]> {
+  const has = statement("select to_regclass($1) is not null");
+  const doing = "read the attached tables";
+  const [[exists] = []] = await connections.repeat(has, [`${schema}.attachments`], doing);
+  if (exists !== "t") return [];
+  const rows = await connections.repeat(statement(query(schema)), [], doing);
+  return rows.map(([id, sql, name, text, generation, since, at, error, shape, triggers]) => ({
+    id: id!,
+    sql: sql!,
+    name: name!,
+    recorded: text === "" ? undefined : (JSON.parse(text!) as Recorded),
+    generation: generation!,
+    since: since!,
+    parked: error === null ? undefined : { at: at!, error: error! },
+    shape: shape === null ? undefined : (JSON.parse(shape!) as Readonly<Record<string, string>>),
+    triggers: Number(triggers),
+  }));
+}
+
+/**
+ * Why changes of the SQL table cannot be trusted any more: a migration changed it, or somebody
+ * removed the triggers. Undefined if all is as it was.
+ */
+export function driftOf({ sql, recorded, shape, triggers }: Attachment): string | undefined {
+  if (shape === undefined) return `There is no table ${sql} any more.`;
+  for (const [name, before] of Object.entries(recorded?.shape ?? {})) {
+    const now = shape[name];
+    const column = `column ${JSON.stringify(name)}`;
+    if (now === undefined) return `${sql} has no ${column} any more.`;
+    const [[oldNumber, oldType], [number, type]] = [partsOf(before), partsOf(now)];
+    if (oldType !== type) return `${sql}, ${column}: its type was ${oldType} and is now ${type}.`;
+    if (oldNumber !== number) return `${sql}, ${column}: it was dropped and added again.`;
+  }
+  if (triggers === triggerCount) return undefined;
+  return `Triggers of ${sql} are missing or disabled, so changes may not have been logged.`;
+}
+
+function partsOf(shape: string): readonly [string, string] {
+  const at = shape.indexOf(" ");
+  return [shape.slice(0, at), shape.slice(at + 1)];
+}
+
+/** The tags of the columns that a program declares. */
+export function declaredColumns({ target }: AttachedSource): Readonly<Record<string, string>> {
+  return Object.fromEntries([...target[definition].columns].map(([name, { codec }]) => [name, codec!.tag]));
+}
+
+/** The tags of the parts of the key that a program declares. */
+export function declaredKey({ target }: AttachedSource): readonly string[] {
+  const { tag } = target[definition].key;
+  return /^tuple\((.*)\)$/.exec(tag)?.[1]?.split(",") ?? [tag];
+}
+
+/** Whether a program declares a table as it was attached. */
+export function isSameDeclaration(source: AttachedSource, { name, recorded }: Attachment): boolean {
+  const columns = recorded?.columns;
+  const sorted = (tags: Readonly<Record<string, string>>) => JSON.stringify(Object.entries(tags).sort());
+  return (
+    name === source.target[definition].name &&
+    JSON.stringify(recorded?.keyTags) === JSON.stringify(declaredKey(source)) &&
+    (columns === undefined || sorted(columns) === sorted(declaredColumns(source)))
+  );
+}

@@ -1,0 +1,140 @@
+import { type Setting, statement } from "../../store/postgres/index.js";
+import type { Attached } from "./attached.js";
+import type { Write } from "./changed-table.js";
+import { membersOf } from "./values.js";
+
+/** A moved part of an SQL transaction: its id, and the last moved row. */
+export type Moved = readonly [xid: string, seq: string];
+
+/** How much one library transaction takes from the outbox. */
+export interface BatchSize {
+  /** Rows, unless one SQL transaction has more. */
+  readonly rows: number;
+  /** Rows of one SQL transaction, which else arrives in pieces. */
+  readonly rowsOfOne: number;
+}
+
+/** Changes in their order, by attachment, and what to note as moved. */
+export interface Batch {
+  readonly moved: readonly Moved[];
+  readonly writes: ReadonlyMap<string, readonly Write[]>;
+  readonly rows: number;
+  /** Whether more changes wait. */
+  readonly isFull: boolean;
+}
+
+const maxGroups = 200;
+/** What one batch may take into memory. A row that is larger comes alone. */
+const maxBytes = 64 * 1024 * 1024;
+const purgedRows = 10_000;
+
+/** Rows of the outbox that somebody needs. */
+const live = (schema: string) =>
+  `${schema}.outbox o join ${schema}.attachments a on a.id = o.attachment and o.seq > a.since and a.error is null`;
+
+/** Deletes rows that a committed transaction has moved. Its successor must not read them again. */
+export async function forget({ connections, schema }: Setting, last: readonly Moved[]): Promise<void> {
+  if (last.length === 0) return;
+  await connections.repeat(
+    statement(
+      `delete from ${schema}.outbox o using (select m->>0 as xid, (m->>1)::bigint as seq from json_array_elements($1::json) m) l
+       where o.xid = l.xid::xid8 and o.seq <= l.seq`,
+    ),
+    [JSON.stringify(last)],
+    "delete moved changes",
+  );
+}
+
+/** Deletes some of the changes that nobody needs. Resolves to false if there are none. */
+export async function purge({ connections, schema }: Setting, id: string): Promise<boolean> {
+  const rows = await connections.repeat(
+    statement(
+      `with gone as (delete from ${schema}.outbox where seq in (
+         select o.seq from ${schema}.outbox o left join ${schema}.attachments a on a.id = o.attachment
+         where o.attachment = $1::integer and (a.id is null or a.error is not null or o.seq <= a.since)
+         limit ${purgedRows}) returning 1)
+       select count(*) from gone`,
+    ),
+    [id],
+    "delete obsolete changes",
+  );
+  return Number(rows[0]![0]) > 0;
+}
+
+/** The oldest SQL transactions that fit into one library transaction. */
+export async function readBatch(attached: Attached, size: BatchSize): Promise<Batch> {
+  const groups = await readGroups(attached);
+  const chosen: Group[] = [];
+  let count = 0;
+  for (const group of groups.slice(0, maxGroups)) {
+    count += group.rows;
+    if (chosen.length > 0 && count > size.rows) break;
+    chosen.push(group);
+  }
+  if (chosen.length === 0) return { moved: [], writes: new Map(), rows: 0, isFull: false };
+  const batch = await readRows(attached, chosen, size);
+  return { ...batch, isFull: batch.isFull || chosen.length < groups.length };
+}
+
+/** An SQL transaction with changes that wait. */
+interface Group {
+  readonly xid: string;
+  readonly rows: number;
+}
+
+/** Looking at so many rows is cheap. */
+const nearRows = 2_000;
+
+/**
+ * The SQL transactions that wait, oldest first. They are ordered by their last row: a transaction
+ * that wrote a row after another one did, began that write after the other had ended.
+ */
+async function readGroups({ connections, schema }: Attached): Promise<readonly Group[]> {
+  const order = `order by 3 limit ${maxGroups + 1}`;
+  // Transactions that end within the first rows of the outbox come before all others. Looking at
+  // these alone keeps a long outbox from being read again for each batch.
+  const near = statement(
+    `with first as (select o.xid, o.seq from ${live(schema)} order by o.seq limit ${nearRows}),
+       last as (select max(seq) as seq, count(*) = ${nearRows} as is_cut from first)
+     select f.xid, count(*), max(f.seq) from first f, last where not last.is_cut or not exists (
+       select from ${schema}.outbox l where l.xid = f.xid and l.seq > last.seq)
+     group by f.xid ${order}`,
+  );
+  const all = statement(`select o.xid, count(*), max(o.seq) from ${live(schema)} group by o.xid ${order}`);
+  let rows = await connections.repeat(near, [], "read changes");
+  if (rows.length === 0) rows = await connections.repeat(all, [], "read changes");
+  return rows.map(([xid, count]) => ({ xid: xid!, rows: Number(count) }));
+}
+
+/** The changes of the groups. Only the first group may come in pieces. */
+async function readRows(attached: Attached, groups: readonly Group[], size: BatchSize): Promise<Batch> {
+  const { connections, schema } = attached;
+  const read = statement(
+    `select xid, attachment, op, seq, content from (
+       select *, sum(coalesce(octet_length(content::text), 0)) over w as total, row_number() over w as nth from (
+         select o.xid, g.place, o.attachment, o.op, o.seq, o.content
+         from json_array_elements_text($1::json) with ordinality g(xid, place), ${live(schema)}
+         where o.xid = g.xid::xid8 order by g.place, o.seq limit ${Math.max(size.rowsOfOne, size.rows)}
+       ) r window w as (order by place, seq)
+     ) s where total <= ${maxBytes} or nth = 1 order by place, seq`,
+  );
+  const values = [JSON.stringify(groups.map(({ xid }) => xid))];
+  const rows = await connections.repeat(read, values, "read changes");
+  const writes = new Map<string, Write[]>();
+  const moved: Moved[] = [];
+  let at = 0;
+  for (const [place, { xid, rows: expected }] of groups.entries()) {
+    const end = rows.findIndex((row, i) => i >= at && row[0] !== xid);
+    const own = rows.slice(at, end === -1 ? rows.length : end);
+    if (own.length === 0 || (place > 0 && own.length < expected)) break;
+    for (const [, id, op, , content] of own) {
+      const of = writes.get(id!) ?? [];
+      writes.set(id!, of);
+      of.push({ op: op as Write["op"], content: membersOf(content ?? "{}") });
+    }
+    moved.push([xid, own.at(-1)![3]!]);
+    at += own.length;
+  }
+  const isWhole = moved.length === groups.length && at >= (groups[0]?.rows ?? 0);
+  return { moved, writes, rows: at, isFull: !isWhole };
+}

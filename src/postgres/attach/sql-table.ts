@@ -1,0 +1,157 @@
+import { SchemaError } from "../../errors/index.js";
+import { definition } from "../../schema/index.js";
+import { type Setting, statement } from "../../store/postgres/index.js";
+import { declaredKey } from "./attachment.js";
+import type { AttachedSource } from "./source.js";
+import { columnTypes, keyTypes } from "./values.js";
+
+/** A column of an SQL table. */
+export interface SqlColumn {
+  readonly name: string;
+  /** The type's name, or `enum`. */
+  readonly type: string;
+  /** The type as a cast writes it. */
+  readonly cast: string;
+  /** Number and type, as an attachment records them. */
+  readonly shape: string;
+  /** The place in the primary key, from 1. Undefined if it is no part of it. */
+  readonly keyPlace: number | undefined;
+}
+
+/** The SQL table's columns. Throws if they do not fit the declaration. */
+export async function fittingColumns(
+  setting: Setting,
+  source: AttachedSource,
+): Promise<readonly SqlColumn[]> {
+  const { sql, target } = source;
+  const columns = await readColumns(setting, sql);
+  const byName = new Map(columns.map((column) => [column.name, column]));
+  const defined = target[definition];
+  for (const { name, codec } of defined.columns.values()) {
+    const column = byName.get(name);
+    if (column === undefined) {
+      throw new SchemaError(
+        `${sql} has no column ${JSON.stringify(name)}. Its columns: ${[...byName.keys()].join(", ")}.`,
+      );
+    }
+    const { tag } = codec!;
+    if (!(tag in columnTypes)) {
+      throw new SchemaError(
+        `${sql}, column ${name}: a column of an attached table cannot be ${tag}. Use one of ${Object.keys(columnTypes).join(", ")}.`,
+      );
+    }
+    const fitting = columnTypes[tag];
+    if (fitting?.includes(column.type) === false) throw unfit(sql, column, tag, fitting);
+  }
+  checkKey(source, columns);
+  return columns;
+}
+
+function checkKey(source: AttachedSource, columns: readonly SqlColumn[]): void {
+  const { sql } = source;
+  const tags = declaredKey(source);
+  const keys = columns.filter(({ keyPlace }) => keyPlace !== undefined);
+  if (keys.length !== tags.length) {
+    throw new SchemaError(
+      keys.length === 0
+        ? `${sql} has no primary key, so its rows have no key here. Add one.`
+        : `The primary key of ${sql} has ${keys.length} columns, but \`key\` has ${tags.length} parts.`,
+    );
+  }
+  for (const column of keys) {
+    const tag = tags[column.keyPlace! - 1]!;
+    const fitting = keyTypes[tag] ?? [];
+    if (!fitting.includes(column.type)) throw unfit(sql, column, `a key part ${tag}`, fitting);
+  }
+}
+
+function unfit(sql: string, { name, cast }: SqlColumn, tag: string, fitting: readonly string[]): SchemaError {
+  const list = fitting.length === 0 ? "no type of SQL" : fitting.join(", ");
+  return new SchemaError(
+    `${sql}, column ${name}: its type ${cast} does not fit ${tag}, which takes ${list}.`,
+  );
+}
+
+async function readColumns({ connections }: Setting, sql: string): Promise<readonly SqlColumn[]> {
+  const doing = `look at ${sql}`;
+  const [kind] = await connections.repeat(
+    statement(
+      `select c.oid, relkind, relhassubclass, relispartition or exists (select from pg_inherits where inhrelid = c.oid),
+         exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary and not i.indimmediate)
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       where n.nspname = (parse_ident($1))[1] and c.relname = (parse_ident($1))[2]`,
+    ),
+    [sql],
+    doing,
+  );
+  if (kind === undefined) throw new SchemaError(`There is no table ${sql} in this database of PostgreSQL.`);
+  const [oid, relkind, hasChildren, isChild, isDeferrable] = kind;
+  if (relkind !== "r" || hasChildren === "t" || isChild === "t") {
+    const what: Readonly<Record<string, string>> = {
+      v: "a view",
+      m: "a materialized view",
+      f: "a foreign table",
+      p: "a partitioned table",
+      r: "a part of another table, or has parts",
+    };
+    throw new SchemaError(`${sql} is ${what[relkind!] ?? "no table"}. Only ordinary tables can be attached.`);
+  }
+  if (isDeferrable === "t") {
+    throw new SchemaError(
+      `The primary key of ${sql} is deferrable, so that two rows may have one key for a moment. Make it not deferrable.`,
+    );
+  }
+  const rows = await connections.repeat(
+    statement(
+      `select a.attname, case when t.typtype = 'e' then 'enum' else t.typname end,
+         case n.nspname when 'pg_catalog' then format_type(a.atttypid, a.atttypmod)
+           else quote_ident(n.nspname) || '.' || quote_ident(t.typname) end,
+         a.attnum || ' ' || case t.typname when 'varchar' then 'varchar'
+           else format_type(a.atttypid, a.atttypmod) end,
+         (select k.place from pg_index i, unnest(i.indkey::smallint[]) with ordinality k(attnum, place)
+          where i.indrelid = a.attrelid and i.indisprimary and k.attnum = a.attnum and k.place <= i.indnkeyatts)
+       from pg_attribute a join pg_type t on t.oid = a.atttypid join pg_namespace n on n.oid = t.typnamespace
+       where a.attrelid = $1::oid and a.attnum > 0 and not a.attisdropped order by a.attnum`,
+    ),
+    [oid],
+    doing,
+  );
+  return rows.map(([name, type, cast, shape, place]) => ({
+    name: name!,
+    type: type!,
+    cast: cast!,
+    shape: shape!,
+    keyPlace: place === null ? undefined : Number(place),
+  }));
+}
+
+/** Throws if this role may not attach the tables. */
+export async function checkPrivileges(
+  { connections, schema }: Setting,
+  sources: readonly AttachedSource[],
+): Promise<void> {
+  const doing = "look at privileges";
+  const may = statement(
+    "select current_user, has_schema_privilege(oid, 'CREATE') from pg_namespace where oid = $1::regnamespace",
+  );
+  const [[role, create] = []] = await connections.repeat(may, [schema], doing);
+  if (create !== "t") {
+    throw new SchemaError(
+      `The role ${role} may not create the outbox of attached tables in the schema ${schema}. Grant it CREATE on the schema, or attach with the schema's owner.`,
+    );
+  }
+  for (const { sql } of sources) {
+    const owns = statement(
+      `select pg_has_role(c.relowner, 'USAGE'), pg_get_userbyid(c.relowner), has_schema_privilege(n.oid, 'USAGE')
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       where n.nspname = (parse_ident($1))[1] and c.relname = (parse_ident($1))[2]`,
+    );
+    const [[isOwner, owner, usage] = []] = await connections.repeat(owns, [sql], doing);
+    if (isOwner !== "t") {
+      throw new SchemaError(
+        `Only the owner of ${sql} may attach it, because the triggers fire for replicated changes too. The role ${role} is not ${owner}, and no member of it.`,
+      );
+    }
+    if (usage !== "t") throw new SchemaError(`The role ${role} needs USAGE on the schema of ${sql}.`);
+  }
+}
