@@ -25,6 +25,8 @@ import { addWorker } from "./commands/serve/worker.js";
 import { addBench } from "./commands/setup/bench.js";
 import { addCompletion } from "./commands/setup/completion.js";
 import { addInit } from "./commands/setup/init.js";
+import { addAttach } from "./commands/sql/attach.js";
+import { addDetach } from "./commands/sql/detach.js";
 import { addViews } from "./commands/sql/views.js";
 import type { Output } from "./print/output.js";
 
@@ -52,6 +54,8 @@ const commands: readonly AddCommand[] = [
   addDoctor,
   addExport,
   addImport,
+  addAttach,
+  addDetach,
   addViews,
   addBench,
   addCompletion,

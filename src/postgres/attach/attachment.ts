@@ -24,7 +24,7 @@ export interface Attachment {
   readonly name: string;
   /** Undefined if the table is not attached yet: its triggers could not be installed. */
   readonly recorded: Recorded | undefined;
-  /** Raised by each `attachTables`. */
+  /** Raised by each `attachTables`, and never used twice, also if the table was dropped meanwhile. */
   readonly generation: string;
   /** Logged changes up to this number are obsolete: the comparison of all rows replaces them. */
   readonly since: string;
@@ -32,18 +32,24 @@ export interface Attachment {
   /** Number and type of each column, by name. Undefined if the SQL table does not exist. */
   readonly shape: Readonly<Record<string, string>> | undefined;
   readonly triggers: number;
+  /** The server's estimate. Undefined if it has none. */
+  readonly estimatedRows: number | undefined;
 }
 
+/** The first version's table lacks columns. Its tables count as not attached, until `attachTables`. */
 const query = (schema: string) => `
-  select a.id, a.source, a.name, a.definition, a.generation, a.since,
-    to_char(a.parked_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), a.error,
+  select a.id, a.source, a.name, case when r ? 'generation' then a.definition else '' end,
+    coalesce(r->>'generation', '0'), coalesce(r->>'since', '0'),
+    to_char((r->>'parked_at')::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), r->>'error',
     (select json_object_agg(f.attname, f.attnum || ' ' || case t.typname when 'varchar' then 'varchar'
         else format_type(f.atttypid, f.atttypmod) end)
       from pg_attribute f join pg_type t on t.oid = f.atttypid
       where f.attrelid = c.oid and f.attnum > 0 and not f.attisdropped),
     (select count(*) from pg_trigger g where g.tgrelid = c.oid and g.tgenabled = 'A'
-      and starts_with(g.tgname, '${triggerName} '))
+      and starts_with(g.tgname, '${triggerName} ')),
+    case when c.reltuples >= 0 then round(c.reltuples::numeric) end
   from ${schema}.attachments a
+  cross join lateral to_jsonb(a) r
   left join pg_namespace n on n.nspname = (parse_ident(a.source))[1]
   left join pg_class c on c.relnamespace = n.oid and c.relname = (parse_ident(a.source))[2]
   order by a.id`;
@@ -55,7 +61,7 @@ export async function readAttachments({ connections, schema }: Setting): Promise
   const [[exists] = []] = await connections.repeat(has, [`${schema}.attachments`], doing);
   if (exists !== "t") return [];
   const rows = await connections.repeat(statement(query(schema)), [], doing);
-  return rows.map(([id, sql, name, text, generation, since, at, error, shape, triggers]) => ({
+  return rows.map(([id, sql, name, text, generation, since, at, error, shape, triggers, rows]) => ({
     id: id!,
     sql: sql!,
     name: name!,
@@ -65,6 +71,7 @@ export async function readAttachments({ connections, schema }: Setting): Promise
     parked: error === null ? undefined : { at: at!, error: error! },
     shape: shape === null ? undefined : (JSON.parse(shape!) as Readonly<Record<string, string>>),
     triggers: Number(triggers),
+    estimatedRows: typeof rows === "string" ? Number(rows) : undefined,
   }));
 }
 

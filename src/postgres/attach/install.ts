@@ -71,6 +71,7 @@ export async function detachTable(database: Database, table: AnyTable | string):
         : `Attached: ${attachments.map((each) => each.sql).join(", ")}.`;
     throw new SchemaError(`${sql} is not attached to this database. ${known}`);
   }
+  await install(setting, outboxDefinition(setting.schema), "make the outbox of attached tables");
   await install(setting, removal(sql), `remove the triggers of ${sql}`);
   const { connections, schema } = setting;
   // Without the row, all its changes are obsolete, and nobody moves them.
@@ -144,7 +145,7 @@ ${lockTimeout}
 lock table ${source.sql} in share row exclusive mode;
 ${triggersDefinition(schema, source.sql, id, recorded.keyColumns)}
 update ${schema}.attachments set name = ${quoteText(source.target[definition].name)},
-  definition = ${quoteText(JSON.stringify(recorded))}, generation = generation + 1,
+  definition = ${quoteText(JSON.stringify(recorded))}, generation = greatest(generation + 1, pg_current_xact_id()::text::bigint),
   since = coalesce(pg_sequence_last_value(${sequence}::regclass), 0), error = null, parked_at = null
   where id = ${id};`;
 }

@@ -22,7 +22,8 @@ export async function moveChanges(request: MoveRequest): Promise<MoveOutcome> {
   const sources = request.tables.map(attachedSource).filter((each) => each !== undefined);
   const attached = { database: request.database, ...setting, ...(await follow(setting, sources)) };
   const { problems } = attached;
-  if (attached.attachments.length === 0) return { moved: false, isContended: false, problems };
+  const isAny = attached.attachments.some(({ recorded }) => recorded !== undefined);
+  if (!isAny) return { moved: false, isContended: false, problems };
   try {
     const batch = await moveBatch(attached);
     if (batch === contended) return { moved: true, isContended: true, problems };

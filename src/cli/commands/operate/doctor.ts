@@ -4,9 +4,11 @@ import { type Database, isPostgres, type StrayRecord } from "../../../database/i
 import { CoordinatorError, OracleUnavailableError, PercolatorError } from "../../../errors/index.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand } from "../../command.js";
+import { readAttached } from "../../database/attached.js";
 import { countOverdue, showCount } from "../../database/backlog.js";
 import { type OpenedDatabase, placeOf, withDatabase } from "../../database/open-database.js";
 import { checkReach } from "../../database/reach.js";
+import { examineAttached } from "../../doctor/attached.js";
 import { type Finding, ok, problem, warning } from "../../doctor/finding.js";
 import { examineFolder } from "../../doctor/folder.js";
 import { examineLocks, examineWriteLock } from "../../doctor/locks.js";
@@ -30,7 +32,7 @@ export function addDoctor(program: Command, cli: Cli): void {
     summary: "look for problems, and say what to do",
     description:
       "Examines versions, permissions, disk and limits, the store, clocks, the coordinator, tables and observers, " +
-      "locks, the safepoint and parked changes. For each problem it says what to do. With the module of an application, " +
+      "locks, the safepoint, parked changes and attached SQL tables. For each problem it says what to do. With the module of an application, " +
       "it also compares the module with what the database has recorded. A folder that this process can only read is a " +
       "warning, and with --write a problem. Changes nothing, except with --write. `check` examines the data itself.",
     examples: [
@@ -78,6 +80,7 @@ async function examine(
       const assignsTimestamps = !place.startsWith("bigtable:");
       const kind = { isFolder, assignsTimestamps };
       for await (const finding of examineDatabase(cli, opened, kind, options)) findings.push(finding);
+      findings.push(...examineAttached(await readAttached(opened.db, place, opened.app)));
     });
   } catch (error) {
     // A module that does not load, or a signal that ends the command, says nothing about the

@@ -4,6 +4,7 @@ import type { CoordinatorStatus, Database, DatabaseStatus, OpenOptions } from ".
 import type { Environment } from "../../../environment/index.js";
 import { CoordinatorError, OracleUnavailableError, type PercolatorError } from "../../../errors/index.js";
 import type { ObserverRecord } from "../../../observer/index.js";
+import type { AttachedTableStatus } from "../../../postgres/index.js";
 import {
   type ColumnDescription,
   definition,
@@ -12,8 +13,9 @@ import {
 } from "../../../schema/index.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand } from "../../command.js";
+import { attachedToJson, copyText, pendingText, readAttached } from "../../database/attached.js";
 import { countOverdue, countParked, countPending, showCount } from "../../database/backlog.js";
-import { withDatabase } from "../../database/open-database.js";
+import { placeOf, withDatabase } from "../../database/open-database.js";
 import { checkReach } from "../../database/reach.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../../input/coordinator-flags.js";
 import { counted, layOut, layOutPairs } from "../../print/layout.js";
@@ -31,7 +33,7 @@ export function addStatus(program: Command, cli: Cli): void {
       "exit code is 1.",
     examples: ["status ./data", "status ./data --all", "status ./data --json"],
     json: [
-      '{"store","latestTimestamp","latestTime","safepoint","safepointTime","safepointAgeMs","statistics","tables","observers","schedules","sessions","coordinator","away"}.',
+      '{"store","latestTimestamp","latestTime","safepoint","safepointTime","safepointAgeMs","statistics","tables","observers","schedules","sessions","attached","coordinator","away"}.',
       'A table is {"name","key","columns"}. An observer is',
       '{"name","table","column","kind","version","since","pending","oldestPending","parked","sessions","backfills"}. A',
       'count is {"count","more"}: at most 100,000 are counted. A schedule is {"schedule","overdue","oldestOverdue"}. A',
@@ -50,7 +52,8 @@ export function addStatus(program: Command, cli: Cli): void {
         cli,
         { reads: true, location, coordinator: options, options: open },
         async ({ db }) => {
-          const status = await gather(db, cli.environment.now(), cli.signal, away);
+          const attached = await readAttached(db, placeOf(location, cli.io.cwd), undefined);
+          const status = { ...(await gather(db, cli.environment.now(), cli.signal, away)), attached };
           await cli.print(statusToJson(status), () => [
             ...statusLines(status, cli.environment.now()),
             ...(options.all ? internalLines(status) : []),
@@ -103,6 +106,7 @@ interface GatheredReports {
   readonly schedules: readonly Overdue[];
   /** The error if the coordinator does not answer. */
   readonly away: PercolatorError | undefined;
+  readonly attached: readonly AttachedTableStatus[];
 }
 
 async function gather(
@@ -110,7 +114,7 @@ async function gather(
   nowMs: number,
   signal: AbortSignal,
   away: PercolatorError | undefined,
-): Promise<GatheredReports> {
+): Promise<Omit<GatheredReports, "attached">> {
   const status = await db.status();
   const tables = [...(await db.tables()).values()].map((table) => describeTable(table[definition]));
   const observers: ObserverStatus[] = [];
@@ -126,7 +130,7 @@ async function gather(
   return { status, tables, observers, schedules: await countOverdue(db, nowMs, signal), away };
 }
 
-function statusToJson({ status, tables, observers, schedules, away }: GatheredReports): object {
+function statusToJson({ status, tables, observers, schedules, away, attached }: GatheredReports): object {
   const { store, latestTimestamp, safepoint, safepointAgeMs, statistics } = status;
   return {
     store,
@@ -149,6 +153,7 @@ function statusToJson({ status, tables, observers, schedules, away }: GatheredRe
       expires: new Date(record.expires).toISOString(),
       process: record.process,
     })),
+    attached: attached.map(attachedToJson),
     coordinator: status.coordinator === undefined ? null : coordinatorToJson(asked(status.coordinator, away)),
     away: away?.message ?? null,
   };
@@ -202,7 +207,7 @@ function observerToJson({ record, pending, parked, sessions }: ObserverStatus): 
 }
 
 function statusLines(
-  { status, tables, observers, schedules, away }: GatheredReports,
+  { status, tables, observers, schedules, away, attached }: GatheredReports,
   nowMs: number,
 ): readonly string[] {
   const { store, sessions } = status;
@@ -222,6 +227,7 @@ function statusLines(
       ],
     ),
     ...scheduleLines(schedules, nowMs),
+    ...attachedLines(attached),
     "",
     ...section(
       "sessions",
@@ -272,6 +278,20 @@ function scheduleLines(schedules: readonly Overdue[], nowMs: number): readonly s
   ]);
   const columns = [{ name: "schedule" }, { name: "overdue", align: "right" }, { name: "oldest" }] as const;
   return ["", ...layOut(columns, rows)];
+}
+
+function attachedLines(attached: readonly AttachedTableStatus[]): readonly string[] {
+  if (attached.length === 0) return [];
+  const rows = attached.map((each) => [
+    each.source,
+    each.name,
+    each.parked === undefined ? copyText(each) : `PARKED since ${each.parked.at.toISOString()}`,
+    pendingText(each),
+  ]);
+  return [
+    "",
+    ...layOut([{ name: "SQL table" }, { name: "table" }, { name: "state" }, { name: "changes" }], rows),
+  ];
 }
 
 function section(

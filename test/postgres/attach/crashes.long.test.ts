@@ -1,0 +1,161 @@
+import { open } from "percolatordb";
+import { attachTables } from "percolatordb/postgres";
+import { expect, test } from "vitest";
+import { startPostgres } from "../../../examples/postgres-export/testing/server.js";
+import { placeAt } from "../../support/postgres/index.js";
+import { ProgramProcess } from "../../support/program-process.js";
+import { pause } from "../../support/waiting.js";
+import { rowsOf, Shop, sums } from "./shop.js";
+
+const settings = ["max_prepared_transactions=5"];
+const writesBetween = 60;
+
+async function startWorker(shop: Shop): Promise<ProgramProcess> {
+  const args = [shop.place.location, shop.schema, shop.place.host];
+  const child = new ProgramProcess("test/postgres/attach/worker-child.ts", args);
+  await child.said((line) => line === "ready");
+  return child;
+}
+
+/** SQL writers that go on while the server is away. A statement may or may not have been committed. */
+class Writers {
+  writes = 0;
+  #isOver = false;
+  readonly #running: readonly Promise<void>[];
+
+  constructor(shop: Shop, count: number) {
+    this.#running = Array.from({ length: count }, (_, writer) => this.#run(shop, writer));
+  }
+
+  async progress(count: number): Promise<void> {
+    const until = this.writes + count;
+    while (this.writes < until) await pause(5);
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#running);
+  }
+
+  async #run(shop: Shop, writer: number): Promise<void> {
+    for (let i = 0; !this.#isOver; i++) {
+      const id = (i * 7 + writer * 13) % 40;
+      const statements = [
+        `insert into T.orders values (${id}, 'w', ${i}) on conflict (id) do update set total = excluded.total`,
+        `begin; update T.orders set total = total + 1 where id = ${id}; update T.orders set total = total - 1 where id = ${(id + 1) % 40}; commit`,
+        `delete from T.orders where id = ${id}`,
+        `update T.orders set id = ${100 + (i % 20)} where id = ${id} and not exists (select from T.orders where id = ${100 + (i % 20)})`,
+      ];
+      try {
+        await shop.sql(statements[i % statements.length]!);
+        this.writes++;
+      } catch {
+        // A conflict of two writers, or the server is away.
+        await pause(5);
+      }
+    }
+  }
+}
+
+test("exactly once while workers are killed, the server crashes and SQL writers go on", async () => {
+  const server = await startPostgres({ settings });
+  try {
+    await using shop = await Shop.at(placeAt(server.host, "following"));
+    const { orders, add } = shop.declare();
+    await shop.sql("insert into T.orders select i, 'c', i from generate_series(0, 39) i");
+    const location = `${shop.place.location}&deadlineMs=60000`;
+    const setup = await open(location, { tables: [orders, sums], observers: [add] });
+    await attachTables(setup, [orders]);
+    await setup.close();
+    const workers = [await startWorker(shop), await startWorker(shop)];
+    const writers = new Writers(shop, 4);
+    try {
+      for (let round = 0; round < 8; round++) {
+        await writers.progress(writesBetween);
+        if (round % 2 === 0) {
+          await workers[round % 4 === 0 ? 0 : 1]!.kill();
+          workers[round % 4 === 0 ? 0 : 1] = await startWorker(shop);
+        } else await server.crash();
+      }
+      await writers.progress(writesBetween);
+    } finally {
+      await writers.stop();
+      for (const worker of workers) await worker.kill();
+    }
+    await using db = await open(location, { tables: [orders, sums], observers: [add] });
+    await shop.expectEqual(db, orders);
+    const runs = (await db.transact((tx) => tx.get(sums.runs, "all")))!;
+    expect(runs).toBeGreaterThan(40);
+    expect(await db.check()).toEqual([]);
+  } finally {
+    await server.stop();
+  }
+}, 300_000);
+
+test("a prepared transaction arrives in its order, also after a crash", async () => {
+  const server = await startPostgres({ settings });
+  try {
+    await using shop = await Shop.at(placeAt(server.host, "prepared"));
+    const { orders, add } = shop.declare();
+    await using db = await open(`${shop.place.location}&deadlineMs=60000`, {
+      tables: [orders, sums],
+      observers: [add],
+    });
+    await attachTables(db, [orders]);
+    await shop.sql("insert into T.orders values (1, 'a', 1), (2, 'b', 2)");
+    await shop.expectEqual(db, orders);
+    await shop.sql("begin; update T.orders set total = 10 where id = 1; prepare transaction 'one'");
+    await shop.sql("update T.orders set total = 20 where id = 2");
+    await db.drain();
+    await server.crash();
+    await expect
+      .poll(() =>
+        db.drain().then(
+          () => true,
+          () => false,
+        ),
+      )
+      .toBe(true);
+    expect(await rowsOf(db, orders)).toEqual([
+      [1, { customer: "a", total: 1 }],
+      [2, { customer: "b", total: 20 }],
+    ]);
+    await shop.sql("commit prepared 'one'");
+    await shop.sql("update T.orders set total = total + 1 where id = 1");
+    await shop.expectEqual(db, orders);
+  } finally {
+    await server.stop();
+  }
+});
+
+test("a bulk update of a million rows arrives with bounded memory", async () => {
+  const server = await startPostgres({ settings: ["fsync=off", "max_wal_size=4GB"] });
+  try {
+    await using shop = await Shop.at(placeAt(server.host, "bulk"));
+    const { orders } = shop.declare();
+    await using db = await open(shop.place.location, { tables: [orders] });
+    await shop.sql("insert into T.orders select i, 'c', null from generate_series(1, 1000) i");
+    await attachTables(db, [orders]);
+    await db.drain();
+    await shop.sql("update T.orders set customer = null");
+    await db.drain();
+    // A million changes in one SQL transaction, of rows whose cells need not be written each time.
+    await shop.sql(
+      "begin; do $$ begin for i in 1..1000 loop update T.orders set total = i; end loop; end $$; commit",
+    );
+    let highest = 0;
+    const timer = setInterval(() => {
+      highest = Math.max(highest, process.memoryUsage().rss);
+    }, 50);
+    const before = process.memoryUsage().rss;
+    await db.drain();
+    clearInterval(timer);
+    expect((highest - before) / 2 ** 20).toBeLessThan(700);
+    const rows = (await rowsOf(db, orders)) as [number, { total: number }][];
+    expect(rows).toHaveLength(1_000);
+    expect(rows.every(([, { total }]) => total === 1_000)).toBe(true);
+    expect(await shop.pending()).toBe(0);
+  } finally {
+    await server.stop();
+  }
+}, 300_000);
