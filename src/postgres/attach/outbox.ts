@@ -109,11 +109,16 @@ async function readGroups({ connections, schema }: Attached): Promise<readonly G
 /** The changes of the groups. Only the first group may come in pieces. */
 async function readRows(attached: Attached, groups: readonly Group[], size: BatchSize): Promise<Batch> {
   const { connections, schema } = attached;
+  // One transaction may be very large. Its index has the order already.
+  const chosen =
+    groups.length === 1
+      ? "(select $1::json->>0 as xid, 1 as place) g"
+      : "json_array_elements_text($1::json) with ordinality g(xid, place)";
   const read = statement(
     `select xid, attachment, op, seq, content from (
        select *, sum(coalesce(octet_length(content::text), 0)) over w as total, row_number() over w as nth from (
          select o.xid, g.place, o.attachment, o.op, o.seq, o.content
-         from json_array_elements_text($1::json) with ordinality g(xid, place), ${live(schema)}
+         from ${chosen}, ${live(schema)}
          where o.xid = g.xid::xid8 order by g.place, o.seq limit ${Math.max(size.rowsOfOne, size.rows)}
        ) r window w as (order by place, seq)
      ) s where total <= ${maxBytes} or nth = 1 order by place, seq`,
