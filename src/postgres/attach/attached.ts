@@ -2,6 +2,7 @@ import type { MoveRequest, TransactionRunner } from "../../database/index.js";
 import { SchemaError } from "../../errors/index.js";
 import { type Connections, type Setting, settingOf } from "../../store/postgres/index.js";
 import type { Following } from "./follow.js";
+import type { Tx } from "./source.js";
 
 /** The cell that names what the last transaction moved. Each one that moves or copies writes it. */
 export const lastNote = "attached/last";
@@ -44,6 +45,3 @@ export async function moving<T>(
     { label },
   );
 }
-
-/** A transaction of this library. */
-export type Tx = Parameters<Parameters<TransactionRunner["transact"]>[0]>[0];

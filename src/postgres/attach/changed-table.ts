@@ -1,9 +1,8 @@
 import { SchemaError } from "../../errors/index.js";
 import { type Column, definition, encodeRow, tableColumns } from "../../schema/index.js";
 import { compareBytes } from "../../store/index.js";
-import type { Tx } from "./attached.js";
 import type { Recorded } from "./attachment.js";
-import type { AttachedSource } from "./source.js";
+import type { AttachedSource, Tx } from "./source.js";
 import { parsedValue } from "./values.js";
 
 /** An attached table that this program moves. */

@@ -1,10 +1,11 @@
 import { LimitExceededError } from "../../errors/index.js";
 import { definition } from "../../schema/index.js";
 import { statement } from "../../store/postgres/index.js";
-import { type Attached, type contended, lastNote, moving, type Tx } from "./attached.js";
+import { type Attached, type contended, lastNote, moving } from "./attached.js";
 import { ChangedTable, type Content, type Followed, keyName, keyOf } from "./changed-table.js";
 import { quoteName } from "./definition.js";
 import { reasonOf, Unmovable } from "./park.js";
+import type { Tx } from "./source.js";
 import { membersOf, shownText } from "./values.js";
 
 const chunkRows = 500;

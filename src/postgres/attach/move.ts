@@ -1,13 +1,13 @@
 import type { MoveOutcome, MoveRequest } from "../../database/index.js";
 import { LimitExceededError, SchemaError } from "../../errors/index.js";
 import type { Setting } from "../../store/postgres/index.js";
-import { type Attached, contended, lastNote, moving, needSetting, type Tx } from "./attached.js";
+import { type Attached, contended, lastNote, moving, needSetting } from "./attached.js";
 import { ChangedTable, type Write } from "./changed-table.js";
 import { compareAgain, copyChunk } from "./copy.js";
 import { follow } from "./follow.js";
 import { type Batch, type BatchSize, forget, type Moved, purge, readBatch } from "./outbox.js";
 import { park, reasonOf, Unmovable } from "./park.js";
-import { attachedSource } from "./source.js";
+import { attachedSource, type Tx } from "./source.js";
 
 /** What one library transaction takes from the outbox, unless it is too large for one. */
 const wholeSize: BatchSize = { rows: 1_000, rowsOfOne: 100_000 };

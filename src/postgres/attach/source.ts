@@ -1,5 +1,8 @@
-import type { MovedSource } from "../../database/index.js";
+import type { MovedSource, TransactionRunner } from "../../database/index.js";
 import type { AnyTable, TableDefinition } from "../../schema/index.js";
+
+/** A transaction of this library. */
+export type Tx = Parameters<Parameters<TransactionRunner["transact"]>[0]>[0];
 
 /** The SQL table that an attached table follows. */
 export interface AttachedSource extends MovedSource {
