@@ -1,6 +1,6 @@
 /** What attached SQL tables cost their writers: `npm run attached -- --help`. */
 import { Pool } from "pg";
-import { startPostgres } from "../../examples/postgres-export/testing/server.js";
+import { startPostgres } from "../../examples/support/postgres-server.js";
 import { type Database, open } from "../../src/index.js";
 import { attachTables, copyTables, detachTable } from "../../src/postgres/index.js";
 import { type CommonOptions, runProgram, sayProgress, whole } from "../harness/program.js";

@@ -1,7 +1,7 @@
 import { open } from "percolatordb";
 import { attachTables } from "percolatordb/postgres";
 import { expect, test } from "vitest";
-import { startPostgres } from "../../../examples/postgres-export/testing/server.js";
+import { startPostgres } from "../../../examples/support/postgres-server.js";
 import { placeAt } from "../../support/postgres/index.js";
 import { ProgramProcess } from "../../support/program-process.js";
 import { pause } from "../../support/waiting.js";
