@@ -1,7 +1,7 @@
 /** Size of a database on PostgreSQL under constant updates: `npm run bloat -- --help`. */
 import { open } from "percolatordb";
 import { Pool } from "pg";
-import { startPostgres } from "../../examples/postgres-export/testing/server.js";
+import { startPostgres } from "../../examples/support/postgres-server.js";
 import { pause } from "../harness/pause.js";
 import { between, type CommonOptions, runProgram, sayProgress, whole } from "../harness/program.js";
 import { documents, observersOf } from "../load/documents.js";

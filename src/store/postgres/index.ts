@@ -1,4 +1,11 @@
-export { findPostgresDatabase, openPostgresStore, postgresStore } from "./open.js";
+export type {
+  HorizonHolder,
+  PostgresFacts,
+  SlotFacts,
+  StandbyFacts,
+  TableFacts,
+} from "./health/facts.js";
+export { examinePostgres, findPostgresDatabase, openPostgresStore, postgresStore } from "./open.js";
 export type { PostgresSettings, PostgresStoreOptions } from "./options.js";
 export { type Setting, settingOf } from "./store.js";
 export { quoteSchema, quoteText } from "./table/names.js";

@@ -2,6 +2,7 @@ import { systemEnvironment } from "../../environment/index.js";
 import { InvalidArgumentError } from "../../errors/index.js";
 import { describeValue } from "../../schema/index.js";
 import type { RowStore } from "../row-store.js";
+import { type PostgresFacts, readFacts } from "./health/facts.js";
 import { parseLocation, withoutPassword } from "./location.js";
 import type { PostgresSettings, PostgresStoreOptions } from "./options.js";
 import { pgPackage } from "./packages.js";
@@ -93,6 +94,27 @@ export async function findPostgresDatabase(
   const { connections, schema } = connect(optionsOf(location, settings));
   try {
     return { exists: await hasDatabase(connections, schema), description: connections.place };
+  } finally {
+    await connections.close();
+  }
+}
+
+/**
+ * Asks the server of a location about itself, the role and the schema, whether or not there is a
+ * database. Changes nothing.
+ */
+export async function examinePostgres(
+  location: string,
+  settings: PostgresSettings = {},
+): Promise<PostgresFacts> {
+  const options = optionsOf(location, settings);
+  // One connection asks, and two are compared. None prepares statements, because they may not work here.
+  const { connections, schema } = connect({ ...options, prepare: false, connections: 2 });
+  try {
+    return await readFacts(connections, schema, {
+      perProcess: (options.connections ?? defaultConnections) + 1,
+      prepares: options.prepare ?? true,
+    });
   } finally {
     await connections.close();
   }

@@ -14,6 +14,7 @@ import { examineFolder } from "../../doctor/folder.js";
 import { examineLocks, examineWriteLock } from "../../doctor/locks.js";
 import { examineMachine } from "../../doctor/machine.js";
 import { examineCatalog } from "../../doctor/observers.js";
+import { budgetFinding, examinePostgresServer } from "../../doctor/postgres.js";
 import { examineStore } from "../../doctor/store.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../../input/coordinator-flags.js";
 import { exitCodes } from "../../print/exit.js";
@@ -34,10 +35,12 @@ export function addDoctor(program: Command, cli: Cli): void {
       "Examines versions, permissions, disk and limits, the store, clocks, the coordinator, tables and observers, " +
       "locks, the safepoint, parked changes and attached SQL tables. For each problem it says what to do. With the module of an application, " +
       "it also compares the module with what the database has recorded. A folder that this process can only read is a " +
-      "warning, and with --write a problem. Changes nothing, except with --write. `check` examines the data itself.",
+      "warning, and with --write a problem. On PostgreSQL it also examines the server: version, settings, role and " +
+      "privileges, connections, pooler, old transactions, bloat and standbys. Changes nothing, except with --write. `check` examines the data itself.",
     examples: [
       "doctor ./data",
       "doctor ./data ./app.ts",
+      "doctor 'postgres://app@localhost/shop?schema=search' ./app.ts",
       "doctor bigtable://my-project/my-instance --write --json",
     ],
     json: [
@@ -73,6 +76,14 @@ async function examine(
   const isFolder = !place.startsWith("bigtable:") && !isPostgres(place);
   const findings: Finding[] = [...(await examineMachine(isFolder))];
   if (isFolder) findings.push(...(await examineFolder(place, options.write === true)));
+  const { facts, findings: ofServer } = await examinePostgresServer(
+    place,
+    options.write === true,
+    cli.environment,
+  );
+  findings.push(...ofServer);
+  // Without an answer, everything else would fail for the same reason.
+  if (isPostgres(place) && facts === undefined) return findings;
   try {
     await checkReach(cli, location, options);
     const request = { location, app, coordinator: options, reads: options.write !== true };
@@ -81,6 +92,7 @@ async function examine(
       const kind = { isFolder, assignsTimestamps };
       for await (const finding of examineDatabase(cli, opened, kind, options)) findings.push(finding);
       findings.push(...examineAttached(await readAttached(opened.db, place, opened.app)));
+      if (facts !== undefined) findings.push(budgetFinding(facts, (await opened.db.status()).sessions.size));
     });
   } catch (error) {
     // A module that does not load, or a signal that ends the command, says nothing about the

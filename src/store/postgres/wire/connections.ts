@@ -36,7 +36,8 @@ function isTooLate(error: unknown): boolean {
 
 /** A connection that one user holds, until it or the user ends it. */
 export interface Held {
-  run(text: string): Promise<readonly Row[]>;
+  /** Runs a statement without parameters. With a name, prepares it under that name. */
+  run(text: string, name?: string): Promise<readonly Row[]>;
   onNotification(listener: (payload: string) => void): void;
   /** Calls the listener when the server, the network or {@link Held.end} has ended the connection. */
   onEnd(listener: () => void): void;
@@ -136,9 +137,9 @@ export class Connections {
     client.on("error", ignore);
     let isOver = false;
     return {
-      run: async (text) => {
+      run: async (text, name) => {
         this.#queries++;
-        const result = await client.query({ text, rowMode: "array", types: asText });
+        const result = await client.query({ name, text, rowMode: "array", types: asText });
         return (result as { readonly rows: readonly Row[] }).rows;
       },
       onNotification: (listener) => client.on("notification", ({ payload }) => listener(payload ?? "")),
