@@ -17,26 +17,56 @@ export interface PostgresServer {
   end(): Promise<void>;
   /** Ends it at once, as in a crash, and restarts it with the same data. */
   crash(): Promise<void>;
+  /** Makes a standby the primary. */
+  promote(): Promise<void>;
   stop(): Promise<void>;
+}
+
+export interface PostgresServerOptions {
+  /** Additional settings as `name=value`. */
+  readonly settings?: readonly string[] | undefined;
+  /** The folder of `initdb`, `pg_ctl` and `postgres`. Default: the newest that is installed. */
+  readonly programs?: string | undefined;
 }
 
 /**
  * Starts a PostgreSQL server in a temporary folder, with a socket there. Throws if PostgreSQL is
  * not installed.
  */
-export async function startPostgres(
-  /** Additional settings as `name=value`. */
-  { settings = [] }: { readonly settings?: readonly string[] | undefined } = {},
+export async function startPostgres({
+  settings,
+  programs,
+}: PostgresServerOptions = {}): Promise<PostgresServer> {
+  const found = programs ?? (await findPrograms());
+  return await startIn({ settings, programs: found }, async (data, options) => {
+    await run(join(found, "initdb"), ["-D", data, "-U", "postgres", "-A", "trust", "-N"], options);
+  });
+}
+
+/** Starts a standby that follows the server whose socket is in the folder `primary`. */
+export async function startStandby(
+  primary: string,
+  { settings }: Pick<PostgresServerOptions, "settings"> = {},
 ): Promise<PostgresServer> {
   const programs = await findPrograms();
+  const from = ["-h", primary, "-U", "postgres"];
+  return await startIn({ settings, programs }, async (data, options) => {
+    // -R: the copy knows its primary.
+    await run(join(programs, "pg_basebackup"), [...from, "-D", data, "-R", "-c", "fast"], options);
+  });
+}
+
+/** Starts a server in a new folder, in which `fill` makes the data. */
+async function startIn(
+  given: PostgresServerOptions,
+  fill: (data: string, options: object) => Promise<void>,
+): Promise<PostgresServer> {
   const account = await serverAccount();
   const folder = await mkdtemp(join(tmpdir(), "percolatordb-postgres-"));
   await chmod(folder, 0o700);
   if (account !== undefined) await chown(folder, account.uid, account.gid);
-  const data = join(folder, "data");
-  const options = { ...account, cwd: folder };
-  await run(join(programs, "initdb"), ["-D", data, "-U", "postgres", "-A", "trust", "-N"], options);
-  const server = await runningPostgres(folder, { settings });
+  await fill(join(folder, "data"), { ...account, cwd: folder });
+  const server = await runningPostgres(folder, given);
   await server.start();
   return server;
 }
@@ -47,15 +77,15 @@ export async function startPostgres(
  */
 export async function runningPostgres(
   host: string,
-  { settings = [] }: { readonly settings?: readonly string[] | undefined } = {},
+  { settings = [], programs: given }: PostgresServerOptions = {},
 ): Promise<PostgresServer> {
-  const programs = await findPrograms();
+  const programs = given ?? (await findPrograms());
   const data = join(host, "data");
   const options = { ...(await serverAccount()), cwd: host };
   const start = async () => {
     // Discards the server's output. If the server inherited a pipe, the pipe would never end.
-    const given = settings.map((setting) => ` -c ${setting}`).join("");
-    const all = `-k ${host} -c listen_addresses=${given}`;
+    const added = settings.map((setting) => ` -c ${setting}`).join("");
+    const all = `-k ${host} -c listen_addresses=${added}`;
     await waitFor(join(programs, "pg_ctl"), ["start", "-w", "-s", "-D", data, "-o", all], options);
   };
   const end = (mode: string) =>
@@ -70,6 +100,9 @@ export async function runningPostgres(
     async crash() {
       await end("immediate");
       await start();
+    },
+    async promote() {
+      await run(join(programs, "pg_ctl"), ["promote", "-w", "-s", "-D", data], options);
     },
     async stop() {
       await end("fast");
@@ -90,7 +123,7 @@ async function findPrograms(): Promise<string> {
  * PostgreSQL refuses to run as root. If this process is root, returns the account that PostgreSQL's
  * package has created.
  */
-async function serverAccount(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
+export async function serverAccount(): Promise<{ readonly uid: number; readonly gid: number } | undefined> {
   if (process.getuid?.() !== 0) return undefined;
   const number = async (flag: string) => Number((await run("id", [flag, "postgres"])).stdout);
   return { uid: await number("-u"), gid: await number("-g") };
