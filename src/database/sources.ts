@@ -18,6 +18,8 @@ export interface MovedSource extends TableSource {
    * @throws if nothing can be moved. Nothing of this call was moved.
    */
   readonly move: (request: MoveRequest) => Promise<MoveOutcome>;
+  /** Remembers what is committed now. The result says whether all of it is moved. */
+  readonly mark: (request: MoveRequest) => Promise<() => Promise<boolean>>;
 }
 
 /** What one call moved. */
@@ -50,18 +52,20 @@ const doing = "moving the changes of attached tables";
 export class Sources {
   readonly #context: TransactionContext;
   readonly #request: MoveRequest;
-  readonly #moves: ReadonlySet<MovedSource["move"]>;
+  /** One of each kind. It moves the tables of all. */
+  readonly #kinds: readonly MovedSource[];
   /** Moves one after another: two at once in one process would only conflict. */
   readonly #turns = new OneAtATime();
 
   constructor(context: TransactionContext, request: MoveRequest) {
     this.#context = context;
     this.#request = request;
-    this.#moves = new Set(request.tables.map(({ source }) => (source as MovedSource).move));
+    const sources = request.tables.map(({ source }) => source as MovedSource);
+    this.#kinds = [...new Map(sources.map((source) => [source.move, source])).values()];
   }
 
   get isEmpty(): boolean {
-    return this.#moves.size === 0;
+    return this.#kinds.length === 0;
   }
 
   /** Moves changes until `signal` is aborted. Reports each problem once. */
@@ -96,14 +100,16 @@ export class Sources {
   }
 
   /**
-   * Moves every change that was committed before the call. Resolves to why tables do not follow
-   * their source.
+   * Moves every change that was committed before the call, and not all that writers add meanwhile.
+   * Resolves to why tables do not follow their source.
    */
   async drain(signal: AbortSignal | undefined): Promise<readonly PercolatorError[]> {
     const { environment } = this.#context;
+    const marks = await Promise.all(this.#kinds.map(({ mark }) => mark(this.#request)));
+    const areMoved = async () => (await Promise.all(marks.map((isMoved) => isMoved()))).every(Boolean);
     for (let conflicts = 0; !signal?.aborted; ) {
       const { moved, isContended, problems } = await this.#move();
-      if (!moved) return problems;
+      if (!moved || (await areMoved())) return problems;
       conflicts = isContended ? conflicts + 1 : 0;
       if (!isContended) continue;
       await sleep(environment, backoffDelay(environment, contending, conflicts), signal).catch(
@@ -117,7 +123,7 @@ export class Sources {
     let moved = false;
     let isContended = false;
     const problems: PercolatorError[] = [];
-    for (const move of this.#moves) {
+    for (const { move } of this.#kinds) {
       const outcome = await this.#turns.run(() => move(this.#request), undefined, "Moving changes");
       moved ||= outcome.moved;
       isContended ||= outcome.isContended;

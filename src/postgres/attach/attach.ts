@@ -1,5 +1,6 @@
 import { checkOptionNames, SchemaError } from "../../errors/index.js";
 import { bindTable, type Codec, definition, type KeyCodec, type Table, table } from "../../schema/index.js";
+import { markChanges } from "./mark.js";
 import { moveChanges } from "./move.js";
 import { qualifiedName } from "./qualified-name.js";
 import type { AttachedSource } from "./source.js";
@@ -48,6 +49,13 @@ export function attach<C extends AttachedColumns, K = string>(
   }
   const columnNames = [...defined.columns.keys()];
   const description = `the SQL table ${sql}`;
-  const from: AttachedSource = { description, move: moveChanges, sql, target, columnNames };
+  const from: AttachedSource = {
+    description,
+    move: moveChanges,
+    mark: markChanges,
+    sql,
+    target,
+    columnNames,
+  };
   return bindTable({ ...defined, source: from }) as unknown as Table<C, K>;
 }

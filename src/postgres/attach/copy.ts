@@ -1,10 +1,9 @@
-import { LimitExceededError } from "../../errors/index.js";
 import { definition } from "../../schema/index.js";
 import { statement } from "../../store/postgres/index.js";
 import { type Attached, type contended, lastNote, moving } from "./attached.js";
 import { ChangedTable, type Content, type Followed, keyName, keyOf } from "./changed-table.js";
 import { quoteName } from "./definition.js";
-import { reasonOf, Unmovable } from "./park.js";
+import { isTooLarge, reasonOf, Unmovable } from "./park.js";
 import type { Tx } from "./source.js";
 import { membersOf, shownText } from "./values.js";
 
@@ -83,18 +82,19 @@ export async function copyChunk(
       return { cursor: next, hasMore: next.phase !== "done" };
     });
   } catch (error) {
-    if (error instanceof LimitExceededError && !error.retryable && limit > 1) {
+    if (isTooLarge(error) && limit > 1) {
       return await copyChunk(attached, followed, Math.ceil(limit / 8));
     }
     const { sql } = followed.source;
-    const reason =
-      error instanceof LimitExceededError ? `A row of ${sql}: ${error.message}` : reasonOf(sql, error);
+    const reason = isTooLarge(error) ? `A row of ${sql}: ${(error as Error).message}` : reasonOf(sql, error);
     throw reason === undefined ? error : new Unmovable(followed, reason, error);
   }
 }
 
 interface Read {
   readonly rows: readonly Content[];
+  /** Whether further rows were left out, because the chunk would be too large. */
+  readonly isCut: boolean;
   /** The keys of pending changes. */
   readonly pending: ReadonlySet<string>;
 }
@@ -110,12 +110,12 @@ async function read(
   values: readonly unknown[],
 ): Promise<Read | undefined> {
   const query = statement(`
-    select kind, content from (
-      select 's' as kind, content, sum(octet_length(content::text)) over w as total, row_number() over w as nth
+    select case when fits then 's' else 'x' end as kind, case when fits then content end as content from (
+      select content, sum(octet_length(content::text)) over w <= ${maxBytes} or row_number() over w = 1 as fits
       from (select c.content, row_number() over () as place
         from (${rows}) c) c
       window w as (order by place)
-    ) s where total <= ${maxBytes} or nth = 1
+    ) s
     union all select 'p' || op::text, content from (
       select o.op, o.content
       from ${schema}.outbox o join ${schema}.attachments a on a.id = o.attachment and o.seq > a.since
@@ -129,11 +129,12 @@ async function read(
       `Row-level security hides rows of ${followed.source.sql} from this role: give it BYPASSRLS, or a policy is not for it.`,
     );
   }
-  const pending = found.filter(([kind]) => kind !== "s");
+  const pending = found.filter(([kind]) => kind!.startsWith("p"));
   if (pending.length > maxPending || pending.some(([kind]) => kind === "pt")) return undefined;
   const content = ([, json]: (typeof found)[number]) => membersOf(json ?? "{}");
   return {
     rows: found.filter(([kind]) => kind === "s").map(content),
+    isCut: found.some(([kind]) => kind === "x"),
     pending: new Set(pending.map((row) => nameOf(followed, content(row)))),
   };
 }
@@ -159,13 +160,11 @@ async function copyRows(
   const settled = found.rows.filter((row) => !found.pending.has(nameOf(followed, row)));
   await new ChangedTable(tx, followed).apply(settled.map((content) => ({ op: "s", content })));
   const end = found.rows.at(-1);
-  return end === undefined
-    ? { phase: "prune", rows: before }
-    : {
-        phase: "copy",
-        after: keyColumns.map((name) => shownText(end[name]!)),
-        rows: before + found.rows.length,
-      };
+  const copied = before + found.rows.length;
+  // A short chunk is the last one, also if writers go on: their rows are in the outbox.
+  if (end === undefined || (found.rows.length < limit && !found.isCut))
+    return { phase: "prune", rows: copied };
+  return { phase: "copy", after: keyColumns.map((name) => shownText(end[name]!)), rows: copied };
 }
 
 async function pruneRows(
@@ -184,7 +183,9 @@ async function pruneRows(
     ...(typeof start === "string" ? { start: key.parse(start) } : {}),
   };
   const ours: unknown[] = [];
+  let scanned = 0;
   for await (const { row } of tx.scan(source.target, options as never)) {
+    scanned++;
     if (key.format(row) !== start) ours.push(row);
   }
   if (ours.length === 0) return { phase: "done", rows: copied };
@@ -205,5 +206,7 @@ async function pruneRows(
   for (const row of ours) {
     if (!kept.has(keyName(followed, row))) await tx.deleteRow(source.target, row as never);
   }
+  // A short chunk is the last one, also if the mover goes on: what it adds is right.
+  if (scanned <= limit) return { phase: "done", rows: copied };
   return { phase: "prune", after: [key.format(ours.at(-1))], rows: copied };
 }

@@ -1,12 +1,12 @@
 import type { MoveOutcome, MoveRequest } from "../../database/index.js";
-import { LimitExceededError, SchemaError } from "../../errors/index.js";
+import { SchemaError } from "../../errors/index.js";
 import type { Setting } from "../../store/postgres/index.js";
 import { type Attached, contended, lastNote, moving, needSetting } from "./attached.js";
 import { ChangedTable, type Write } from "./changed-table.js";
 import { compareAgain, copyChunk } from "./copy.js";
 import { follow } from "./follow.js";
 import { type Batch, type BatchSize, forget, type Moved, purge, readBatch } from "./outbox.js";
-import { park, reasonOf, Unmovable } from "./park.js";
+import { isTooLarge, park, reasonOf, Unmovable } from "./park.js";
 import { attachedSource, type Tx } from "./source.js";
 
 /** What one library transaction takes from the outbox, unless it is too large for one. */
@@ -23,21 +23,33 @@ export async function moveChanges(request: MoveRequest): Promise<MoveOutcome> {
   const attached = { database: request.database, ...setting, ...(await follow(setting, sources)) };
   const { problems } = attached;
   const isAny = attached.attachments.some(({ recorded }) => recorded !== undefined);
+  const more = (isContended: boolean) => ({ moved: true, isContended, problems });
   if (!isAny) return { moved: false, isContended: false, problems };
   try {
     const batch = await moveBatch(attached);
-    if (batch === contended) return { moved: true, isContended: true, problems };
-    if (batch.isFull) return { moved: true, isContended: false, problems };
+    if (batch === contended) return more(true);
+    if (batch.isFull && !isTurnOfCopy(setting)) return more(false);
     const copied = await copyNext(attached);
-    if (copied === contended) return { moved: true, isContended: true, problems };
+    if (copied === contended) return more(true);
     const purged = await purgeNext(attached);
-    return { moved: batch.rows > 0 || copied || purged, isContended: false, problems };
+    const moved = batch.rows > 0 || batch.isFull || copied || purged;
+    return { moved, isContended: false, problems };
   } catch (error) {
     if (!(error instanceof Unmovable)) throw error;
     await park(setting, error.table, error.message);
     // The next call reports it, and moves the other tables.
-    return { moved: true, isContended: false, problems };
+    return more(false);
   }
+}
+
+/** While more changes wait than a batch takes, a copy goes on after so many batches. */
+const batchesBeforeCopy = 4;
+const fullBatches = new WeakMap<Setting["connections"], number>();
+
+function isTurnOfCopy({ connections }: Setting): boolean {
+  const count = (fullBatches.get(connections) ?? 0) + 1;
+  fullBatches.set(connections, count);
+  return count % batchesBeforeCopy === 0;
 }
 
 async function copyNext(attached: Attached): Promise<boolean | typeof contended> {
@@ -88,8 +100,6 @@ async function moveBatch(attached: Attached): Promise<Batch | typeof contended> 
     }
   }
 }
-
-const isTooLarge = (error: unknown) => error instanceof LimitExceededError && !error.retryable;
 
 async function readFitting(
   attached: Attached,

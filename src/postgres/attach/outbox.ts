@@ -29,7 +29,7 @@ const maxBytes = 64 * 1024 * 1024;
 const purgedRows = 10_000;
 
 /** Rows of the outbox that somebody needs. */
-const live = (schema: string) =>
+export const live = (schema: string) =>
   `${schema}.outbox o join ${schema}.attachments a on a.id = o.attachment and o.seq > a.since and a.error is null`;
 
 /** Deletes rows that a committed transaction has moved. Its successor must not read them again. */

@@ -1,4 +1,4 @@
-import { InvalidKeyError, InvalidValueError, SchemaError, StoreError } from "../../errors/index.js";
+import { type PercolatorError, SchemaError } from "../../errors/index.js";
 import { type Setting, statement } from "../../store/postgres/index.js";
 import type { Attachment } from "./attachment.js";
 
@@ -12,10 +12,20 @@ export class Unmovable extends Error {
   }
 }
 
+/**
+ * The code of an error of this library. A program may have loaded two copies of the library: then the
+ * transaction's errors are not instances of this copy's classes.
+ */
+const codeOf = (error: unknown) => String((error as PercolatorError | undefined)?.code);
+
+/** Whether a transaction would be too large, however often it is tried. */
+export const isTooLarge = (error: unknown) =>
+  codeOf(error) === "LIMIT_EXCEEDED" && !(error as PercolatorError).retryable;
+
 /** The SQLSTATE of an error of the server. Undefined for any other error. */
 export function stateOf(error: unknown): string | undefined {
-  const { code } = ((error as StoreError | undefined)?.cause ?? {}) as { readonly code?: unknown };
-  return error instanceof StoreError && typeof code === "string" ? code : undefined;
+  const { code } = ((error as Error | undefined)?.cause ?? {}) as { readonly code?: unknown };
+  return codeOf(error).startsWith("STORE") && typeof code === "string" ? code : undefined;
 }
 
 /**
@@ -23,15 +33,16 @@ export function stateOf(error: unknown): string | undefined {
  * codec, a column that is gone, a missing privilege. Undefined for any other error.
  */
 export function reasonOf(sql: string, error: unknown): string | undefined {
-  if (error instanceof SchemaError) return error.message;
-  const isRefused = error instanceof InvalidValueError || error instanceof InvalidKeyError;
-  if (isRefused || error instanceof SyntaxError) {
-    return `A row of ${sql} does not fit its declaration: ${sentence(error.message)}`;
+  const code = codeOf(error);
+  const { message } = error as Error;
+  if (code === "SCHEMA") return message;
+  if (code === "INVALID_VALUE" || code === "INVALID_KEY" || error instanceof SyntaxError) {
+    return `A row of ${sql} does not fit its declaration: ${sentence(message)}`;
   }
   const state = stateOf(error);
   // A value that has no cast, or a table, column or privilege that is missing.
   if (state?.startsWith("22") || state?.startsWith("42")) {
-    return `Rows of ${sql} cannot be read: ${sentence((error as StoreError).message)}`;
+    return `Rows of ${sql} cannot be read: ${sentence(message)}`;
   }
   return undefined;
 }
