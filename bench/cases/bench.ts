@@ -29,6 +29,8 @@ export interface CaseFigure {
 export interface CaseResult {
   readonly comparisons: readonly Comparison[];
   readonly figures: readonly CaseFigure[];
+  /** The version and the settings of the server that was measured. Undefined: no server. */
+  readonly configuration?: string | undefined;
 }
 
 /** The output of `npm run bench`. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { summarize } from "../harness/statistics.js";
-import { cellTables, floorOf } from "./floors.js";
+import { cellTables, floorOf, postgresTables } from "./floors.js";
 
 test.each([
   ["reads, 100 bytes", 0.75],
@@ -30,4 +30,18 @@ test("the rate and the processor time of a cell have bounds of their own", () =>
 test("results without the processor time, and without these transactions, have no line for it", () => {
   expect(cellTables([{ name, ours: summarize([1]) }]).join()).not.toContain("CPU");
   expect(cellTables([{ name: "reads, 100 bytes", ours: summarize([1]) }])).toEqual([]);
+});
+
+test.each([
+  { name: "transactions of one cell on PostgreSQL, 1,000 in flight", met: 20_000, floor: "20,000" },
+  { name: "transactions of 10 cells on PostgreSQL, 200 in flight", met: 4_000, floor: "40,000" },
+  { name: "reads on PostgreSQL, 1,000 in flight, gathered", met: 40_000, floor: "40,000" },
+])("the rate of $name has a floor", ({ name, met, floor }) => {
+  const drawn = (rate: number) => postgresTables([{ name, ours: summarize([rate]) }]).join();
+  expect(drawn(met)).toContain(`| at least ${floor}: met |`);
+  expect(drawn(met - 1)).toContain(`| at least ${floor}: **missed** |`);
+});
+
+test("results without PostgreSQL have no table for it", () => {
+  expect(postgresTables([{ name, ours: summarize([1]) }])).toEqual([]);
 });

@@ -61,3 +61,40 @@ export function cellTables(
   }
   return [table([name, right("median"), "quartiles", "wanted"], rows)];
 }
+
+/** The most milliseconds, at the median, from a commit to its observer's commit in another process on PostgreSQL. */
+export const postgresDelayMs = 20;
+
+/** What transactions and reads on PostgreSQL must reach, with server and client on the same two processors. */
+const postgresRates = [
+  {
+    name: "transactions of one cell on PostgreSQL, 1,000 in flight",
+    unit: "transactions a second",
+    units: 1,
+    floor: 20_000,
+  },
+  {
+    name: "transactions of 10 cells on PostgreSQL, 200 in flight",
+    unit: "cells a second",
+    units: 10,
+    floor: 40_000,
+  },
+  {
+    name: "reads on PostgreSQL, 1,000 in flight, gathered",
+    unit: "reads a second",
+    units: 1,
+    floor: 40_000,
+  },
+];
+
+/** Draws the rates on PostgreSQL that have a floor. Empty if they were not measured. */
+export function postgresTables(comparisons: readonly Pick<Comparison, "name" | "ours">[]): readonly string[] {
+  const rows = postgresRates.flatMap(({ name, unit, units, floor }) => {
+    const ours = comparisons.find((each) => each.name === name)?.ours;
+    if (ours === undefined) return [];
+    const rate = { median: ours.median * units, low: ours.low * units, high: ours.high * units };
+    const met = verdict(rate.median >= floor, `at least ${whole(floor)}`);
+    return [[name, unit, whole(rate.median), range(rate, whole), met]];
+  });
+  return rows.length === 0 ? [] : [table(["", "", right("median"), "quartiles", "wanted"], rows)];
+}

@@ -15,11 +15,12 @@ import { client } from "./client.js";
 import { collection } from "./collection.js";
 import { delay } from "./delay.js";
 import { comparisonTable, figureTable } from "./figures.js";
-import { cellTables } from "./floors.js";
+import { cellTables, postgresTables } from "./floors.js";
 import { hot } from "./hot.js";
 import { importing } from "./import.js";
 import { notifications } from "./notifications.js";
 import { oracle } from "./oracle.js";
+import { postgres } from "./postgres.js";
 import { reads } from "./reads.js";
 import { scans } from "./scans.js";
 import { transactions } from "./transactions.js";
@@ -33,6 +34,7 @@ const cases: readonly BenchCase[] = [
   notifications,
   collection,
   bigtable,
+  postgres,
   client,
   hot,
   wire,
@@ -91,8 +93,10 @@ await runProgram<BenchOptions, BenchResult>({
         ? [`${name}: ${result.error}`]
         : [
             `${name}: ${cases.find((each) => each.name === name)!.about}`,
+            ...(result.configuration === undefined ? [] : [result.configuration]),
             ...(result.comparisons.length === 0 ? [] : [comparisonTable(result.comparisons)]),
             ...cellTables(result.comparisons),
+            ...postgresTables(result.comparisons),
             ...(result.figures.length === 0 ? [] : [figureTable(result.figures)]),
           ],
     ),
