@@ -66,8 +66,9 @@ export interface OpenOptions {
    * The cluster's coordinator. It assigns timestamps if the store does not, and knows which
    * sessions are alive and what each works on. Give `HOST:PORT` of one or several; `"auto"` to find
    * it by the lease in the store, and to start one inside this process if none leads; `false` for
-   * none; or an object for tokens and TLS. Default: found by the lease if the store does not assign
-   * timestamps and no `oracle` is given, else none.
+   * none; or an object for tokens and TLS. A folder and PostgreSQL assign timestamps, need no
+   * coordinator, and work on if it does not answer. Default: found by the lease if the store does not
+   * assign timestamps and no `oracle` is given, else none.
    */
   readonly coordinator?: CoordinatorOption | undefined;
   /**

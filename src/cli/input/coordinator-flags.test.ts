@@ -48,6 +48,14 @@ describe("the coordinator options of a command", () => {
     expect(await toldOf(cli, remote, { tokenFile: "token" })).toEqual({ token: ["first", "second"] });
   });
 
+  it("without flags: PostgreSQL has no coordinator, even if the environment has a token", async () => {
+    const cli = await cliWith({ PERCOLATOR_TOKEN_FILE: "token", PERCOLATOR_TLS_CA: "ca.pem" });
+    const place = "postgres://app@localhost/shop";
+    expect(await toldOf(cli, place)).toBeUndefined();
+    expect(await toldOf(cli, place, { coordinator: "a:1" })).toMatchObject({ addresses: ["a:1"] });
+    expect(await toldOf(cli, place, { coordinator: "auto" })).toMatchObject({ start: true });
+  });
+
   it("none, auto, or addresses, with the token and TLS", async () => {
     const cli = await cliWith();
     const secrets = { tokenFile: "token", tlsCa: "ca.pem" };

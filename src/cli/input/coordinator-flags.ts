@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { OpenOptions } from "../../database/index.js";
+import { isPostgres, type OpenOptions } from "../../database/index.js";
 import type { Cli } from "../cli.js";
 import { UsageError } from "../usage-error.js";
 import { rereading } from "./secret-file.js";
@@ -61,8 +61,10 @@ export async function coordinatorOf(
   const flags = withDefaults(cli, given);
   const { coordinator: where } = flags;
   if (where === "none") return false;
-  // A folder needs no coordinator. Unless the user gives an address, `open` must not look for one.
-  if (where === undefined && !/^[a-z][a-z0-9+.-]+:\/\//i.test(location)) return undefined;
+  // A folder and PostgreSQL need no coordinator. Unless the user names one, `open` must not look for it.
+  if (where === undefined && (isPostgres(location) || !/^[a-z][a-z0-9+.-]+:\/\//i.test(location))) {
+    return undefined;
+  }
   const secrets = {
     token: await watchedTokens(cli, "--token-file", flags.tokenFile),
     tls: await tlsOf(cli, flags),

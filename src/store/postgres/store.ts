@@ -80,6 +80,7 @@ export class PostgresStore implements RowStore {
   readonly #pages: PageReader;
   readonly #counter: CounterReader;
   readonly #writer: Writer;
+  readonly #flushes: Flushes;
   readonly #queue: CommitQueue;
   readonly #wakeUps: WakeUps;
   readonly #underWay = new Set<Promise<unknown>>();
@@ -95,12 +96,12 @@ export class PostgresStore implements RowStore {
     this.#counter = new CounterReader(connections, schema);
     this.#writer = new Writer(connections, schema);
     this.#wakeUps = new WakeUps(connections, schema);
-    const flushes = new Flushes(connections, schema);
+    this.#flushes = new Flushes(connections, schema);
     const { isEarly: early } = setting;
     this.#queue = new CommitQueue({
       connections,
       writer: this.#writer,
-      flushes,
+      flushes: this.#flushes,
       tables: this.#tables,
       early,
       onCommitted: () => this.#wakeUps.committed(),
@@ -162,8 +163,9 @@ export class PostgresStore implements RowStore {
   async statistics(): Promise<Readonly<Record<string, number>>> {
     this.#open("count");
     const { connections, schema } = this.#setting;
-    const { groups, requests } = this.#queue.counts;
-    return { ...(await this.#track(readStatistics(connections, schema))), groups, requests };
+    const ofSchema = await this.#track(readStatistics(connections, schema));
+    const { outcomesAsked } = this.#writer;
+    return { ...ofSchema, ...this.#queue.counts, ...this.#flushes.counts, outcomesAsked };
   }
 
   close(): Promise<void> {

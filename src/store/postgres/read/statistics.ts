@@ -17,7 +17,6 @@ export async function readStatistics(
     "count",
   );
   const [bytes, indexBytes, cells, tables, writers, deadCells] = rows[0]!.map(Number);
-  const { queries, failures } = connections.counts;
-  const figures = { bytes, indexBytes, cells, deadCells, tables, writers, queries, failures };
+  const figures = { bytes, indexBytes, cells, deadCells, tables, writers, ...connections.counts };
   return figures as Readonly<Record<string, number>>;
 }

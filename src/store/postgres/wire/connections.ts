@@ -44,6 +44,20 @@ export interface Held {
   end(): void;
 }
 
+/** Figures of a store's connections. All but `connectionsWaiting` count since the store was opened. */
+export interface ConnectionCounts {
+  /** Statements sent. */
+  readonly queries: number;
+  /** Statements that failed. */
+  readonly failures: number;
+  /** Connections that the pool has made. After an outage, it makes new ones. */
+  readonly connectionsMade: number;
+  /** Statements that wait for a connection now. */
+  readonly connectionsWaiting: number;
+  /** Time that statements have waited for a connection, in milliseconds. */
+  readonly connectionWaitMs: number;
+}
+
 /** Runs statements on the pool's connections, and repeats those that may be repeated. */
 export class Connections {
   readonly environment: Environment;
@@ -51,6 +65,9 @@ export class Connections {
   readonly #options: ConnectionsOptions;
   #queries = 0;
   #failures = 0;
+  #made = 0;
+  #waiting = 0;
+  #waitMs = 0;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -59,12 +76,20 @@ export class Connections {
     // Without a listener, the error of a connection that ends while no query runs on it would end the
     // process. It may end at any moment: while it is idle, and before its first query.
     options.pool.on("error", ignore);
-    options.pool.on("connect", (client) => client.on("error", ignore));
+    options.pool.on("connect", (client) => {
+      this.#made++;
+      client.on("error", ignore);
+    });
   }
 
-  /** Statements sent, and statements that failed, since the store was opened. */
-  get counts(): { readonly queries: number; readonly failures: number } {
-    return { queries: this.#queries, failures: this.#failures };
+  get counts(): ConnectionCounts {
+    return {
+      queries: this.#queries,
+      failures: this.#failures,
+      connectionsMade: this.#made,
+      connectionsWaiting: this.#waiting,
+      connectionWaitMs: Math.round(this.#waitMs),
+    };
   }
 
   /** The monotonic time at which a request that begins now must be over. */
@@ -157,20 +182,31 @@ export class Connections {
 
   /** A connection of the pool. If it comes too late, it goes back to the pool. */
   #connect(until: number): Promise<PostgresClient> {
+    const startedAt = this.environment.monotonic();
+    this.#waiting++;
+    const waited = () => {
+      this.#waiting--;
+      this.#waitMs += this.environment.monotonic() - startedAt;
+    };
     return new Promise((resolve, reject) => {
       let isLate = false;
       const timer = this.#timer(until, () => {
         isLate = true;
+        waited();
         reject(new NoAnswer("no connection became free in time"));
       });
       this.#options.pool.connect().then(
         (client) => {
           timer.cancel();
           if (isLate) client.release();
-          else resolve(client);
+          else {
+            waited();
+            resolve(client);
+          }
         },
         (error: unknown) => {
           timer.cancel();
+          if (!isLate) waited();
           reject(error);
         },
       );

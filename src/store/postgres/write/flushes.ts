@@ -20,10 +20,17 @@ export class Flushes {
   readonly #flush: Statement;
   #waiting: Waiting[] = [];
   #isRunning = false;
+  #flushes = 0;
+  #flushMs = 0;
 
   constructor(connections: Connections, schema: string) {
     this.#connections = connections;
     this.#flush = statement(`select ${schema}.flush($1)`);
+  }
+
+  /** Flushes that succeeded since the store was opened, and their time in milliseconds. */
+  get counts(): { readonly flushes: number; readonly flushMs: number } {
+    return { flushes: this.#flushes, flushMs: Math.round(this.#flushMs) };
   }
 
   /**
@@ -49,10 +56,14 @@ export class Flushes {
   }
 
   async #flushOnce(writer: string, flushing: readonly Waiting[]): Promise<void> {
+    const { environment } = this.#connections;
+    const startedAt = environment.monotonic();
     let known: string | null | undefined;
     try {
       const rows = await this.#connections.repeat(this.#flush, [writer], "flush");
       known = rows[0]?.[0];
+      this.#flushes++;
+      this.#flushMs += environment.monotonic() - startedAt;
     } catch (error) {
       const unknown = new OutcomeUnknown("PostgreSQL did not say whether the commit is on its disk.", {
         cause: error,

@@ -44,6 +44,7 @@ export class CommitQueue {
   #running: Promise<void> | undefined;
   #groups = 0;
   #requests = 0;
+  #commitMs = 0;
 
   constructor(parts: QueueParts) {
     const { connections, writer, flushes, tables, early, onCommitted } = parts;
@@ -55,9 +56,12 @@ export class CommitQueue {
     this.#onCommitted = onCommitted;
   }
 
-  /** Groups and requests that were committed since the store was opened. */
-  get counts(): { readonly groups: number; readonly requests: number } {
-    return { groups: this.#groups, requests: this.#requests };
+  /**
+   * Groups and requests that were committed since the store was opened, and the time until the server
+   * had answered those groups, in milliseconds.
+   */
+  get counts(): { readonly groups: number; readonly requests: number; readonly commitMs: number } {
+    return { groups: this.#groups, requests: this.#requests, commitMs: Math.round(this.#commitMs) };
   }
 
   /** Resolves when nothing waits, is being committed or flushed, whether somebody waits for it or not. */
@@ -138,6 +142,8 @@ export class CommitQueue {
   }
 
   async #commit(group: Group): Promise<void> {
+    const { environment } = this.#connections;
+    const startedAt = environment.monotonic();
     let committed: CommittedGroup;
     try {
       committed = await this.#writer.commit(group, this.#modeOf(group));
@@ -145,6 +151,7 @@ export class CommitQueue {
       fail(group, error);
       return;
     }
+    this.#commitMs += environment.monotonic() - startedAt;
     this.#groups++;
     this.#requests += group.requests.length;
     const answers = group.answers(committed.result);

@@ -41,6 +41,7 @@ export class Writer {
   #number = 0;
   /** The number of the last group that the server has, or has refused for good. */
   #last = 0;
+  #outcomesAsked = 0;
 
   constructor(connections: Connections, schema: string) {
     this.#connections = connections;
@@ -51,6 +52,11 @@ export class Writer {
       settle: statement(`select * from ${schema}.settle_group($1, $2, $3)`),
       remove: statement(`delete from ${schema}.writers where id = $1`),
     };
+  }
+
+  /** Groups without an answer, about which the server was asked, since the store was opened. */
+  get outcomesAsked(): number {
+    return this.#outcomesAsked;
   }
 
   /**
@@ -102,6 +108,7 @@ export class Writer {
 
   /** What became of a group without an answer. Undefined if it was not committed, and never will be. */
   async #settle(writer: string, number: number, cause: QueryFailure): Promise<GroupResult | undefined> {
+    this.#outcomesAsked++;
     let rows: readonly Row[];
     try {
       rows = await this.#connections.repeat(
