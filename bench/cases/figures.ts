@@ -10,7 +10,7 @@ import { cellTables, floorOf } from "./floors.js";
 
 type Compared = Pick<Comparison, "name" | "raw" | "ours" | "ratio" | "processorRatio" | "ourCpuUs" | "floor">;
 
-function comparisonsOf(results: FigureResults, measurement: string): readonly Compared[] {
+export function comparisonsOf(results: FigureResults, measurement: string): readonly Compared[] {
   const { cases = {} } = results.get<BenchResult>(measurement) ?? {};
   return Object.values(cases).flatMap((each) => ("error" in each ? [] : each.comparisons.map(judged)));
 }
@@ -20,13 +20,23 @@ function judged(each: Comparison): Compared {
   return { ...each, floor: floorOf(each.name) ?? each.floor };
 }
 
-function figuresOf(results: FigureResults, measurement: string): readonly CaseFigure[] {
+export function figuresOf(results: FigureResults, measurement: string): readonly CaseFigure[] {
   const { cases = {} } = results.get<BenchResult>(measurement) ?? {};
   return Object.values(cases).flatMap((each) => ("error" in each ? [] : each.figures));
 }
 
+/** The servers that were measured, with their settings. */
+export function configurationsOf(results: FigureResults, measurement: string): readonly string[] {
+  const { cases = {} } = results.get<BenchResult>(measurement) ?? {};
+  return Object.values(cases).flatMap((each) => ("error" in each ? [] : (each.configuration ?? [])));
+}
+
 /** Cases of `npm run bench`, with `--quick` at small size. */
-function benchCases(name: string, cases: readonly string[], minutes: Measurement["minutes"]): Measurement {
+export function benchCases(
+  name: string,
+  cases: readonly string[],
+  minutes: Measurement["minutes"],
+): Measurement {
   const only = cases.flatMap((each) => ["--only", each]);
   return { name, script: "bench", args: { small: ["--quick", ...only], full: only }, minutes };
 }

@@ -153,7 +153,9 @@ export class PostgresCells {
   scans(wanted: number): ComparisonSpec {
     const limit = Math.min(rowsAtOnce, this.rows.length);
     const last = this.rows.length - limit;
-    const starts = this.#some(Math.min(wanted, this.rows.length) / limit, 8).map((cell) => this.rows[Math.min(cell, last)]!);
+    const starts = this.#some(Math.min(wanted, this.rows.length) / limit, 8).map(
+      (cell) => this.rows[Math.min(cell, last)]!,
+    );
     const side = (scan: (start: string, found: (row: string, value: string) => void) => Promise<void>) => {
       const found: [row: string, value: string][] = [];
       return {

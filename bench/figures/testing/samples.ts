@@ -10,11 +10,19 @@ const comparison = (name: string, raw: number, ours: number, floor?: number) => 
   raw: spread(raw),
   ours: spread(ours),
   ratio: spread(ours / raw),
+  processorRatio: spread((0.9 * ours) / raw),
 });
 
-const bench = (name: string, comparisons: readonly object[], figures: readonly object[]) => ({
+const bench = (
+  name: string,
+  comparisons: readonly object[],
+  figures: readonly object[],
+  configuration?: string,
+) => ({
   configuration: {},
-  cases: { [name]: { comparisons, figures } },
+  cases: {
+    [name]: { comparisons, figures, ...(configuration === undefined ? {} : { configuration }) },
+  },
 });
 
 const figure = (name: string, value: number, unit: string, ceiling?: number) => ({
@@ -143,6 +151,19 @@ export const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>
       "bigtable",
       [comparison("transactions of one cell, 64 in flight", 4_000, 1_900, 0.45)],
       [],
+    ),
+  },
+  "postgres-store": {
+    postgres: bench(
+      "postgres",
+      [
+        comparison("transactions of one cell on PostgreSQL, 1,000 in flight", 30_000, 21_000),
+        comparison("transactions of 10 cells on PostgreSQL, 200 in flight", 5_000, 3_900),
+        comparison("reads on PostgreSQL, 1,000 in flight, gathered", 90_000, 45_000),
+        comparison("scans of 100 on PostgreSQL", 200_000, 100_000),
+      ],
+      [figure("commit to its observer's commit in another process, on PostgreSQL", 14, "ms", 20)],
+      "server_version 15.1, shared_buffers 512MB, fsync on",
     ),
   },
   clustering: { lmdb: clusteringSample("same database"), bare: clusteringSample("bare LMDB") },
