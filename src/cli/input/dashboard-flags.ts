@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { DashboardOptions } from "../../dashboard/index.js";
+import { isPostgres } from "../../database/index.js";
 import type { Cli } from "../cli.js";
 import { parsedBy } from "../command.js";
 import { type ListenAddress, parseListen } from "./listen.js";
@@ -38,7 +39,8 @@ export async function dashboardOptions(
 ): Promise<DashboardOptions> {
   return {
     ...address,
-    location,
+    // A location on PostgreSQL may hold a password. The store's description does not.
+    location: isPostgres(location) ? undefined : location,
     token: await watchedToken(cli, "--dashboard-token-file", dashboardTokenFile),
     writable: dashboardWritable ?? false,
     tables: app?.tables,
