@@ -34,7 +34,7 @@ export function readOptions(args: readonly string[]): Options {
     )
     .option(
       "--data <location>",
-      "where the index is: a folder, memory:, or bigtable://PROJECT/INSTANCE",
+      "where the index is: a folder, memory:, postgres://USER@HOST/DATABASE, or bigtable://PROJECT/INSTANCE",
       "./webindex-data",
     )
     .option("--base <url>", "for a folder: the URL that it is published at")
@@ -90,8 +90,8 @@ const helpText = `
 Exit codes: 0 done; 1 something could not be read, a change could not be worked on, or a table is wrong; 2 the
 command line cannot be meant.
 
-Any number of further processes may share the work of an index on a disk or on Bigtable:
-  percolator worker bigtable://project/instance examples/webindex/app.ts
+Any number of further processes may share the work of an index on a disk, on PostgreSQL or on Bigtable:
+  percolator worker postgres://app@localhost/index examples/webindex/app.ts
 
 --bulk computes all tables before it stores them, in temporary files of about three times the size of the pages. What
 does not fit into nine sorts of 32 MB goes there. If it is interrupted, the same command goes on.

@@ -1,9 +1,11 @@
 import { bytes, family, type Logger, open, SchemaError, table, text } from "percolatordb";
 import { expect, it } from "vitest";
+import { newPlace, removePlace } from "../../test/support/postgres/index.js";
 import { packContents } from "./contents.js";
 import { observers } from "./observers/index.js";
 import { Scratch } from "./sources/testing/files.js";
 import { documents, tables } from "./tables.js";
+import { crawl, page } from "./testing/site.js";
 import { WebIndex } from "./webindex.js";
 
 it("logs background failures to its logger", async () => {
@@ -63,4 +65,17 @@ it("leaves what is due to other processes if it does not work", async () => {
   await worker.settle();
   expect(await reader.waiting(10)).toBe(0);
   expect(await reader.count()).toEqual({ live: 1, findable: 1 });
+});
+
+it("keeps an index in PostgreSQL equal to the twin's", async () => {
+  const place = await newPlace();
+  try {
+    await using index = await WebIndex.open(place.location);
+    const [a, b] = ["https://example.org/a", "https://example.org/b"];
+    await crawl(index, { [a]: page("A", "otter", { [b]: "badger" }), [b]: page("B", "walrus") });
+    await crawl(index, { [a]: page("A", "marmot", { [b]: "weasel" }), [b]: undefined });
+    expect(await index.count()).toEqual({ live: 1, findable: 1 });
+  } finally {
+    await removePlace(place);
+  }
 });
