@@ -90,3 +90,27 @@ test("a lock that others can see survives a crash", async () => {
   await Promise.all([writer.close(), reader.close()]);
   await Promise.all([writing.end(), reading.end()]);
 });
+
+test("the number of a table survives a crash, though the role does not wait for the disk", async () => {
+  const [early, late] = [new FaultyPool(server.host), new FaultyPool(server.host)];
+  const first = await postgresStore({ pool: early, schema: "s" });
+  await late.send({ text: "alter role postgres set synchronous_commit = off" });
+  // Its connections have the setting.
+  const impatient = new FaultyPool(server.host);
+  const store = await postgresStore({ pool: impatient, schema: "s", deadlineMs: 60_000 });
+  await store.prepare(["one"]);
+  await server.crash();
+  // Another process uses another table first, then this one goes on with the number that it knows.
+  const other = await postgresStore({ pool: late, schema: "s", deadlineMs: 60_000 });
+  await other.prepare(["two"]);
+  const [row, column] = [Buffer.from("r"), Buffer.from("c")];
+  const put = { type: "put", column, part: "data", timestamp: 1, value: Buffer.from("x") } as const;
+  await store.mutate({ table: "one", row, guards: [], mutations: [put] });
+  const read = async (table: string) => {
+    const columns = [{ exact: column }];
+    return (await other.readRaw({ table, columns, parts: ["data"] })).rows.length;
+  };
+  expect([await read("one"), await read("two")]).toEqual([1, 0]);
+  await Promise.all([first.close(), store.close(), other.close()]);
+  await Promise.all([early.end(), late.end(), impatient.end()]);
+});

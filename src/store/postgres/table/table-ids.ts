@@ -10,7 +10,8 @@ export class TableIds {
   constructor(connections: Connections, schema: string) {
     this.#connections = connections;
     this.#find = statement(`select id from ${schema}.tables where name = $1`);
-    this.#need = statement(`select ${schema}.need_table($1)`);
+    // A crash must not undo a number that this process keeps: the server would give it to another table.
+    this.#need = statement(`select ${schema}.need_table($1), ${schema}.wait_for_disk()`);
   }
 
   /** The number, if this process knows it. */
