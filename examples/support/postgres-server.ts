@@ -17,6 +17,8 @@ export interface PostgresServer {
   end(): Promise<void>;
   /** Ends it at once, as in a crash, and restarts it with the same data. */
   crash(): Promise<void>;
+  /** Ends it as an operator does, which ends all connections, and starts it again. */
+  restart(): Promise<void>;
   /** Makes a standby the primary. */
   promote(): Promise<void>;
   stop(): Promise<void>;
@@ -99,6 +101,10 @@ export async function runningPostgres(
     },
     async crash() {
       await end("immediate");
+      await start();
+    },
+    async restart() {
+      await end("fast");
       await start();
     },
     async promote() {
