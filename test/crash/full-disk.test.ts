@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../support/databases.js";
-import { type Ran, run } from "./run.js";
+import type { Ran } from "./run.js";
+import { onSmallDisk } from "./small-disk.js";
 
 const child = `"${process.execPath}" --import tsx test/crash/full-disk-child.ts`;
 const makeRoomChild = `"${process.execPath}" --import tsx test/crash/make-room-child.ts`;
@@ -34,23 +35,6 @@ function expectWentOn({ status, stdout, stderr }: Ran): void {
   };
   expect(told).toBeGreaterThan(100);
   expect(Object.keys(errors)).toEqual(["STORE_FULL"]);
-}
-
-/**
- * Runs the command on its own small file system in its own mount namespace. The file system
- * disappears when the process ends.
- */
-async function onSmallDisk(size: string, folder: string, command: string): Promise<Ran> {
-  const mount = `mount -t tmpfs -o size=${size} tmpfs "${folder}"`;
-  const own = process.getuid?.() === 0 ? ["--mount"] : ["--mount", "--map-root-user"];
-  const probe = await run("unshare", [...own, "sh", "-c", mount]);
-  if (probe.status !== 0) {
-    throw new Error(
-      `A small file system cannot be mounted here, so that a full disk was not tested: ${probe.stderr} It takes Linux, ` +
-        "`unshare`, and root or user namespaces (in a container: CAP_SYS_ADMIN).",
-    );
-  }
-  return await run("unshare", [...own, "sh", "-ec", `${mount}\n${command}`]);
 }
 
 test("on a full file system writes fail with a named error, and no data is lost", async () => {
