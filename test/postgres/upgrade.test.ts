@@ -1,6 +1,8 @@
 import { open, table, text } from "percolatordb";
 import { expect, onTestFinished, test } from "vitest";
+import { CommandLine } from "../support/command-line.js";
 import { newPlace, placeAt, removePlace, withSuperuser } from "../support/postgres/index.js";
+import { ProgramProcess } from "../support/program-process.js";
 
 const documents = table("documents", { contents: text() });
 
@@ -40,6 +42,103 @@ test("older tables are upgraded when their owner opens the database, by several 
   await (await open(place.location, { create: false })).close();
 });
 
+/** What there is in a schema: relations, functions with their text, and the version. */
+async function schemaContents(sql: (query: string) => Promise<{ rows: unknown[] }>, schema: string) {
+  const name = `'${schema.replaceAll("'", "''")}'::regnamespace`;
+  const { rows } = await sql(`
+    select relname::text, '' as text, relacl::text as grants from pg_class where relnamespace = ${name}
+    union all select proname::text, pg_get_functiondef(oid), proacl::text from pg_proc where pronamespace = ${name}
+    union all select 'version', version::text, '' from ${schema}.state
+    order by 1, 2
+  `);
+  return rows;
+}
+
+const initAt = (location: string) => new ProgramProcess("src/cli/main.ts", ["init", location]);
+
+test("several processes that run `percolator init` at once all succeed, on nothing and on older tables", async () => {
+  const older = await olderPlace();
+  const fresh = await newPlace();
+  onTestFinished(() => removePlace(fresh));
+  for (const place of [fresh, older.place]) {
+    const processes = [1, 2, 3, 4].map(() => initAt(place.location));
+    for (const each of processes) {
+      await each.ended();
+      expect([each.end, each.errors]).toEqual(["0", ""]);
+    }
+    await using db = await open(place.location, { create: false, tables: [documents] });
+    const kept = await db.transact((tx) => tx.get(documents.contents, "a"));
+    expect(kept).toBe(place === fresh ? undefined : "kept");
+  }
+  expect((await older.sql(`select version from ${older.schema}.state`)).rows).toEqual([{ version: 2 }]);
+});
+
+test("an owner who is no superuser upgrades at open and by `percolator init`, and keeps what is there", async () => {
+  const { place, schema, sql } = await olderPlace();
+  const owner = `owner_${process.pid}`;
+  await sql(`create role ${owner} login; alter schema ${schema} owner to ${owner}`);
+  const { rows } = await sql(`
+    select format('alter %s %s owner to ${owner}', kind, name) as change from (
+      select case relkind when 'S' then 'sequence' else 'table' end as kind, oid::regclass::text as name from pg_class
+      where relnamespace = '${schema}'::regnamespace and (relkind = 'r' or relkind = 'S' and relname = 'woken')
+      union all select 'function', oid::regprocedure::text from pg_proc where pronamespace = '${schema}'::regnamespace
+    ) owned
+  `);
+  for (const { change } of rows) await sql(change as string);
+  onTestFinished(async () => {
+    await sql(`drop owned by ${owner} cascade; drop role ${owner}`);
+  });
+  const { location } = placeAt(place.host, place.schema, owner);
+  for (const upgrade of ["open", "init"]) {
+    if (upgrade === "open") await (await open(location)).close();
+    else expect((await (await CommandLine.create()).run(["init", location])).code).toBe(0);
+    await using db = await open(location, { create: false, tables: [documents] });
+    expect(await db.transact((tx) => tx.get(documents.contents, "a"))).toBe("kept");
+    expect((await sql(`select version from ${schema}.state`)).rows).toEqual([{ version: 2 }]);
+    await sql(`update ${schema}.state set version = 1`);
+  }
+});
+
+test("tables of a newer version are refused by open and `percolator init`, and nothing is changed", async () => {
+  const { place, schema, sql } = await olderPlace();
+  await sql(`update ${schema}.state set version = 99`);
+  const before = await schemaContents(sql, schema);
+  await expect(open(place.location)).rejects.toMatchObject({
+    code: "STORE_VERSION",
+    message: expect.stringContaining("Upgrade the package"),
+  });
+  expect(await (await CommandLine.create()).run(["init", place.location])).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining("Upgrade the package"),
+  });
+  expect(await schemaContents(sql, schema)).toEqual(before);
+});
+
+test("an upgrade that waits for that of a newer package changes nothing of it", async () => {
+  const { place, schema, sql } = await olderPlace();
+  await withSuperuser(place.host, async (pool) => {
+    const newer = await pool.connect();
+    await newer.query("begin");
+    await newer.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`percolatordb ${schema}`]);
+    const opening = open(place.location).then((db) => db.close());
+    opening.catch(() => undefined);
+    const { rows } = await newer.query("select pg_backend_pid() as pid");
+    const waiting = () =>
+      pool.query("select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))", [rows[0].pid]);
+    await expect.poll(async () => (await waiting()).rows.length).toBe(1);
+    await newer.query(`update ${schema}.state set version = 99`);
+    const before = await schemaContents((query) => newer.query(query), schema);
+    await newer.query("commit");
+    newer.release();
+    await expect(opening).rejects.toMatchObject({
+      code: "STORE_VERSION",
+      message: expect.stringContaining("version 99"),
+    });
+    expect(await schemaContents(sql, schema)).toEqual(before);
+  });
+});
+
 test("a role that owns nothing upgrades nothing, and is told who can", async () => {
   const { place, schema, sql } = await olderPlace();
   const role = `upgrader_${process.pid}`;
@@ -48,9 +147,17 @@ test("a role that owns nothing upgrades nothing, and is told who can", async () 
   onTestFinished(async () => {
     await sql(`drop owned by ${role}; drop role ${role}`);
   });
-  await expect(open(placeAt(place.host, place.schema, role).location)).rejects.toMatchObject({
+  const { location } = placeAt(place.host, place.schema, role);
+  const before = await schemaContents(sql, schema);
+  await expect(open(location)).rejects.toMatchObject({
     code: "STORE_VERSION",
     message: expect.stringContaining("percolator init"),
   });
+  expect(await (await CommandLine.create()).run(["init", location])).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining("as the user who owns them"),
+  });
+  expect(await schemaContents(sql, schema)).toEqual(before);
   expect((await sql(`select version from ${schema}.state`)).rows).toEqual([{ version: 1 }]);
 });

@@ -28,7 +28,9 @@ export function addInit(program: Command, cli: Cli): void {
     summary: "create the tables or the folder of a database",
     description:
       "Creates what is missing. On PostgreSQL: the schema with its tables and functions. On Bigtable: the tables, each " +
-      "with the families that the protocol needs and no garbage collection rule. Otherwise: the folder. It adds missing families to existing tables, and changes nothing else. " +
+      "with the families that the protocol needs and no garbage collection rule. Otherwise: the folder. It adds missing families to existing tables. " +
+      "On PostgreSQL it also upgrades tables and functions of an older version, if the account owns them, and refuses " +
+      "those of a newer version. It changes nothing else. " +
       "It needs an account that may create tables; afterwards one that may read and write them is enough. You can " +
       "repeat it safely.",
     examples: [

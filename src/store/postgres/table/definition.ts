@@ -6,9 +6,13 @@ import { wakeFunctions } from "./wake-functions.js";
 /** The version of the tables and functions. Raise it with every change of them. */
 export const schemaVersion = 2;
 
+/** The SQLSTATE with which the statements end if a newer package has upgraded meanwhile. */
+export const newerState = "PD001";
+
 /**
  * The statements that make the tables and functions of a database in the schema `s`, a quoted name,
- * or upgrade those of an older version. Repeating them changes nothing. An advisory lock keeps two processes from making them at once.
+ * or upgrade those of an older version. Repeating them changes nothing. An advisory lock keeps two
+ * processes from making them at once. Under it, they end with {@link newerState} if a newer package was faster.
  *
  * - `cells` has a row for each version of each part of a cell. Its index is in the order of the
  *   keys, newest version first.
@@ -21,6 +25,13 @@ export const schemaVersion = 2;
 export function definition(s: string, makesSchema: boolean): string {
   return `
 select pg_advisory_xact_lock(hashtextextended(${quoteText(`percolatordb ${s}`)}, 0));
+do $percolatordb$ begin
+  if to_regclass(${quoteText(`${s}.state`)}) is not null then
+    if exists (select from ${s}.state where version > ${schemaVersion}) then
+      raise exception 'the tables have a newer version' using errcode = '${newerState}';
+    end if;
+  end if;
+end $percolatordb$;
 ${makesSchema ? `create schema if not exists ${s};` : ""}
 create table if not exists ${s}.tables (
   id int4 generated always as identity primary key,

@@ -1,6 +1,6 @@
 import { StoreError, StoreVersionError } from "../../../errors/index.js";
 import { type Connections, statement } from "../wire/connections.js";
-import { definition, schemaVersion } from "./definition.js";
+import { definition, newerState, schemaVersion } from "./definition.js";
 
 /** The oldest server that this store runs on: 14. It is that of the functions' statements. */
 const minServerVersion = 140_000;
@@ -64,14 +64,19 @@ async function makeTables(
   try {
     await connections.script(definition(schema, !hasSchema), "make the tables");
   } catch (error) {
-    throw version === undefined || !isDenied(error) ? error : older(error);
+    // The caller looks again, and finds the newer version.
+    if (stateOf(error) === newerState) return;
+    throw version === undefined || stateOf(error) !== denied ? error : older(error);
   }
 }
 
-/** Whether the server refused for lack of a privilege. */
-function isDenied(error: unknown): boolean {
+/** The SQLSTATE of a lacking privilege. */
+const denied = "42501";
+
+/** The SQLSTATE with which the server refused. */
+function stateOf(error: unknown): unknown {
   const { cause } = error as { readonly cause?: { readonly code?: unknown } };
-  return cause?.code === "42501";
+  return cause?.code;
 }
 
 /** Whether the schema has a database of any version. */
