@@ -108,8 +108,10 @@ export class Sources {
     const marks = await Promise.all(this.#kinds.map(({ mark }) => mark(this.#request)));
     const areMoved = async () => (await Promise.all(marks.map((isMoved) => isMoved()))).every(Boolean);
     for (let conflicts = 0; !signal?.aborted; ) {
+      // Asked before the last move, whose problems are then those of all changes.
+      const isLast = await areMoved();
       const { moved, isContended, problems } = await this.#move();
-      if (!moved || (await areMoved())) return problems;
+      if (!moved || isLast) return problems;
       conflicts = isContended ? conflicts + 1 : 0;
       if (!isContended) continue;
       await sleep(environment, backoffDelay(environment, contending, conflicts), signal).catch(

@@ -236,14 +236,9 @@ export class PostgresStore implements RowStore {
     });
   }
 
-  /**
-   * Reads a table by its number. A table without a number is empty. It gets one, if this store may
-   * write, because every further read would have to ask for it again.
-   */
+  /** Reads a table by its number. A table without a number is empty. */
   async #inTable<T>(name: string, empty: T, read: (table: number) => Promise<T>): Promise<T> {
-    const { readOnly } = this.#setting;
-    const table =
-      this.#tables.known(name) ?? (await (readOnly ? this.#tables.find(name) : this.#tables.need(name)));
+    const table = this.#tables.known(name) ?? (await this.#tables.find(name));
     return table === undefined ? empty : await read(table);
   }
 
