@@ -69,6 +69,7 @@ const guide: DefaultTheme.SidebarItem[] = [
       ...ifThere("dashboard"),
       page("observability"),
       page("operations"),
+      page("operations-postgres"),
       page("postgres"),
       page("attached-tables"),
       page("postgres-views"),
