@@ -134,26 +134,29 @@ describe("a server that refuses", () => {
     });
   });
 
-  test("a statement that takes too long fails the commit with nothing written", async () => {
-    await using db = await open(location(), { tables: [documents] });
-    await put(db, "a");
-    await sql(`alter role ${role} set statement_timeout = 300`);
-    await using slow = await open(location(), { tables: [documents] });
-    await withSuperuser(place.host, async (pool) => {
-      const client = await pool.connect();
-      await client.query(`begin; select ${quoted()}.lock_commits()`);
-      const store = await postgresStore({
-        connection: { host: place.host, user: role, database: "postgres" },
-        schema: place.schema,
+  test.each(["statement_timeout", "lock_timeout"])(
+    "a statement that takes longer than %s fails the commit with nothing written",
+    async (timeout) => {
+      await using db = await open(location(), { tables: [documents] });
+      await put(db, "a");
+      await sql(`alter role ${role} set ${timeout} = 300`);
+      await using slow = await open(location(), { tables: [documents] });
+      await withSuperuser(place.host, async (pool) => {
+        const client = await pool.connect();
+        await client.query(`begin; select ${quoted()}.lock_commits()`);
+        const store = await postgresStore({
+          connection: { host: place.host, user: role, database: "postgres" },
+          schema: place.schema,
+        });
+        await expect(store.atomic!.next()).rejects.toEqual(failure(`\`${timeout}\``, { retryable: true }));
+        await client.query("rollback");
+        client.release();
+        await store.close();
       });
-      await expect(store.atomic!.next()).rejects.toEqual(failure("statement_timeout", { retryable: true }));
-      await client.query("rollback");
-      client.release();
-      await store.close();
-    });
-    await put(slow, "b");
-    expect(await db.transact((tx) => tx.getMany(documents.contents, ["a", "b"]))).toEqual(["a", "b"]);
-  });
+      await put(slow, "b");
+      expect(await db.transact((tx) => tx.getMany(documents.contents, ["a", "b"]))).toEqual(["a", "b"]);
+    },
+  );
 });
 
 describe("connections that end", () => {

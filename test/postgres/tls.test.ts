@@ -11,13 +11,16 @@ afterEach(() => {
   server?.close();
 });
 
-/** A server that answers the request for TLS, as PostgreSQL does, and nothing else. */
-async function start(hasTls: boolean): Promise<string> {
+/**
+ * A server that answers the request for TLS, as PostgreSQL does, and nothing else. A silent one
+ * does not even begin with TLS.
+ */
+async function start(answer: "yes" | "no" | "silence"): Promise<string> {
   server = createServer((socket) => {
     socket.on("error", () => undefined);
     socket.once("data", () => {
-      socket.write(hasTls ? "S" : "N");
-      if (hasTls)
+      socket.write(answer === "no" ? "N" : "S");
+      if (answer === "yes")
         new TLSSocket(socket, { isServer: true, cert: certificate, key }).on("error", () => undefined);
     });
   });
@@ -37,13 +40,24 @@ async function rejection(location: string): Promise<Error & { readonly code?: st
 }
 
 test("a server without TLS is refused if the location requires TLS", async () => {
-  const error = await rejection(`${await start(false)}&sslmode=require`);
+  const error = await rejection(`${await start("no")}&sslmode=require`);
   expect(error).toMatchObject({ code: "STORE" });
   expect(error.message).toMatch(/does not support SSL/);
 });
 
 test("a server whose certificate another authority has signed is refused with verify-full", async () => {
-  const error = await rejection(`${await start(true)}&sslmode=verify-full`);
+  const error = await rejection(`${await start("yes")}&sslmode=verify-full`);
   expect(error).toMatchObject({ code: "STORE" });
   expect(error.message).toMatch(/certificate/);
+});
+
+test("a server that accepts TLS and then says nothing is refused at the deadline, and its connection ends", async () => {
+  const location = `${await start("silence")}&sslmode=require`;
+  const ended = new Promise<void>((resolve) => {
+    server!.on("connection", (socket) => socket.on("close", () => resolve()));
+  });
+  const error = await rejection(location);
+  expect(error).toMatchObject({ code: "STORE", retryable: true });
+  expect(error.message).toMatch(/did not answer in time/);
+  await ended;
 });

@@ -91,7 +91,10 @@ test("an owner who is no superuser upgrades at open and by `percolator init`, an
   const { location } = placeAt(place.host, place.schema, owner);
   for (const upgrade of ["open", "init"]) {
     if (upgrade === "open") await (await open(location)).close();
-    else expect((await (await CommandLine.create()).run(["init", location])).code).toBe(0);
+    else {
+      const { code, stdout } = await (await CommandLine.create()).run(["init", location]);
+      expect([code, stdout]).toEqual([0, expect.stringMatching(/^completed: schema/)]);
+    }
     await using db = await open(location, { create: false, tables: [documents] });
     expect(await db.transact((tx) => tx.get(documents.contents, "a"))).toBe("kept");
     expect((await sql(`select version from ${schema}.state`)).rows).toEqual([{ version: 2 }]);

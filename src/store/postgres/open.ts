@@ -7,7 +7,7 @@ import { parseLocation, withoutPassword } from "./location.js";
 import type { PostgresSettings, PostgresStoreOptions } from "./options.js";
 import { pgPackage } from "./packages.js";
 import { PostgresStore } from "./store.js";
-import { hasDatabase, initialize } from "./table/initialize.js";
+import { databaseState, initialize } from "./table/initialize.js";
 import { quoteSchema } from "./table/names.js";
 import type { PostgresPool } from "./wire/client.js";
 import { Connections } from "./wire/connections.js";
@@ -68,7 +68,7 @@ function connect(options: PostgresStoreOptions): {
   const deadlineMs = whole("deadlineMs", options.deadlineMs ?? defaultDeadlineMs, 1);
   const most = whole("connections", options.connections ?? defaultConnections, 2);
   const connections = new Connections({
-    pool: pool ?? makePool(connection!, most),
+    pool: pool ?? makePool(connection!, most, deadlineMs),
     isOwn: pool === undefined,
     environment: options.environment ?? systemEnvironment,
     deadlineMs,
@@ -90,10 +90,10 @@ export async function openPostgresStore(
 export async function findPostgresDatabase(
   location: string,
   settings: PostgresSettings = {},
-): Promise<{ readonly exists: boolean; readonly description: string }> {
+): Promise<{ readonly state: "there" | "missing" | "older"; readonly description: string }> {
   const { connections, schema } = connect(optionsOf(location, settings));
   try {
-    return { exists: await hasDatabase(connections, schema), description: connections.place };
+    return { state: await databaseState(connections, schema), description: connections.place };
   } finally {
     await connections.close();
   }
@@ -126,11 +126,22 @@ function optionsOf(location: string, settings: PostgresSettings): PostgresStoreO
   return { ...parameters, ...Object.fromEntries(given), connection };
 }
 
-function makePool(connection: string | Readonly<Record<string, unknown>>, max: number): PostgresPool {
+function makePool(
+  connection: string | Readonly<Record<string, unknown>>,
+  max: number,
+  deadlineMs: number,
+): PostgresPool {
   const { Pool } = pgPackage();
   const where = typeof connection === "string" ? { connectionString: connection } : connection;
-  // One more, which listens.
-  return new Pool({ application_name: "percolatordb", ...where, max: max + 1, allowExitOnIdle: true });
+  return new Pool({
+    application_name: "percolatordb",
+    // Without it, a server that accepts a connection and never answers would keep the pool from ending.
+    connectionTimeoutMillis: deadlineMs,
+    ...where,
+    // One more, which listens.
+    max: max + 1,
+    allowExitOnIdle: true,
+  });
 }
 
 function placeOf({ connection }: PostgresStoreOptions, schema: string): string {

@@ -78,8 +78,8 @@ async function needsOf(
   if (place.startsWith("bigtable:")) return await tableNeeds(place, tables);
   if (!isPostgres(place)) return [folderNeed(place)];
   const { findPostgresDatabase } = await import("../../../store/postgres/index.js");
-  const { description, exists } = await findPostgresDatabase(place, { environment });
-  return [{ name: "schema", path: description, state: exists ? "there" : "missing" }];
+  const { description, state } = await findPostgresDatabase(place, { environment });
+  return [{ name: "schema", path: description, state: state === "older" ? "incomplete" : state }];
 }
 
 async function tableNeeds(place: string, tables: readonly string[]): Promise<readonly Need[]> {

@@ -79,9 +79,14 @@ function stateOf(error: unknown): unknown {
   return cause?.code;
 }
 
-/** Whether the schema has a database of any version. */
-export async function hasDatabase(connections: Connections, schema: string): Promise<boolean> {
-  return (await look(connections, schema)).version !== undefined;
+/** Whether the schema has a database, and whether its tables are older than this package's. */
+export async function databaseState(
+  connections: Connections,
+  schema: string,
+): Promise<"there" | "missing" | "older"> {
+  const { version } = await look(connections, schema);
+  if (version === undefined) return "missing";
+  return version < schemaVersion ? "older" : "there";
 }
 
 async function look(connections: Connections, schema: string): Promise<Found> {

@@ -48,6 +48,8 @@ const passing: ReadonlySet<string> = new Set([
   "40001",
   "40P01",
 ]);
+/** The role's `lock_timeout` or `statement_timeout` has ended the statement, which a new transaction may survive. */
+const timeouts: ReadonlySet<string> = new Set(["55P03", "57014"]);
 /** Failures of the connection that a further attempt does not mend. */
 const lasting: ReadonlySet<string> = new Set(["ENOTFOUND", "EACCES", "ERR_TLS_CERT_ALTNAME_INVALID"]);
 
@@ -73,6 +75,8 @@ const advice: Readonly<Record<string, string>> = {
   "42501": `Grant the role what is missing; ${grants}`,
   "25006":
     "The server is read-only: a standby, or `default_transaction_read_only` is on. Connect to the primary",
+  "55P03":
+    "Another transaction held a lock for longer than `lock_timeout`. Try again, or raise `lock_timeout` for this role",
   "57014":
     "The server cancelled the statement: raise `statement_timeout` for this role, or send smaller transactions",
   "57P01": "The server is stopping, or somebody has ended the connection. Try again",
@@ -103,5 +107,5 @@ export function storeError(failure: unknown, doing: string, place: string): Erro
     state === undefined
       ? "The server cannot be reached, or did not answer in time: check the location, the network and the server"
       : (advice[state] ?? advice[state.slice(0, 2)] ?? "See the server's log");
-  return new StoreError(message(hint), { cause, retryable: mayPass(failure) || state === "57014" });
+  return new StoreError(message(hint), { cause, retryable: mayPass(failure) || timeouts.has(String(state)) });
 }
