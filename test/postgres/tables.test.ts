@@ -1,0 +1,54 @@
+import { postgresStore } from "percolatordb/postgres";
+import { expect, onTestFinished, test } from "vitest";
+import { newPlace, removePlace } from "../support/postgres/index.js";
+import { FaultyPool } from "./faulty-pool.js";
+
+/** A store, and how many queries it has sent. */
+async function openStore() {
+  const place = await newPlace();
+  const pool = new FaultyPool(place.host);
+  const store = await postgresStore({ pool, schema: place.schema });
+  onTestFinished(async () => {
+    await store.close();
+    await pool.end();
+    await removePlace(place);
+  });
+  let queries = 0;
+  pool.interfere = (_, send) => {
+    queries++;
+    return send();
+  };
+  return { store, place, queries: () => queries };
+}
+
+const columns = [{ exact: Buffer.from("c") }];
+const read = (table: string, row: number) => ({ table, row: Buffer.from([row]), columns, at: 1_000 });
+const rows = Array.from({ length: 50 }, (_, index) => index);
+
+test("reads of tables that were never written share one query, and see them once they are written", async () => {
+  const { store, place, queries } = await openStore();
+  const readAll = () =>
+    Promise.all(rows.flatMap((row) => ["a", "b"].map((table) => store.readRow(read(table, row)))));
+  expect((await readAll()).every(({ cells }) => cells.length === 0)).toBe(true);
+  expect(queries()).toBe(1);
+
+  const other = await postgresStore({
+    connection: { host: place.host, user: "postgres" },
+    schema: place.schema,
+  });
+  await other.mutate({
+    table: "b",
+    row: Buffer.from([7]),
+    guards: [],
+    mutations: [
+      { type: "put", column: Buffer.from("c"), part: "write", timestamp: 9, value: Buffer.from("v") },
+    ],
+  });
+  await other.close();
+  const found = (await readAll()).filter(({ cells }) => cells.length > 0);
+  expect(found.map(({ row, cells }) => [row[0], cells[0]!.write!.timestamp])).toEqual([[7, 9]]);
+  // One for both numbers, and one for the 50 rows of the table that is there.
+  expect(queries()).toBe(3);
+  await readAll();
+  expect(queries()).toBe(5);
+});
