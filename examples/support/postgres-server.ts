@@ -1,5 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { chmod, chown, mkdtemp, readdir, rm } from "node:fs/promises";
+import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -29,6 +30,8 @@ export interface PostgresServerOptions {
   readonly settings?: readonly string[] | undefined;
   /** The folder of `initdb`, `pg_ctl` and `postgres`. Default: the newest that is installed. */
   readonly programs?: string | undefined;
+  /** Whether the server may outlive this process. Default: false. */
+  readonly outlives?: boolean | undefined;
 }
 
 /**
@@ -36,11 +39,11 @@ export interface PostgresServerOptions {
  * not installed.
  */
 export async function startPostgres({
-  settings,
   programs,
+  ...more
 }: PostgresServerOptions = {}): Promise<PostgresServer> {
   const found = programs ?? (await findPrograms());
-  return await startIn({ settings, programs: found }, async (data, options) => {
+  return await startIn({ ...more, programs: found }, async (data, options) => {
     await run(join(found, "initdb"), ["-D", data, "-U", "postgres", "-A", "trust", "-N"], options);
   });
 }
@@ -60,7 +63,7 @@ export async function startStandby(
 
 /** Starts a server in a new folder, in which `fill` makes the data. */
 async function startIn(
-  given: PostgresServerOptions,
+  given: PostgresServerOptions & { readonly programs: string },
   fill: (data: string, options: object) => Promise<void>,
 ): Promise<PostgresServer> {
   const account = await serverAccount();
@@ -70,7 +73,22 @@ async function startIn(
   await fill(join(folder, "data"), { ...account, cwd: folder });
   const server = await runningPostgres(folder, given);
   await server.start();
+  if (!given.outlives) guard(folder, given.programs, account);
   return server;
+}
+
+/** Ends a server and removes its folder when this process has ended, even by `SIGKILL` or Ctrl-C. */
+function guard(folder: string, programs: string, account: object | undefined): void {
+  const script =
+    'cat >/dev/null; [ ! -d "$0" ] || { "$1/pg_ctl" stop -w -s -m immediate -D "$0/data"; rm -rf "$0"; }';
+  const child = spawn("sh", ["-c", script, folder, programs], {
+    ...account,
+    cwd: "/",
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
+  child.unref();
+  (child.stdin as Socket).unref();
 }
 
 /**

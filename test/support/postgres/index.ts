@@ -86,7 +86,7 @@ async function findServer(): Promise<string> {
     return await readFile(file, "utf8");
   }
   try {
-    const { host } = await startPostgres({ settings });
+    const { host } = await startPostgres({ settings, outlives: true });
     await writeFile(`${file}.new`, host);
     await rename(`${file}.new`, file);
     return host;
