@@ -25,22 +25,28 @@ type Figures = BrokerageResult["figures"];
 /** Two processes on a folder must be this many times as fast as one. */
 const floor = 1.7;
 
-const stores = { lmdb: "LMDB", bigtable: "Bigtable's emulator" } as const;
+const stores = { lmdb: "LMDB", postgres: "PostgreSQL", bigtable: "Bigtable's emulator" } as const;
+const sizes = {
+  lmdb: { transactions: "10000", minutes: { small: 3, full: 20 } },
+  postgres: { transactions: "4000", minutes: { small: 3, full: 25 } },
+  bigtable: { transactions: "1000", minutes: { small: 4, full: 30 } },
+} as const;
 
 export const brokerage: Figure = {
   name: "brokerage",
-  about: "transactions a second of a brokerage over processes, on LMDB and on Bigtable's emulator (figure 9)",
-  measurements: (["lmdb", "bigtable"] as const).map((store) => ({
+  about:
+    "transactions a second of a brokerage over processes, on LMDB, PostgreSQL and Bigtable's emulator (figure 9)",
+  measurements: (["lmdb", "postgres", "bigtable"] as const).map((store) => ({
     name: store,
     script: "brokerage",
     args: {
       small: [
         ...["--store", store, "--processes", "2", "--rounds", "1"],
-        ...["--transactions", store === "lmdb" ? "10000" : "1000"],
+        ...["--transactions", sizes[store].transactions],
       ],
       full: ["--store", store, "--processes", "2", "--rounds", "5"],
     },
-    minutes: store === "lmdb" ? { small: 3, full: 20 } : { small: 4, full: 30 },
+    minutes: sizes[store].minutes,
   })),
   draw(results) {
     const found = Object.entries(stores).map(
@@ -48,7 +54,7 @@ export const brokerage: Figure = {
     );
     return {
       tables: [rateTable(found), ...found.flatMap(([shown, figures]) => requestTable(shown, figures))],
-      plots: [...ratePlot(found), ...requestPlot(found[1]![1])],
+      plots: [...ratePlot(found), ...requestPlot(found[2]![1])],
     };
   },
 };
@@ -65,7 +71,7 @@ function rateTable(found: readonly (readonly [store: string, figures: Figures])[
       whole(perSecond.median),
       range(perSecond, whole),
       ratio(factor.median),
-      // The emulator shares the processors with both processes, so its rows have no floor.
+      // A server shares the processors with both processes, so its rows have no floor.
       processes === 2 && kindsOf(figures).length === 0 ? verdict(factor.median >= floor, ratio(floor)) : "",
       percent(mean(rounds.map(({ conflictShare }) => conflictShare))),
       whole(rounds.reduce((sum, { wrong }) => sum + wrong.length, 0)),
@@ -91,7 +97,7 @@ function ratePlot(found: readonly (readonly [store: string, figures: Figures])[]
   const svg = barChart({
     title,
     description:
-      "Transactions a second with several processes, as a multiple of what one process does, on LMDB and on Bigtable's emulator, on one machine.",
+      "Transactions a second with several processes, as a multiple of what one process does, on LMDB, PostgreSQL and Bigtable's emulator, on one machine.",
     axis: "times one process",
     series: ["factor"],
     groups,

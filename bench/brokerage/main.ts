@@ -16,6 +16,8 @@ import {
   withFolder,
 } from "../harness/program.js";
 import { sumOf } from "../harness/requests.js";
+import { settings } from "../postgres/schema.js";
+import { locationOn, withServer } from "../postgres/server.js";
 import { audit } from "./audit.js";
 import { type BrokerageResult, describeBrokerage, type TradingRound } from "./figure.js";
 import { seed } from "./market.js";
@@ -30,12 +32,17 @@ interface Options extends CommonOptions {
   readonly ahead: number;
   readonly clients: number;
   readonly concurrency: number;
-  readonly store: "lmdb" | "bigtable";
+  readonly store: StoreName;
   readonly wait: number;
   readonly node: readonly string[];
 }
 
-const defaultTransactions = { lmdb: 60_000, bigtable: 3_000 };
+type StoreName = "lmdb" | "postgres" | "bigtable";
+const defaultTransactions: Readonly<Record<StoreName, number>> = {
+  lmdb: 60_000,
+  postgres: 20_000,
+  bigtable: 3_000,
+};
 /** The share of transactions before the measurement, which compile code and fill caches. */
 const warmUpPart = 0.2;
 const tellMs = 10;
@@ -49,6 +56,7 @@ await runProgram<Options, BrokerageResult>({
     "brokerage",
     "brokerage -- --rounds 5 --transactions 100000 --json brokerage.json",
     "brokerage -- --processes 1 --rounds 1 --node=--cpu-prof",
+    "brokerage -- --store postgres",
     "brokerage -- --store bigtable",
   ],
   wrongIf: "an order is lost, or money, securities or prices do not add up",
@@ -58,17 +66,21 @@ await runProgram<Options, BrokerageResult>({
       .option("--rounds <number>", "rounds, each with every number of processes", whole, 3)
       .option(
         "--transactions <number>",
-        `of customers and the market, in all (default: ${defaultTransactions.lmdb}, ${defaultTransactions.bigtable} on bigtable)`,
+        `of customers and the market, in all (default: ${defaultTransactions.lmdb}, ${defaultTransactions.postgres} on postgres, ${defaultTransactions.bigtable} on bigtable)`,
         whole,
       )
       .option("--ahead <number>", "orders that may wait to be settled, over all processes", whole, 500)
       .option("--clients <number>", "customers at a time, over all processes", whole, 64)
       .option("--concurrency <number>", "runs of observers at a time, in each process", whole, 32)
-      .option("--store <name>", "lmdb, or bigtable: the emulator", oneOf(["lmdb", "bigtable"]), "lmdb")
+      .option(
+        "--store <name>",
+        "lmdb; or postgres: a server in a temporary folder; or bigtable: the emulator",
+        oneOf(["lmdb", "postgres", "bigtable"]),
+        "lmdb",
+      )
       .option("--wait <seconds>", "wait before each round until the machine is quiet, at most", atLeast(0), 0)
       .option("--node <flag>", "a flag of Node for the processes; may be repeated", repeated(String), []),
-  measure: (options) =>
-    options.store === "lmdb" ? measureAll(options) : withEmulator(() => measureAll(options)),
+  measure: (options) => withStore(options, (place) => measureAll(options, place)),
   describe: (result) => [
     ...describeBrokerage(result),
     result.figures.map((figure) => describeScaled("brokerage", figure)).join("\n"),
@@ -76,28 +88,39 @@ await runProgram<Options, BrokerageResult>({
   isRight: ({ figures }) => isRight(figures),
 });
 
-async function measureAll(options: Options): Promise<BrokerageResult> {
+/** Runs `use` with a place for a new database of each name. */
+type Place = <T>(name: string, use: (location: string) => Promise<T>) => Promise<T>;
+
+function withStore<T>({ store, data }: Options, use: (place: Place) => Promise<T>): Promise<T> {
+  switch (store) {
+    case "lmdb":
+      return use((_, measured) => withFolder("brokerage", measured, data));
+    case "postgres":
+      return withServer(settings, (server) =>
+        use((name, measured) => measured(`${locationOn(server)}&schema=${name}`)),
+      );
+    case "bigtable":
+      return withEmulator(() =>
+        use((name, measured) => measured(`bigtable://bench/brokerage?prefix=b${process.pid}${name}`)),
+      );
+  }
+}
+
+async function measureAll(options: Options, place: Place): Promise<BrokerageResult> {
   const { store, ahead, clients, concurrency, rounds } = options;
   const transactions = options.transactions ?? defaultTransactions[store];
   const figures = await overProcesses(options, (processes, round) =>
-    withFolder(
-      "brokerage",
-      (folder) => measure(options, transactions, folder, processes, round),
-      options.data,
-    ),
+    place(`x${processes}x${round}`, (location) => measure(options, transactions, location, processes)),
   );
   return { options: { store, transactions, ahead, clients, concurrency, rounds }, figures };
 }
 
 async function measure(
-  { store, clients, concurrency, ahead: maxAhead, node, wait }: Options,
+  { clients, concurrency, ahead: maxAhead, node, wait }: Options,
   transactions: number,
-  folder: string,
+  location: string,
   processes: number,
-  round: number,
 ): Promise<TradingRound> {
-  const location =
-    store === "lmdb" ? folder : `bigtable://bench/brokerage?prefix=b${process.pid}x${processes}x${round}`;
   await using db = await open(location, { tables, observers, collectEveryMs: 0, coordinator: "auto" });
   await seed(db);
   const warmUp = Math.ceil(transactions * warmUpPart);

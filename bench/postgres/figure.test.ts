@@ -109,9 +109,11 @@ test("the tables show missed floors, and stuck jobs", () => {
     },
     pages: 100,
     percolator: side,
+    onServer: side,
     postgres: { ...side, afterKill: [stuck, all] },
     rebuild: { seconds: 1, pagesPerSecond: 100, memoryMiB: undefined },
     ratio: summarize([1, 2, 3]),
+    onServerRatio: summarize([1.4, 1.5]),
     processorRatio: summarize([1.5]),
   };
   const text = describePeer(result).join("\n");
@@ -123,8 +125,13 @@ test("the tables show missed floors, and stuck jobs", () => {
   expect(text).toContain("| PostgreSQL | one worker | 3.00 s | 7 after 20.0 s | 9 | 0, 1.00 s later |");
   expect(text).toContain("| PostgreSQL | all processes but the server | 3.00 s |");
   expect(text).toContain("| percolatordb | all processes | 3.00 s |");
+  expect(text).toContain("| percolatordb on PostgreSQL | all processes but the server | 3.00 s |");
+  expect(text).toContain("| 1.45 | 1.42 to 1.48 | at least 1.5: **missed** |");
   const showing = (more: Partial<PeerResult>) => describePeer({ ...result, ...more }).join("\n");
   expect(showing({ ratio: summarize([1.99]) })).toContain("at least 2: **missed**");
+  expect(showing({ onServerRatio: summarize([1.5]) })).toContain(
+    "| 1.50 | 1.50 to 1.50 | at least 1.5: met |",
+  );
   const configuration = { ...result.configuration, batches: { extract: 1, index: 1 } };
   expect(showing({ configuration, ratio: summarize([7.99]) })).toContain("at least 8: **missed**");
   expect(showing({ configuration, ratio: summarize([8]) })).toContain("at least 8: met");

@@ -8,6 +8,7 @@ import { withChildren } from "../harness/child.js";
 import { type CommonOptions, runProgram, sayProgress, whole } from "../harness/program.js";
 import { ratios, summarize } from "../harness/statistics.js";
 import { ProcessWatch } from "../harness/usage.js";
+import { inFolder, onPostgres } from "./engine.js";
 import {
   concludeSide,
   describePeer,
@@ -21,8 +22,9 @@ import {
 } from "./figure.js";
 import { PercolatorSide } from "./percolator.js";
 import type { Rebuilt } from "./percolator-process.js";
-import { PostgresSide, postgresVersion } from "./postgres.js";
+import { PostgresSide } from "./postgres.js";
 import { settings } from "./schema.js";
+import { postgresVersion } from "./server.js";
 import type { Side } from "./side.js";
 import { batchOf, limitBatches, type TaskName, tasks } from "./tasks/names.js";
 
@@ -44,7 +46,7 @@ const killAt = 0.4;
 await runProgram<Options, PeerResult>({
   name: "peer",
   about:
-    "The web index on percolatordb beside the same on PostgreSQL with graphile-worker, and beside a rebuild in memory: pages a " +
+    "The web index on percolatordb, in a folder and on PostgreSQL, beside the same on PostgreSQL with graphile-worker, and beside a rebuild in memory: pages a " +
     "second, the delay from a page to its being found, and what is left when processes are killed. A PostgreSQL server must be " +
     "installed; it is started in a temporary folder.",
   examples: [
@@ -88,25 +90,31 @@ await runProgram<Options, PeerResult>({
   measure,
   describe: (result) => [
     ...describePeer(result),
-    ...[...result.percolator.problems, ...result.postgres.problems].map((problem) => `WRONG: ${problem}`),
+    ...sidesOf(result).flatMap(({ problems }) => problems.map((problem) => `WRONG: ${problem}`)),
   ],
-  isRight: ({ percolator, postgres }) => percolator.wrong + postgres.wrong === 0,
+  isRight: (result) => sidesOf(result).every(({ wrong }) => wrong === 0),
 });
+
+function sidesOf({ percolator, onServer, postgres }: PeerResult): readonly SideResult[] {
+  return [percolator, onServer, postgres];
+}
 
 async function measure(options: Options): Promise<PeerResult> {
   const { args: sources, processes, workers, concurrency, rounds, quick, batch } = options;
   if (batch !== undefined) limitBatches(batch);
-  const percolator = new PercolatorSide(sources, processes);
-  const postgres = new PostgresSide(sources, { workers, concurrency, stuckAfterMs: quick ? 5_000 : 20_000 });
-  const [ours, theirs]: [FullRun[], FullRun[]] = [[], []];
+  const sides = [
+    new PercolatorSide(inFolder, sources, processes),
+    new PercolatorSide(onPostgres, sources, processes),
+    new PostgresSide(sources, { workers, concurrency, stuckAfterMs: quick ? 5_000 : 20_000 }),
+  ] as const;
+  const runs = new Map<Side, FullRun[]>(sides.map((side) => [side, []]));
   for (let round = 1; round <= rounds; round++) {
-    const turn = round % 2 === 1 ? [ours, theirs] : [theirs, ours];
-    for (const runs of turn) {
-      const side = runs === ours ? percolator : postgres;
+    for (const side of round % 2 === 1 ? sides : sides.toReversed()) {
       sayProgress(`round ${round} of ${rounds}: ${side.name}`);
-      runs.push(await side.full());
+      runs.get(side)!.push(await side.full());
     }
   }
+  const [ours, served, theirs] = sides.map((side) => runs.get(side)!) as [FullRun[], FullRun[], FullRun[]];
   const rebuilt = await rebuild(sources);
   return {
     configuration: {
@@ -118,10 +126,12 @@ async function measure(options: Options): Promise<PeerResult> {
       settings,
     },
     pages: ours[0]!.pages,
-    percolator: await finish(percolator, ours, options),
-    postgres: await finish(postgres, theirs, options),
+    percolator: await finish(sides[0], ours, options),
+    onServer: await finish(sides[1], served, options),
+    postgres: await finish(sides[2], theirs, options),
     rebuild: rebuilt,
     ratio: summarize(ratios(ours.map(rateOf), theirs.map(rateOf))),
+    onServerRatio: summarize(ratios(served.map(rateOf), theirs.map(rateOf))),
     processorRatio: processorRatioOf(ours, theirs),
   };
 }

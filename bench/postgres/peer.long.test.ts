@@ -26,7 +26,7 @@ function archive(crawl: string, count: number): Buffer {
 }
 
 test.skipIf(!postgresIsInstalled())(
-  "npm run peer: both sides equal the twin, also after kills",
+  "npm run peer: all sides equal the twin, also after kills",
   async () => {
     const folder = await temporaryFolder();
     try {
@@ -42,15 +42,16 @@ test.skipIf(!postgresIsInstalled())(
       const came = pages + pagesAgain;
       expect(report.pages).toBe(came);
       expect(report.rebuild.pagesPerSecond).toBeCloseTo(came / report.rebuild.seconds, 6);
-      for (const side of [report.percolator, report.postgres]) {
+      for (const side of [report.percolator, report.onServer, report.postgres]) {
         expect(side).toMatchObject({ wrong: 0, problems: [] });
         expect(side.delayMs.p5).toBeGreaterThan(0);
         expect(side.delayMs.p95).toBeGreaterThanOrEqual(side.delayMs.p5);
         expect(side.afterKill.map(({ killed }) => killed)).toEqual(["one worker", "all processes"]);
         for (const { wrong, unlocked } of side.afterKill) expect(unlocked?.wrong ?? wrong).toBe(0);
       }
-      const rate = (side: "percolator" | "postgres") => report[side].pagesPerSecond.median;
+      const rate = (side: "percolator" | "onServer" | "postgres") => report[side].pagesPerSecond.median;
       expect(report.ratio.median).toBeCloseTo(rate("percolator") / rate("postgres"), 6);
+      expect(report.onServerRatio.median).toBeCloseTo(rate("onServer") / rate("postgres"), 6);
     } finally {
       await folder.remove();
     }

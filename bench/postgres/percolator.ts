@@ -1,34 +1,40 @@
-import { join } from "node:path";
 import { type Child, withChildren } from "../harness/child.js";
 import { pause } from "../harness/pause.js";
-import { secondsSince, withFolder } from "../harness/program.js";
-import { ProcessWatch } from "../harness/usage.js";
+import { secondsSince } from "../harness/program.js";
 import type { Verdict } from "../webindex/verdict.js";
+import type { Engine, Place } from "./engine.js";
 import type { FullRun, KillRun, PacedRun } from "./figure.js";
-import { FlushTimer } from "./flushes.js";
 import { delaysOf, type Moment, type PacedLoad } from "./pace.js";
 import type { PercolatorOpening } from "./percolator-process.js";
-import { loadEach, type Side } from "./side.js";
+import { loadEach, type Side, SideWatch } from "./side.js";
 
-/** The web index on percolatordb: embedded, with a flush for each commit. */
+/** The web index on percolatordb. Each commit is flushed. */
 export class PercolatorSide implements Side {
-  readonly name = "percolatordb";
+  readonly #engine: Engine;
   readonly #paths: readonly string[];
   readonly #processes: number;
 
   /**
    * `processes` is the number of working processes after the load, including the one that loads.
    */
-  constructor(paths: readonly string[], processes: number) {
+  constructor(engine: Engine, paths: readonly string[], processes: number) {
+    this.#engine = engine;
     this.#paths = paths;
     this.#processes = processes;
   }
 
+  get name(): string {
+    return this.#engine.name;
+  }
+
   full(): Promise<FullRun> {
-    return withProcesses(async ({ start }) => {
+    return withProcesses(this.#engine, async ({ start, place }) => {
       const all = await Promise.all(Array.from({ length: this.#processes }, () => start("both")));
       const index = all[0]!;
-      const usage = new ProcessWatch(all.map(({ pid }) => pid));
+      const usage = new SideWatch(
+        all.map(({ pid }) => pid),
+        place.server,
+      );
       const started = performance.now();
       const pages = await loadEach(
         this.#paths,
@@ -38,14 +44,14 @@ export class PercolatorSide implements Side {
       const seconds = secondsSince(started);
       const used = usage.end();
       const { wrong, problems } = await index.ask<Verdict>("verify");
-      return { pages, seconds, ...used, serverCpuSeconds: undefined, wrong, problems };
+      return { pages, seconds, ...used, wrong, problems };
     });
   }
 
   paced(perSecond: number, pages: number): Promise<PacedRun> {
-    return withProcesses(async ({ start, folder }) => {
+    return withProcesses(this.#engine, async ({ start, place }) => {
       const index = await start("watched");
-      const flushes = FlushTimer.lmdb(join(folder, "flushes"));
+      const flushes = await place.timeFlushes();
       const load: PacedLoad = { paths: this.#paths, perSecond, pages };
       const { due, found } = await index.ask<{ due: Moment[]; found: Moment[] }>("paced", load);
       const flushMs = await flushes.stop();
@@ -55,7 +61,7 @@ export class PercolatorSide implements Side {
   }
 
   kill(killed: KillRun["killed"], afterMs: number): Promise<KillRun> {
-    return withProcesses(async ({ start }) => {
+    return withProcesses(this.#engine, async ({ start }) => {
       const one = killed === "one worker";
       const victim = await start("both");
       const other = one ? await start("both") : undefined;
@@ -78,19 +84,22 @@ export class PercolatorSide implements Side {
 }
 
 interface Processes {
-  readonly folder: string;
+  readonly place: Place;
   start(role: PercolatorOpening["role"]): Promise<Child>;
 }
 
 /** Runs `use` with processes on one new database. */
-function withProcesses<T>(use: (processes: Processes) => Promise<T>): Promise<T> {
-  return withFolder("peer", (folder) =>
+function withProcesses<T>(engine: Engine, use: (processes: Processes) => Promise<T>): Promise<T> {
+  return engine.withPlace((place) =>
     withChildren((start) =>
       use({
-        folder,
+        place,
         async start(role) {
-          const child = start(new URL("./percolator-process.ts", import.meta.url), `percolatordb (${role})`);
-          const opening: PercolatorOpening = { data: join(folder, "database"), role };
+          const child = start(
+            new URL("./percolator-process.ts", import.meta.url),
+            `${engine.name} (${role})`,
+          );
+          const opening: PercolatorOpening = { data: place.location, role };
           await child.ask("open", opening);
           return child;
         },

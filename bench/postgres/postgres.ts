@@ -1,18 +1,15 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { runMigrations } from "graphile-worker";
-import { Pool } from "pg";
-import { type PostgresServer, startPostgres } from "../../examples/support/postgres-server.js";
+import type { PostgresServer } from "../../examples/support/postgres-server.js";
 import { type Child, withChildren } from "../harness/child.js";
 import { pause } from "../harness/pause.js";
 import { secondsSince, withFolder } from "../harness/program.js";
-import { ProcessWatch } from "../harness/usage.js";
 import type { Verdict } from "../webindex/verdict.js";
 import type { FullRun, KillRun, PacedRun } from "./figure.js";
 import { FlushTimer } from "./flushes.js";
 import { delaysOf, type Moment, type PacedLoad } from "./pace.js";
 import { schema, settings } from "./schema.js";
-import { loadEach, type Side } from "./side.js";
+import { postmasterOf, withServer } from "./server.js";
+import { loadEach, type Side, SideWatch } from "./side.js";
 import { setRounds } from "./tasks/names.js";
 
 export interface PostgresOptions {
@@ -42,8 +39,10 @@ export class PostgresSide implements Side {
     return withPipeline(this.#options, async ({ server, startWorkers, startLoader, idle }) => {
       const loader = await startLoader();
       const workers = await startWorkers(this.#options.workers);
-      const usage = new ProcessWatch([loader.pid, ...workers.map(({ child }) => child.pid)]);
-      const serverUsage = new ProcessWatch([postmasterOf(server)]);
+      const usage = new SideWatch(
+        [loader.pid, ...workers.map(({ child }) => child.pid)],
+        postmasterOf(server),
+      );
       const started = performance.now();
       const pages = await loadEach(
         this.#paths,
@@ -51,17 +50,9 @@ export class PostgresSide implements Side {
         () => idle([]),
       );
       const seconds = secondsSince(started);
-      const [own, served] = [usage.end(), serverUsage.end()];
+      const used = usage.end();
       const { wrong, problems } = await loader.ask<Verdict>("verify");
-      return {
-        pages,
-        seconds,
-        cpuSeconds: add(own.cpuSeconds, served.cpuSeconds),
-        serverCpuSeconds: served.cpuSeconds,
-        memoryMiB: add(own.memoryMiB, served.memoryMiB),
-        wrong,
-        problems,
-      };
+      return { pages, seconds, ...used, wrong, problems };
     });
   }
 
@@ -184,39 +175,4 @@ function withPipeline<T>(
       }),
     );
   });
-}
-
-/** Runs `use` with a new server. */
-async function withServer<T>(
-  of: readonly string[],
-  use: (server: PostgresServer, pool: Pool) => Promise<T>,
-): Promise<T> {
-  const server = await startPostgres({ settings: of });
-  const pool = new Pool({ host: server.host, user: server.user, database: "postgres", max: 2 });
-  // Ignores the errors that idle and closing connections emit when their server ends. Failed queries
-  // reject anyway.
-  pool.on("error", () => undefined);
-  pool.on("connect", (client) => client.on("error", () => undefined));
-  try {
-    return await use(server, pool);
-  } finally {
-    await pool.end();
-    await server.stop();
-  }
-}
-
-/** The version of the servers that are started here. */
-export function postgresVersion(): Promise<string> {
-  return withServer([], async (_, pool) => {
-    const { rows } = await pool.query<{ server_version: string }>("show server_version");
-    return rows[0]!.server_version;
-  });
-}
-
-function postmasterOf({ host }: PostgresServer): number {
-  return Number(readFileSync(join(host, "data", "postmaster.pid"), "latin1").split("\n")[0]);
-}
-
-function add(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? undefined : one + other;
 }

@@ -1,3 +1,4 @@
+import { ProcessWatch } from "../harness/usage.js";
 import type { FullRun, KillRun, PacedRun } from "./figure.js";
 
 /** One implementation of the index. Each run starts empty, in new processes. */
@@ -26,4 +27,30 @@ export async function loadEach(
     await settle();
   }
   return pages;
+}
+
+/** Measures the processes of one side: its own, and those of its server if it has one. */
+export class SideWatch {
+  readonly #own: ProcessWatch;
+  readonly #server: ProcessWatch | undefined;
+
+  constructor(own: readonly number[], server: number | undefined) {
+    this.#own = new ProcessWatch(own);
+    if (server !== undefined) this.#server = new ProcessWatch([server]);
+  }
+
+  end(): Pick<FullRun, "cpuSeconds" | "serverCpuSeconds" | "memoryMiB"> {
+    const own = this.#own.end();
+    const server = this.#server?.end();
+    if (server === undefined) return { ...own, serverCpuSeconds: undefined };
+    return {
+      cpuSeconds: add(own.cpuSeconds, server.cpuSeconds),
+      serverCpuSeconds: server.cpuSeconds,
+      memoryMiB: add(own.memoryMiB, server.memoryMiB),
+    };
+  }
+}
+
+function add(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? undefined : one + other;
 }
