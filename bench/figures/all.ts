@@ -1,6 +1,7 @@
 import { brokerage } from "../brokerage/figure.js";
 import { bulk } from "../bulk/figure.js";
 import { delay, documents, notifications, oracle, overhead } from "../cases/figures.js";
+import { postgresStore } from "../cases/postgres-figure.js";
 import { clustering } from "../clustering/figure.js";
 import { disk } from "../disk/figure.js";
 import { growth } from "../growth/figure.js";
@@ -17,6 +18,7 @@ import type { Figure } from "./figure.js";
 /** Every figure of the page, in its order. */
 export const figures: readonly Figure[] = [
   overhead,
+  postgresStore,
   clustering,
   recrawl,
   growth,
