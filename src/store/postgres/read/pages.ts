@@ -10,9 +10,13 @@ import { type CutCells, cutCells, versionsOf, viewOf } from "./page-cells.js";
 /** The most versions and bytes of a page. A page has one cell at least, however large. */
 const pageVersions = 1_000;
 const pageBytes = 1 << 20;
-/** A page of few rows asks for this many versions for each, and for a certain number at least. */
+/**
+ * A page of few rows asks for a version of each wanted column of a row, or for this many if it wants
+ * ranges of columns, and for some more: a cell has up to three versions in the answer. The server
+ * walks over all old versions of what it answers, so it must not answer for more rows than are wanted.
+ */
 const versionsForEach = 8;
-const minVersions = 16;
+const moreVersions = 16;
 /** How many times larger a page becomes if one cell did not fit into it. */
 const growth = 16;
 const unlimited = 2 ** 31 - 1;
@@ -43,7 +47,7 @@ export class PageReader {
 
   /** A page of one row's columns. */
   async row(table: number, { row, columns, at, limit }: RowRead): Promise<RowPage> {
-    const { cells, next } = await this.#views(table, rowBounds(row, columns), at, sizeFor(limit));
+    const { cells, next } = await this.#views(table, rowBounds(row, columns), at, sizeFor(limit, columns));
     const views: CellView[] = [];
     for (const cell of cells) {
       const view = viewOf(cell, at);
@@ -61,7 +65,7 @@ export class PageReader {
 
   async #ascending(table: number, read: RangeRead): Promise<RangePage> {
     const { at, limit } = read;
-    const cut = await this.#views(table, read, at, sizeFor(limit));
+    const cut = await this.#views(table, read, at, sizeFor(limit, read.columns));
     return cutRows(viewRows(cut, at), limit, cut.next);
   }
 
@@ -125,10 +129,10 @@ export class PageReader {
   }
 }
 
-function sizeFor(limit: number | undefined): Size {
+function sizeFor(limit: number | undefined, columns: Columns): Size {
   if (limit === undefined) return { versions: pageVersions, bytes: pageBytes };
-  const versions = Math.min(pageVersions, Math.max(minVersions, versionsForEach * limit));
-  return { versions, bytes: pageBytes };
+  const each = columns.every((column) => "exact" in column) ? columns.length : versionsForEach;
+  return { versions: Math.min(pageVersions, limit * each + moreVersions), bytes: pageBytes };
 }
 
 /** The bounds of one row. If only one range of columns is wanted, they begin and end with it. */
