@@ -9,7 +9,7 @@ const floors: readonly (readonly [names: RegExp, floor: number])[] = [
   [/raw side with ready keys$/, 0],
   [/^reads, 100 bytes/, 0.75],
   [/^reads, /, 0.7],
-  [/^getMany /, 0.8],
+  [/^getMany of 100, /, 0.8],
   [/^transactions of one cell, 1 in flight, /, 0.5],
   [/^transactions of one cell, 1,000 in flight, flushed$/, 0.75],
   [/^transactions of one cell, 1,000 in flight, answered before the flush$/, 0.6],
