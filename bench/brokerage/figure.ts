@@ -36,7 +36,7 @@ export const brokerage: Figure = {
   name: "brokerage",
   about:
     "transactions a second of a brokerage over processes, on LMDB, PostgreSQL and Bigtable's emulator (figure 9)",
-  measurements: (["lmdb", "postgres", "bigtable"] as const).map((store) => ({
+  measurements: (["lmdb", "bigtable", "postgres"] as const).map((store) => ({
     name: store,
     script: "brokerage",
     args: {
