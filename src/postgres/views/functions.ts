@@ -1,4 +1,11 @@
 /**
+ * How functions of keys are declared. A block does not catch what its own declarations raise, so
+ * those are in an inner block. A block with an exception is a subtransaction, which parallel workers
+ * and their leader cannot start.
+ */
+const keyHead = "immutable strict parallel unsafe language plpgsql";
+
+/**
  * The functions with which views decode keys and values, in the database's own schema, as a script
  * that may be repeated. A reader of a view calls them with its own privileges and without `USAGE` on
  * the schema, so none names another one.
@@ -8,9 +15,6 @@
  */
 export function viewFunctions(s: string): string {
   const head = "immutable strict parallel safe language plpgsql";
-  // A block does not catch what its own declarations raise, so those are in an inner block. A block
-  // with an exception is a subtransaction, which parallel workers and their leader cannot start.
-  const keyHead = "immutable strict parallel unsafe language plpgsql";
   return `
 -- The place of a part of a key, from 1, after the parts before it: t text, b bytes, i int, f float, o boolean.
 create or replace function ${s}.view_key_at(key bytea, before text) returns int ${keyHead} as $f$
@@ -38,31 +42,9 @@ begin
 exception when others then return null;
 end $f$;
 
-create or replace function ${s}.view_key_text(key bytea, place int) returns text ${keyHead} as $f$
-begin
-  declare part bytea := substr(key, place, position('\\x00'::bytea in substr(key, place)) - 1);
-begin
-  if position('\\x01'::bytea in part) > 0 then
-    part := decode(replace(replace(replace(regexp_replace(encode(part, 'hex'), '(..)', 'x\\1', 'g'),
-      'x01x01', 'xefbfbd'), 'x01x02', 'x01'), 'x', ''), 'hex');
-  end if;
-  return convert_from(part, 'UTF8');
-end;
-exception when others then return null;
-end $f$;
+${keyPart(`${s}.view_key_text`, "text", "xefbfbd", "convert_from(part, 'UTF8')")}
 
-create or replace function ${s}.view_key_bytes(key bytea, place int) returns bytea ${keyHead} as $f$
-begin
-  declare part bytea := substr(key, place, position('\\x00'::bytea in substr(key, place)) - 1);
-begin
-  if position('\\x01'::bytea in part) > 0 then
-    part := decode(replace(replace(replace(regexp_replace(encode(part, 'hex'), '(..)', 'x\\1', 'g'),
-      'x01x01', 'x00'), 'x01x02', 'x01'), 'x', ''), 'hex');
-  end if;
-  return part;
-end;
-exception when others then return null;
-end $f$;
+${keyPart(`${s}.view_key_bytes`, "bytea", "x00", "part")}
 
 create or replace function ${s}.view_key_int(key bytea, place int) returns int8 ${keyHead} as $f$
 begin
@@ -182,4 +164,20 @@ begin
   if get_byte(lock, 8) = 0 then value := substr(lock, at); end if;
 end $f$;
 `;
+}
+
+/** A function that decodes the part of a tuple that begins at a place: `zero` stands for a zero byte. */
+function keyPart(name: string, type: "text" | "bytea", zero: string, decoded: string): string {
+  return `create or replace function ${name}(key bytea, place int) returns ${type} ${keyHead} as $f$
+begin
+  declare part bytea := substr(key, place, position('\\x00'::bytea in substr(key, place)) - 1);
+begin
+  if position('\\x01'::bytea in part) > 0 then
+    part := decode(replace(replace(replace(regexp_replace(encode(part, 'hex'), '(..)', 'x\\1', 'g'),
+      'x01x01', '${zero}'), 'x01x02', 'x01'), 'x', ''), 'hex');
+  end if;
+  return ${decoded};
+end;
+exception when others then return null;
+end $f$;`;
 }
