@@ -37,6 +37,8 @@ export function record<T extends object>(shape: Shape<T>): Guard<T> {
 
 export const isString: Guard<string> = (value): value is string => typeof value === "string";
 
+export const isBoolean: Guard<boolean> = (value): value is boolean => typeof value === "boolean";
+
 /** A count, a version or a timestamp: a safe integer of 0 or more. */
 export const isWhole: Guard<number> = (value): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0;

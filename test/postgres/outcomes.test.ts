@@ -1,7 +1,8 @@
 import { CommitOutcomeUnknownError, int, open, type RowStore, table } from "percolatordb";
 import { type PostgresQuery, postgresStore } from "percolatordb/postgres";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { newPlace, type PostgresPlace, removePlace, withSuperuser } from "../support/postgres/index.js";
+import { patienceMs } from "../support/waiting.js";
 import { calls, connectionLost, FaultyPool, type Interference } from "./faulty-pool.js";
 
 const counters = table("counters", { value: int() });
@@ -142,20 +143,25 @@ describe("a commit without an answer", () => {
 });
 
 describe("the flush", () => {
-  /** Holds flushes back until the returned function is called. */
-  function holdFlushes(): () => void {
-    let release = () => {};
+  /** Holds flushes back until they are released, and counts the answered calls that commit groups. */
+  function holdFlushes() {
+    const held = { answered: 0, release: () => {} };
     const released = new Promise<void>((resolve) => {
-      release = resolve;
+      held.release = resolve;
     });
     pool.interfere = async (query, send) => {
       if (calls(query, "flush")) await released;
-      return await send();
+      const answer = await send();
+      if (calls(query, "commit_group")) held.answered++;
+      return answer;
     };
-    return release;
+    return held;
   }
 
-  /** Whether a promise is settled after the store has answered another request. */
+  const untilAnswered = (held: { readonly answered: number }, calls: number) =>
+    vi.waitFor(() => expect(held.answered).toBeGreaterThanOrEqual(calls), { timeout: patienceMs });
+
+  /** Whether a promise is settled after the store has answered other requests. */
   async function isOver(store: RowStore, promise: Promise<unknown>): Promise<boolean> {
     let over = false;
     promise.then(
@@ -181,29 +187,31 @@ describe("the flush", () => {
   test("comes before the answer, and others read the commit meanwhile", async () => {
     const store = await openStore();
     await put(store, "a");
-    const release = holdFlushes();
+    const held = holdFlushes();
     const answer = put(store, "b");
+    await untilAnswered(held, 1);
     expect(await isOver(store, answer)).toBe(false);
     const page = await store.readRange({ table: "t", columns: [{ exact: Buffer.from("c") }], at: 9 });
     expect(page.rows).toHaveLength(2);
-    release();
+    held.release();
     expect(await answer).toBe("applied");
     await store.close();
   });
 
   test('comes after the answer with durability "none"', async () => {
     const store = await openStore({ durability: "none" });
-    const release = holdFlushes();
+    const held = holdFlushes();
     expect(await put(store, "a")).toBe("applied");
-    release();
+    held.release();
     await store.close();
   });
 
   test("of a restarted server that lost the commit is not an answer: the commit fails", async () => {
     const store = await openStore();
     await put(store, "a");
-    const release = holdFlushes();
+    const held = holdFlushes();
     const answer = put(store, "b");
+    await untilAnswered(held, 1);
     expect(await isOver(store, answer)).toBe(false);
     // What a crash leaves: neither the row nor the record of the group.
     await withSuperuser(place.host, async (superuser) => {
@@ -212,8 +220,9 @@ describe("the flush", () => {
     });
     // The next group must not make the lost one look committed.
     const next = put(store, "d");
+    await untilAnswered(held, 2);
     expect(await isOver(store, next)).toBe(false);
-    release();
+    held.release();
     await expect(answer).rejects.toMatchObject({
       code: "STORE",
       retryable: true,

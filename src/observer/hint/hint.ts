@@ -15,7 +15,16 @@ import {
   hintTable,
   putHint,
 } from "../../transaction/index.js";
-import { decodeJson, encodeJson, isString, isTime, isWhole, optional, record } from "../stored-json.js";
+import {
+  decodeJson,
+  encodeJson,
+  isBoolean,
+  isString,
+  isTime,
+  isWhole,
+  optional,
+  record,
+} from "../stored-json.js";
 
 /*
  * A hint's row is the observer's name, NUL, a byte for the bucket, and the cell's row. Its column
@@ -70,12 +79,15 @@ export interface CrashRecord {
   readonly countedUpTo: number;
   /** The session that runs the hint now. */
   readonly runner?: string | undefined;
+  /** Whether no other hint that may have ended a process runs in that session meanwhile. */
+  readonly alone?: boolean | undefined;
 }
 
 const isCrashRecord = record<CrashRecord>({
   crashes: isWhole,
   countedUpTo: isWhole,
   runner: optional(isString),
+  alone: optional(isBoolean),
 });
 
 export const freshState: HintState = Object.freeze({ attempts: 0, notBefore: 0 });

@@ -128,11 +128,11 @@ export class CrashCounter {
     }
   }
 
-  /** Records that a run starts in this process, if runs of its observer are watched. */
-  async begin(task: Task, { isWatched }: Crashes): Promise<void> {
-    if (!isWatched) return;
+  /** Records that a run starts in this process, if it runs alone or its observer is watched. */
+  async begin(task: Task, { isWatched }: Crashes, isAlone: boolean): Promise<void> {
+    if (!isWatched && !isAlone) return;
     const { crashes = 0, countedUpTo = 0 } = task.state ?? freshState;
-    const record = { crashes, countedUpTo, runner: this.#sessions.session };
+    const record = { crashes, countedUpTo, runner: this.#sessions.session, alone: isAlone || undefined };
     await writeCrashRecord(this.#registry.context.store, task.hint, record);
     this.#recorded.add(task);
   }

@@ -11,6 +11,7 @@ import type { Sessions } from "../session/sessions.js";
 import { type AttemptResult, attempt } from "./attempt.js";
 import { CrashCounter, type Crashes } from "./crashes.js";
 import { park } from "./park.js";
+import { SuspectTurns } from "./suspect-turns.js";
 
 const conflictBackoff = { initialMs: 1, maximumMs: 200 };
 /** After an outage of the store or the coordinator, work continues within 5 seconds. */
@@ -20,7 +21,7 @@ const setbackBackoff = { initialMs: 100, maximumMs: 5_000 };
  * another cause than bad luck.
  */
 const maxConflicts = 100;
-/** From this many crashes on, a hint runs only while no other such hint runs. */
+/** From this many crashes on, a hint runs only while no other hint with a crash runs. */
 const crashesToRunAlone = 2;
 
 type Failed = Extract<AttemptResult, { outcome: "failed" }>;
@@ -34,21 +35,23 @@ export class Runner {
   /** Tasks whose hints announce a long run in this process. */
   readonly #announced = new Set<Task>();
   readonly #crashes: CrashCounter;
-  #alone: Promise<void> = Promise.resolve();
+  readonly #turns: SuspectTurns;
 
   constructor(registry: Registry, sessions: Sessions, board: TaskBoard) {
     this.#crashes = new CrashCounter(registry, sessions);
     this.#registry = registry;
     this.#sessions = sessions;
     this.#board = board;
+    this.#turns = new SuspectTurns(registry.context.environment);
   }
 
   /** Runs a task that was taken from the board, and returns it to the board. Never rejects. */
   async run(task: Task, giveUp: GiveUp): Promise<void> {
     try {
       const found = await this.#crashes.find(task);
-      if (found.count >= crashesToRunAlone) await this.#runAlone(task, found, giveUp);
-      else await this.#runCounted(task, found, giveUp);
+      const run = () => this.#runCounted(task, found, giveUp);
+      if (found.count === 0) await run();
+      else await (found.count < crashesToRunAlone ? this.#turns.beside(run) : this.#turns.alone(run));
     } catch (error) {
       this.#report(`running observer "${task.observer.name}"`, error);
       this.#retryLater(task, setbackBackoff, ++task.setbacks);
@@ -59,35 +62,20 @@ export class Runner {
     return this.#registry.context.environment;
   }
 
+  /**
+   * Runs a hint after its earlier runs that ended their process were counted. That is as late as
+   * here, because while the hint waits for its turn, another hint may end the process.
+   */
   async #runCounted(task: Task, found: Crashes, giveUp: GiveUp): Promise<void> {
     await this.#crashes.count(task, found);
     const { attempts } = task.state ?? freshState;
-    if (attempts >= task.observer.attempts) {
+    const isAlone = found.count >= crashesToRunAlone;
+    if (attempts >= task.observer.attempts && !(isAlone && owesRunAlone(task, found))) {
       await this.#parkUnrun(task, attempts);
       return;
     }
-    await this.#crashes.begin(task, found);
+    await this.#crashes.begin(task, found, isAlone);
     await this.#attempt(task, giveUp);
-  }
-
-  /**
-   * Runs a hint whose earlier run may have ended its process. Only one such hint runs at a time, so
-   * that the next crash shows which hint was the cause. The earlier crash counts against a hint only
-   * when the hint runs alone. If it counted at once, a hint that never ran alone could be parked,
-   * because another hint ended the process each time.
-   */
-  async #runAlone(task: Task, found: Crashes, giveUp: GiveUp): Promise<void> {
-    const before = this.#alone;
-    let release = () => {};
-    this.#alone = new Promise((resolve) => {
-      release = resolve;
-    });
-    await before;
-    try {
-      await this.#runCounted(task, found, giveUp);
-    } finally {
-      release();
-    }
   }
 
   async #parkUnrun(task: Task, attempts: number): Promise<void> {
@@ -284,6 +272,15 @@ export class Runner {
   #report(doing: string, error: unknown): void {
     this.#registry.context.events.emit("backgroundFailure", { doing, error });
   }
+}
+
+/**
+ * Whether a hint whose attempts are used up must still run alone. Processes may have ended while it
+ * ran beside the hint that ended them, or only waited. If the observer has so few attempts that no
+ * run is alone, the hint is parked without it.
+ */
+function owesRunAlone({ observer }: Task, { record }: Crashes): boolean {
+  return observer.attempts > crashesToRunAlone && record.alone !== true;
 }
 
 /**

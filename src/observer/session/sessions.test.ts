@@ -387,6 +387,69 @@ describe.each(["one-phase", "two-phase"] as const)("workers that end badly, comm
     await last.environment.until(last.worker.stop());
   });
 
+  test("changes that wait next to several changes that end their process are all handled in the end", async () => {
+    const store = memoryStore();
+    const good = Array.from({ length: 8 }, (_, index) => `good ${index}`);
+    const clock = new TestClock();
+    let life = 0;
+    /** The life in which a process has ended last. */
+    let ended = 0;
+    /** A process in which a bad row ends it, unless it is the first. */
+    const live = async () => {
+      life++;
+      const environment = new TestEnvironment(clock);
+      const killer = observer(
+        "killer",
+        documents.contents,
+        async (tx, { row, value }) => {
+          const lasts = value === "good" ? 6 : 3;
+          for (let turn = 0; turn < lasts; turn++) await new Promise((resolve) => setImmediate(resolve));
+          if (value === "bad" && life > 1) ended = life;
+          if (ended === life || life === 1) await forever();
+          tx.set(documents.length, row, 1);
+        },
+        { attempts: 3 },
+      );
+      const db = await openTest({ commit, store, environment, observers: [killer] });
+      return { environment, db, worker: db.pool.work() };
+    };
+    const write = (db: TestDatabase, rows: readonly string[], value: string) =>
+      db.transact((tx) => {
+        for (const row of rows) tx.set(documents.contents, row, value);
+      });
+    let last = await live();
+    await write(last.db, good, "good");
+    const bad = ["first", "second", "third"];
+    let isIdle = false;
+    while (!isIdle) {
+      expect(life).toBeLessThan(20);
+      // In each life, one more row is bad. So it has seen fewer ends than the good rows when it causes
+      // the next end.
+      const begins = bad[life - 1];
+      if (begins !== undefined) await write(last.db, [begins], "bad");
+      last.worker.idle().then(
+        () => {
+          isIdle = true;
+        },
+        () => undefined,
+      );
+      // Nothing ends the first process but this test. All rows are in progress then.
+      for (let waited = 0; !isIdle && ended < life && waited < (life === 1 ? 10 : 200); waited++) {
+        await last.environment.advance(100);
+      }
+      if (isIdle) break;
+      if (life > 1) expect(ended).toBe(life);
+      last.environment.die();
+      await clock.advance(6_000);
+      last = await live();
+    }
+    const parked = await all(listParked(last.db.registry));
+    expect(parked.map(({ row }) => row).sort()).toEqual([...bad].sort());
+    const lengths = await last.db.transact((tx) => tx.getMany(documents.length, good));
+    expect(lengths).toEqual(good.map(() => 1));
+    await last.environment.until(last.worker.stop());
+  });
+
   test("another live process does not begin a long run a second time", async () => {
     const environment = new TestEnvironment();
     const store = memoryStore({ environment });

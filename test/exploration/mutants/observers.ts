@@ -125,8 +125,9 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: "src/observer/run/crashes.ts",
-        find: "const record = { crashes, countedUpTo, runner: this.#sessions.session };",
-        replace: "const record = { crashes: 0, countedUpTo, runner: this.#sessions.session };",
+        find: "const record = { crashes, countedUpTo, runner: this.#sessions.session, alone: isAlone || undefined };",
+        replace:
+          "const record = { crashes: 0, countedUpTo, runner: this.#sessions.session, alone: isAlone || undefined };",
       },
     ],
     killedBy: "killingCellTwice",
@@ -137,7 +138,7 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: "src/observer/run/runner.ts",
-        find: "    await this.#crashes.begin(task, found);\n",
+        find: "    await this.#crashes.begin(task, found, isAlone);\n",
         replace: "",
       },
     ],
