@@ -84,6 +84,7 @@ export {
   type TransactionSpan,
   traceDatabase,
 } from "./events/index.js";
+export type { CellChange, ChangesOptions, FeedChange, FollowEvent } from "./live/index.js";
 export {
   type BackfillOptions,
   type BackfillProgress,
@@ -142,7 +143,11 @@ export {
   date,
   type Family,
   type FamilyDeclaration,
+  type Feed,
+  type FeedColumn,
+  type FeedOptions,
   family,
+  feed,
   float,
   formatValue,
   int,

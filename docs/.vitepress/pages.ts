@@ -65,6 +65,7 @@ const guide: DefaultTheme.SidebarItem[] = [
     items: [
       page("testing"),
       { text: "Recipes", link: "/recipes/", collapsed: true, items: folder("recipes") },
+      page("change-feeds"),
       page("command-line"),
       ...ifThere("dashboard"),
       page("observability"),

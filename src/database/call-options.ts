@@ -1,4 +1,5 @@
 import { checkOptionNames, InvalidArgumentError, type OptionNames } from "../errors/index.js";
+import type { ChangesOptions } from "../live/index.js";
 import type {
   BackfillOptions,
   DiscardLoadOptions,
@@ -36,6 +37,8 @@ interface CallOptions {
   "db.discardLoad": DiscardLoadOptions;
   "db.collect": CollectOptions;
   "db.check": CheckOptions;
+  "db.changes": ChangesOptions;
+  "db.follow": ChangesOptions;
 }
 
 const transaction: OptionNames<TransactionOptions> = {
@@ -45,12 +48,14 @@ const transaction: OptionNames<TransactionOptions> = {
   signal: true,
 };
 const listing: OptionNames<PendingOptions & ParkedOptions> = { observer: true, signal: true };
+const reading: OptionNames<ChangesOptions> = { since: true, signal: true, batch: true };
 const waiting: OptionNames<DrainOptions> = { signal: true, onProgress: true };
 
 const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } = {
   open: {
     tables: true,
     observers: true,
+    feeds: true,
     durability: true,
     commit: true,
     retentionMs: true,
@@ -79,6 +84,8 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
   "db.discardLoad": { signal: true },
   "db.collect": { signal: true, retentionMs: true, onProgress: true },
   "db.check": { signal: true, onProgress: true, maxProblems: true },
+  "db.changes": reading,
+  "db.follow": reading,
 };
 
 /**

@@ -18,18 +18,25 @@ const doing = "Garbage collection";
 export class Collector {
   readonly #context: TransactionContext;
   readonly #tables: () => Promise<readonly string[]>;
+  readonly #trim: (signal: AbortSignal | undefined) => Promise<void>;
   readonly #everyMs: number;
   readonly #stopping = new AbortController();
   #timer: Timer | undefined;
   readonly #passes = new OneAtATime();
 
   /**
-   * `tables`: returns all tables with transactional cells. `everyMs`: the interval of background
-   * collection in milliseconds; 0 turns it off.
+   * `tables`: returns all tables with transactional cells. `trim`: removes what feeds no longer
+   * keep. `everyMs`: the interval of background collection in milliseconds; 0 turns it off.
    */
-  constructor(context: TransactionContext, tables: () => Promise<readonly string[]>, everyMs: number) {
+  constructor(
+    context: TransactionContext,
+    tables: () => Promise<readonly string[]>,
+    trim: (signal: AbortSignal | undefined) => Promise<void>,
+    everyMs: number,
+  ) {
     this.#context = context;
     this.#tables = tables;
+    this.#trim = trim;
     this.#everyMs = everyMs;
     this.#schedule();
   }
@@ -67,7 +74,9 @@ export class Collector {
   async #collect(options: CollectOptions): Promise<CollectReport> {
     const oldest = await oldestPublished(this.#context);
     const tables = (await this.#tables()).filter((table) => table !== hintTable);
-    return collect(this.#context, tables, oldest, options);
+    const report = await collect(this.#context, tables, oldest, options);
+    await this.#trim(options.signal);
+    return report;
   }
 
   /** Ends a running pass after its current page. Rejects the calls that wait for a pass. */

@@ -1,4 +1,4 @@
-import { underSignals } from "../environment/index.js";
+import { onAbort, underSignals } from "../environment/index.js";
 import { ClosedError, SchemaError, StoreError } from "../errors/index.js";
 import {
   checkListener,
@@ -7,6 +7,18 @@ import {
   Metrics,
   type MetricsSnapshot,
 } from "../events/index.js";
+import {
+  type ChangesOptions,
+  CommitClock,
+  changes,
+  type FeedChange,
+  type FeedSource,
+  type FollowEvent,
+  follow,
+  recordedFeeds,
+  removeFeed,
+  trimFeeds,
+} from "../live/index.js";
 import {
   type BackfillOptions,
   type BackfillReport,
@@ -49,6 +61,8 @@ import {
   type Column,
   definition,
   encodeRow,
+  type Feed,
+  type FeedColumn,
   isTable,
   type KeyOf,
   type TableDefinition,
@@ -60,6 +74,7 @@ import {
   type CollectOptions,
   type CollectReport,
   check,
+  feedTable,
   type HistoryEntry,
   history,
   type InspectedColumn,
@@ -125,6 +140,8 @@ export class Database {
   readonly #begun = new BegunTransactions();
   readonly #store: RowStore;
   readonly #sources: Sources;
+  readonly #live: FeedSource;
+  readonly #endLive = new AbortController();
   readonly #moving = new Set<Promise<void>>();
   readonly #stopMoving = new AbortController();
   #closing: Promise<void> | undefined;
@@ -136,6 +153,7 @@ export class Database {
     this.#context = context;
     this.#registry = registry;
     this.#sessions = sessions;
+    this.#live = { registry, clock: new CommitClock(context) };
     this.#metrics = new Metrics(context.events);
     this.#workers = new WorkerPool({ registry, sessions, observers });
     this.#readOnly = settings.readOnly;
@@ -146,6 +164,7 @@ export class Database {
     this.#collector = new Collector(
       context,
       () => this.#tables(),
+      (signal) => trimFeeds(registry, signal),
       settings.readOnly ? 0 : settings.collectEveryMs,
     );
   }
@@ -394,6 +413,85 @@ export class Database {
   }
 
   /**
+   * Follows the committed changes of a feed's columns, by any process, in commit order: each change
+   * once, and all changes of a transaction one after another. Never ends by itself.
+   *
+   * To continue after a restart, keep the `commitTimestamp` of the last change that was handled and
+   * had `isLast`, and pass it as `since`.
+   *
+   * @throws StaleSnapshotError if the feed no longer has all changes after `since`: they are older
+   * than its retention, or than the feed. {@link follow} then begins with a snapshot.
+   * @throws SchemaError if the database has no such feed.
+   *
+   * @example
+   * for await (const { row, value, commitTimestamp, isLast } of db.changes(orderFeed, { since: kept })) {
+   *   await index.update(row, value);
+   *   if (isLast) await keep(commitTimestamp);
+   * }
+   */
+  changes<C extends FeedColumn>(
+    feed: Feed<C>,
+    options: ChangesOptions = {},
+  ): AsyncGenerator<FeedChange<C>, void, undefined> {
+    this.#open();
+    known("db.changes", options);
+    return this.#whileOpen(options.signal, (signal) => changes(this.#live, feed, { ...options, signal }));
+  }
+
+  /**
+   * Follows a feed from a snapshot on, without gap or overlap: first every cell of the feed's columns, then
+   * their changes. With `since`, there is a snapshot only if the feed cannot continue there.
+   *
+   * @example
+   * const totals = new Map<string, number>();
+   * for await (const event of db.follow(orderFeed)) {
+   *   if (event.type === "reset") totals.clear();
+   *   if (event.type === "cell" || event.type === "change") totals.set(event.change.row, event.change.value ?? 0);
+   * }
+   */
+  follow<C extends FeedColumn>(
+    feed: Feed<C>,
+    options: ChangesOptions = {},
+  ): AsyncGenerator<FollowEvent<C>, void, undefined> {
+    this.#open();
+    known("db.follow", options);
+    return this.#whileOpen(options.signal, (signal) => follow(this.#live, feed, { ...options, signal }));
+  }
+
+  /** Reads with a signal that is also aborted when the database is closed. */
+  async *#whileOpen<T>(
+    given: AbortSignal | undefined,
+    read: (signal: AbortSignal) => AsyncGenerator<T, void, undefined>,
+  ): AsyncGenerator<T, void, undefined> {
+    const controller = new AbortController();
+    const listening = [given, this.#endLive.signal].map((signal) => {
+      const end = () => controller.abort(signal?.reason);
+      if (signal?.aborted) end();
+      return onAbort(signal, end);
+    });
+    try {
+      yield* read(controller.signal);
+    } finally {
+      for (const stop of listening) stop();
+    }
+  }
+
+  /** Returns the feeds that the database has recorded, by name. */
+  async feeds(): Promise<ReadonlyMap<string, Feed>> {
+    this.#open();
+    return recordedFeeds(await this.#registry.fresh());
+  }
+
+  /**
+   * Removes a feed with its changes. Transactions then no longer add to it, and its readers get a
+   * SchemaError. If the call is interrupted, repeat it.
+   */
+  async removeFeed(name: string, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    this.#writable("remove a feed");
+    await removeFeed(this.#registry, name, options.signal);
+  }
+
+  /**
    * Returns the committed versions of a cell, newest first. Garbage collection may have removed
    * older ones.
    */
@@ -516,7 +614,8 @@ export class Database {
   /** Returns all tables with transactional cells. */
   async #tables(): Promise<readonly string[]> {
     const view = await this.#registry.fresh();
-    return [...view.tables.keys(), systemTable, parkedTable];
+    const feeds = view.feedRecords.size === 0 ? [] : [feedTable];
+    return [...view.tables.keys(), systemTable, parkedTable, ...feeds];
   }
 
   /**
@@ -534,6 +633,8 @@ export class Database {
   async #close(): Promise<void> {
     const steps = [
       () => this.#begun.end(new ClosedError("The database was closed before the transaction was committed.")),
+      () => this.#endLive.abort(new ClosedError("The database was closed while its feeds were read.")),
+      () => this.#live.clock.close(),
       () => this.#stopMoving.abort(),
       () => this.#workers.close(),
       () => Promise.all(this.#moving),

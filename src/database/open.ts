@@ -93,7 +93,7 @@ async function openDatabase(
   coordination: Coordination | undefined,
   failures: Failures,
 ): Promise<Database> {
-  const { tables = [], observers = [], logger } = options;
+  const { tables = [], observers = [], feeds = [], logger } = options;
   const recorded = await readRetention(store, options.retentionMs);
   const settings = checkSettings(options, recorded);
   const registry = new Registry({ store, environment, readOnly: settings.readOnly });
@@ -104,8 +104,8 @@ async function openDatabase(
   registry.attach(context);
   sessions.attach(context);
   if (logger !== undefined) logEvents(context.events, logger);
-  await registry.register(tables, observers);
-  if (!settings.readOnly) await registry.untilAllKnown(observers);
+  await registry.register(tables, observers, feeds);
+  if (!settings.readOnly) await registry.untilAllKnown(observers, feeds);
   // Recorded last, because it applies to every process: a failed `open` must not change it.
   if (!settings.readOnly) await recordRetention(store, environment, options.retentionMs, recorded);
   const withSource = tablesWithSource(tables, observers);

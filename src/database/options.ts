@@ -2,7 +2,7 @@ import type { Environment } from "../environment/index.js";
 import { InvalidArgumentError } from "../errors/index.js";
 import type { Observer } from "../observer/index.js";
 import type { Oracle } from "../oracle/index.js";
-import type { AnyTable } from "../schema/index.js";
+import type { AnyTable, Feed } from "../schema/index.js";
 import type { CommitHooks } from "../transaction/index.js";
 import { type CoordinatorOption, coordinatorChoice } from "./coordinator-choice.js";
 
@@ -25,6 +25,11 @@ export interface OpenOptions {
    * Default: none.
    */
   readonly observers?: readonly Observer[] | undefined;
+  /**
+   * Feeds to record, or to compare with what is recorded. From then on, transactions of all
+   * processes add their changes to them. Default: none.
+   */
+  readonly feeds?: readonly Feed[] | undefined;
   /**
    * When a transaction counts as committed. `"full"` (default): when it is on disk. `"none"`: when
    * it is in the database file, or committed by the server of PostgreSQL, before the flush. A power

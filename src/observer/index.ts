@@ -47,6 +47,7 @@ export {
 } from "./registry/parked.js";
 export { listPending, type PendingChange, type PendingOptions, pendingOfRow } from "./registry/pending.js";
 export type { ObserverRecord, RegisteredObserver } from "./registry/registered.js";
+export type { FeedRecord } from "./registry/registered-feed.js";
 export { Registry, type RegistryOptions } from "./registry/registry.js";
 export { type UnregisterOptions, unregister } from "./registry/unregister.js";
 export { type RegistryView, registryOf } from "./registry/view.js";

@@ -5,7 +5,7 @@ import { limits } from "./limits.js";
 const pattern = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 
 /** What a name is for, as messages call it. */
-export type NameOf = "table" | "column" | "observer" | "bulk load";
+export type NameOf = "table" | "column" | "observer" | "bulk load" | "feed";
 
 /**
  * Throws a {@link SchemaError} unless `name` can name a table, column or observer. A name begins

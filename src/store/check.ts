@@ -7,6 +7,7 @@ import {
   type Mutation,
   type RangeGuard,
   type RowMutation,
+  stampBytes,
 } from "./mutation.js";
 
 /** The limits of every store. */
@@ -83,6 +84,7 @@ export function checkLimit(limit: number | undefined): void {
 export function checkMutation(mutation: RowMutation, most: number, placeholders: boolean): void {
   const { table, row, guards, mutations } = mutation;
   checkTable(table);
+  if (mutation.stamped === true) checkStamped(mutation, placeholders);
   if (guards.length + mutations.length > most) {
     throw new LimitExceededError(
       `A mutation of table ${JSON.stringify(table)} has ${guards.length + mutations.length} guards and mutations; ` +
@@ -104,6 +106,14 @@ export function checkMutation(mutation: RowMutation, most: number, placeholders:
     checked = mutation.column;
     checkTimes(table, mutation, placeholders);
   }
+}
+
+function checkStamped({ table, row, guards }: RowMutation, isInBatch: boolean): void {
+  if (isInBatch && guards.length === 0 && row.length >= stampBytes) return;
+  throw new InvalidArgumentError(
+    `A stamped mutation of table ${JSON.stringify(table)} must be part of a batch, have no guards, and have a row of at least ` +
+      `${stampBytes} bytes.`,
+  );
 }
 
 export function checkBatch({ rows, ranges }: AtomicBatch, most: number): void {

@@ -1,3 +1,4 @@
+import { writeTimestamp } from "./bytes.js";
 import type { Columns, Part } from "./cell.js";
 
 /**
@@ -66,6 +67,23 @@ export interface RowMutation {
   readonly row: Uint8Array;
   readonly guards: readonly Guard[];
   readonly mutations: readonly Mutation[];
+  /**
+   * In an {@link AtomicBatch}: whether the store replaces the last 8 bytes of the row by the commit
+   * timestamp, most significant byte first. Such rows sort in the order of their commits. A stamped
+   * mutation has no guards. Default: false.
+   */
+  readonly stamped?: boolean | undefined;
+}
+
+/** Bytes of the timestamp at the end of a stamped row. */
+export const stampBytes = 8;
+
+/** The row of a mutation that commits at `commit`. */
+export function rowAt({ row, stamped }: RowMutation, commit: number): Uint8Array {
+  if (stamped !== true) return row;
+  const copy = row.slice();
+  writeTimestamp(copy, copy.length - stampBytes, commit);
+  return copy;
 }
 
 /**

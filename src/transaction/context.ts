@@ -50,6 +50,14 @@ export interface ObservedColumns {
   observersOf(table: string, column: Uint8Array): readonly ColumnObserver[];
   /** The bulk loads, in which commits must not interfere. Undefined if there were none. */
   readonly loads?: LoadBarrier | undefined;
+  /** The feeds. Undefined if there are none. */
+  readonly feeds?: FeedsOfColumns | undefined;
+}
+
+/** Which feeds follow a column. */
+export interface FeedsOfColumns {
+  /** The names of the feeds that follow the column with this path. */
+  feedsOf(table: string, column: Uint8Array): readonly string[];
 }
 
 /** Keeps transactions out of the ranges of bulk loads. `LoadedRanges` implements it. */

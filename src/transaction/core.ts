@@ -303,6 +303,7 @@ export class CoreTransaction {
       extras: this.#extras ?? nothing,
       hints: this.#hints ?? nothing,
       label: this.#options.label,
+      observer: this.#options.cause?.observer,
       signal: this.#options.signal,
     };
     const context = this.#trace?.around(this.context) ?? this.context;
@@ -329,7 +330,8 @@ export class CoreTransaction {
 
   async #commitNotifications(context: TransactionContext, request: CommitRequest): Promise<CommitOutcome> {
     const commitTimestamp = await context.oracle.next({ signal: request.signal });
-    const hints = await findHints(context, request);
+    const view = request.system ? undefined : await context.notifications.fresh();
+    const hints = await findHints(context, request, view);
     await putHints(context, request, hints, commitTimestamp);
     return { commitTimestamp, hints };
   }

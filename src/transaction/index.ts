@@ -32,6 +32,7 @@ export { contains, LoadedRanges, type LoadToKeepOut, overlap } from "./commit/lo
 export { crashRecordTimestamp, putHint } from "./commit/one-phase.js";
 export type {
   ColumnObserver,
+  FeedsOfColumns,
   Hint,
   Liveness,
   LoadBarrier,
@@ -45,6 +46,15 @@ export type {
 } from "./context.js";
 export { type CoreOptions, CoreTransaction, type Isolation } from "./core.js";
 export { type Deadline, deadline } from "./deadline.js";
+export { decodeFeedEntry, type FeedEntry } from "./feed/feed-entry.js";
+export {
+  announcedUs,
+  type FeedOrder,
+  feedRange,
+  feedRow,
+  feedTable,
+  timestampOfFeedRow,
+} from "./feed/feed-rows.js";
 export { LockResolver } from "./lock/resolve.js";
 export { type CheckOptions, check, type Problem } from "./maintenance/check.js";
 export { type CollectOptions, type CollectReport, collect } from "./maintenance/collect.js";

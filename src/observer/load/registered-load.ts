@@ -50,6 +50,15 @@ export async function begin(
       checkSame(record, ranges);
       return false;
     }
+    for (const { record: feed } of view.feedRecords.values()) {
+      const followed = feed.columns.find(({ table }) => ranges.some((range) => range.table === table));
+      if (followed === undefined) continue;
+      throw new LoadError(
+        `The bulk load "${name}" loads rows of "${followed.table}", which the feed "${feed.name}" follows: loaded rows are no ` +
+          "changes of a transaction, so the feed would miss them. Load before the feed is declared, or remove the feed first " +
+          "with `db.removeFeed`.",
+      );
+    }
     for (const other of view.loadRecords) {
       if (other.state === "published") continue;
       const shared = ranges.find((range) => other.ranges.some((each) => overlap(range, each)));

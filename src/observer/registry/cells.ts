@@ -27,12 +27,18 @@ export const generationCell = systemCell("registry/generation", "at");
 const tableRow = "registry/table/";
 const observerRow = "registry/observer/";
 const forgottenRow = "registry/forgotten/";
+const feedRow = "registry/feed/";
 
 export const tableCell = (table: string): CellAddress => systemCell(`${tableRow}${table}`, "definition");
 
 /** What an observer watches. It never changes while the observer is registered. */
 export const observerCell = (name: string): CellAddress => systemCell(`${observerRow}${name}`, "definition");
 export const versionCell = (name: string): CellAddress => systemCell(`${observerRow}${name}`, "version");
+
+/** What a feed follows. It never changes while the feed is recorded. */
+export const feedCell = (name: string): CellAddress => systemCell(`${feedRow}${name}`, "definition");
+/** How long a feed keeps changes. */
+export const feedRetentionCell = (name: string): CellAddress => systemCell(`${feedRow}${name}`, "retention");
 
 const backfillColumn = "backfill";
 
@@ -65,11 +71,14 @@ export interface RegistryCell {
 /** What a row of the registry describes. Undefined for any other row. */
 export function parseRegistryRow(
   row: Uint8Array,
-): { readonly kind: "table" | "observer" | "forgotten" | "load"; readonly name: string } | undefined {
+):
+  | { readonly kind: "table" | "observer" | "forgotten" | "load" | "feed"; readonly name: string }
+  | undefined {
   const text = Buffer.from(row).toString("utf8");
   if (text.startsWith(tableRow)) return { kind: "table", name: text.slice(tableRow.length) };
   if (text.startsWith(observerRow)) return { kind: "observer", name: text.slice(observerRow.length) };
   if (text.startsWith(loadRowPrefix)) return { kind: "load", name: text.slice(loadRowPrefix.length) };
+  if (text.startsWith(feedRow)) return { kind: "feed", name: text.slice(feedRow.length) };
   if (text.startsWith(forgottenRow)) return { kind: "forgotten", name: text.slice(forgottenRow.length) };
   return undefined;
 }
@@ -78,6 +87,14 @@ export interface StoredObserver {
   readonly table: string;
   readonly column: string;
   readonly kind: ColumnKind;
+}
+
+export interface StoredFeed {
+  readonly columns: readonly StoredObserver[];
+}
+
+export interface StoredRetention {
+  readonly retentionMs: number;
 }
 
 export interface StoredVersion {
@@ -117,6 +134,8 @@ const isTableDescription = record<TableDescription>({
 });
 const observerShape = { table: isString, column: isString, kind: isKind };
 const isStoredObserver = record<StoredObserver>(observerShape);
+const isStoredFeed = record<StoredFeed>({ columns: listOf(isStoredObserver) });
+const isStoredRetention = record<StoredRetention>({ retentionMs: isTime });
 const isStoredVersion = record<StoredVersion>({ version: isWhole, recordedAt: isTime });
 const isStoredForgotten = record<StoredForgotten>({ ...observerShape, upTo: isWhole });
 
@@ -132,6 +151,14 @@ export function decodeStoredObserver(bytes: Uint8Array, name: string): StoredObs
 
 export function decodeStoredVersion(bytes: Uint8Array, name: string): StoredVersion {
   return decodeJson(bytes, recordOf(`observer ${name}`), isStoredVersion);
+}
+
+export function decodeStoredFeed(bytes: Uint8Array, name: string): StoredFeed {
+  return decodeJson(bytes, recordOf(`feed ${name}`), isStoredFeed);
+}
+
+export function decodeFeedRetention(bytes: Uint8Array, name: string): StoredRetention {
+  return decodeJson(bytes, recordOf(`feed ${name}`), isStoredRetention);
 }
 
 export function decodeForgotten(bytes: Uint8Array, name: string): StoredForgotten {

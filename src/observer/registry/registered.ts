@@ -45,11 +45,7 @@ export class RegisteredObserver {
 
   /** Whether it watches the column with this path in its table. */
   watches(path: Uint8Array): boolean {
-    const name = this.#column;
-    const length = name.length;
-    if (this.#isFamily ? path[length] !== 0 : path.length !== length) return false;
-    for (let index = 0; index < length; index++) if (path[index] !== name[index]) return false;
-    return true;
+    return watchesPath(this.#column, this.#isFamily, path);
   }
 
   get isWeak(): boolean {
@@ -88,6 +84,14 @@ function hasPassed(backfill: BackfillState, row: Uint8Array): boolean {
   if (start !== undefined && Buffer.compare(row, start) < 0) return true;
   if (end !== undefined && Buffer.compare(row, end) >= 0) return true;
   return cursor !== undefined && Buffer.compare(row, cursor) < 0;
+}
+
+/** Whether a path is that of a column with this name, or of a cell of the family with this name. */
+export function watchesPath(name: Uint8Array, isFamily: boolean, path: Uint8Array): boolean {
+  const { length } = name;
+  if (isFamily ? path[length] !== 0 : path.length !== length) return false;
+  for (let index = 0; index < length; index++) if (path[index] !== name[index]) return false;
+  return true;
 }
 
 /** Whether a record describes exactly this target. */

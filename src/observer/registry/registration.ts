@@ -3,23 +3,42 @@ import {
   compareTables,
   describeTable,
   describeValue,
+  type Feed,
+  isFeed,
   mergeTables,
   type TableDefinition,
   type TableDescription,
 } from "../../schema/index.js";
 import { isObserver, type Observer } from "../observer.js";
 import { isOf, type RegisteredObserver } from "./registered.js";
+import { followsSame } from "./registered-feed.js";
 import type { RegistryView } from "./view.js";
 
 /** Limits of the registry. Every process holds the whole registry in memory. */
-export const registryLimits = Object.freeze({ tables: 1_000, observers: 1_000, columnsOfTable: 1_000 });
+export const registryLimits = Object.freeze({
+  tables: 1_000,
+  observers: 1_000,
+  columnsOfTable: 1_000,
+  feeds: 100,
+});
 
 /** The records that tables and observers need. Empty if all are recorded already. */
 export interface RegistrationPlan {
   readonly tables: readonly TableDescription[];
   readonly observers: readonly Observer[];
-  /** Names of the observers that are new, as opposed to those with a new version. */
-  readonly added: ReadonlySet<string>;
+  readonly feeds: readonly Feed[];
+  /**
+   * The observers and feeds that are new, as opposed to those with a new version or another
+   * retention.
+   */
+  readonly added: ReadonlySet<Observer | Feed>;
+}
+
+/** What a program declares: its tables, observers and feeds. */
+export interface Declarations {
+  readonly tables: readonly TableDefinition[];
+  readonly observers: readonly Observer[];
+  readonly feeds: readonly Feed[];
 }
 
 /**
@@ -28,18 +47,41 @@ export interface RegistrationPlan {
  */
 export function planRegistration(
   view: RegistryView,
-  tables: readonly TableDefinition[],
-  observers: readonly Observer[],
+  { tables, observers, feeds }: Declarations,
 ): RegistrationPlan {
   const changed = planTables(view.tables, tables);
-  const added = new Set<string>();
+  const added = new Set<Observer | Feed>();
   const due = observers.filter((observer) => {
     const registered = view.observers.get(observer.name);
-    if (registered === undefined) added.add(observer.name);
+    if (registered === undefined) added.add(observer);
     return registered === undefined || isNewVersion(registered, observer);
   });
   checkCount("observers", view.observers.size + added.size, registryLimits.observers);
-  return { tables: changed, observers: due, added };
+  const dueFeeds = planFeeds(view, feeds);
+  for (const feed of dueFeeds) if (!view.feedRecords.has(feed.name)) added.add(feed);
+  return { tables: changed, observers: due, feeds: dueFeeds, added };
+}
+
+/** The feeds that are new, or keep changes for another time than is recorded. */
+function planFeeds(view: RegistryView, feeds: readonly Feed[]): readonly Feed[] {
+  const due = feeds.filter((feed) => {
+    const record = view.feedRecords.get(feed.name)?.record;
+    if (record === undefined) {
+      checkNoLoad(view, feed);
+      return true;
+    }
+    if (!followsSame(record, feed)) {
+      const recorded = record.columns.map(({ table, column }) => `${table}.${column}`).join(", ");
+      throw new SchemaError(
+        `Feed ${feed.name} contradicts its record in the database, which follows ${recorded}. Nothing was changed. Give the ` +
+          "new feed another name, or remove the recorded one first with `db.removeFeed`.",
+      );
+    }
+    return record.retentionMs !== feed.retentionMs;
+  });
+  const names = new Set([...view.feedRecords.keys(), ...due.map(({ name }) => name)]);
+  checkCount("feeds", names.size, registryLimits.feeds);
+  return due;
 }
 
 function planTables(
@@ -91,6 +133,35 @@ function isNewVersion(registered: RegisteredObserver, observer: Observer): boole
     );
   }
   return version > record.version;
+}
+
+/** Throws if a bulk load in progress would publish rows that the feed follows. */
+function checkNoLoad(view: RegistryView, feed: Feed): void {
+  for (const { name, ranges, state } of view.loadRecords) {
+    if (state === "published") continue;
+    const loaded = feed.columns.find(({ table }) => ranges.some((range) => range.table === table.name));
+    if (loaded === undefined) continue;
+    throw new SchemaError(
+      `Feed ${feed.name} follows table ${loaded.table.name}, into which the bulk load "${name}" is loading rows. Declare the feed ` +
+        "when the load is published or discarded.",
+    );
+  }
+}
+
+/** The feeds without duplicates. Throws if two different ones have the same name. */
+export function distinctFeeds(feeds: readonly unknown[]): readonly Feed[] {
+  const byName = new Map<string, Feed>();
+  for (const each of feeds) {
+    if (!isFeed(each)) {
+      throw new SchemaError(`${describeValue(each)} is not a feed: make feeds with \`feed(name, columns)\`.`);
+    }
+    const other = byName.get(each.name);
+    if (other !== undefined && other !== each) {
+      throw new SchemaError(`Two feeds are named "${each.name}": give each a name of its own.`);
+    }
+    byName.set(each.name, each);
+  }
+  return [...byName.values()];
 }
 
 /** The observers without duplicates. Throws if two different ones have the same name. */

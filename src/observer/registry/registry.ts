@@ -1,7 +1,7 @@
 import { backoffDelay, type Environment, OneAtATime, sleep } from "../../environment/index.js";
 import { ConflictError, InternalError, PercolatorError, SchemaError } from "../../errors/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
-import { type AnyTable, definition, isTable, type TableDefinition } from "../../schema/index.js";
+import { type AnyTable, definition, type Feed, isTable, type TableDefinition } from "../../schema/index.js";
 import { isRemote, type MaybePromise, type RowPage, type RowStore } from "../../store/index.js";
 import {
   type CellAddress,
@@ -16,14 +16,24 @@ import {
 import type { Observer } from "../observer.js";
 import { encodeJson } from "../stored-json.js";
 import {
+  feedCell,
+  feedRetentionCell,
   generationCell,
   observerCell,
   type StoredObserver,
+  type StoredRetention,
   type StoredVersion,
   tableCell,
   versionCell,
 } from "./cells.js";
-import { distinctObservers, planRegistration, type RegistrationPlan } from "./registration.js";
+import { storedFeed } from "./registered-feed.js";
+import {
+  type Declarations,
+  distinctFeeds,
+  distinctObservers,
+  planRegistration,
+  type RegistrationPlan,
+} from "./registration.js";
 import { type RegistryView, readRegistry } from "./view.js";
 
 export interface RegistryOptions {
@@ -83,7 +93,7 @@ export class Registry implements Schemas, Notifications {
    * other.
    */
   readonly #changes = new OneAtATime();
-  /** When this process first saw each observer in its current registration. Monotonic time. */
+  /** When this process first saw each observer and feed in its current record. Monotonic time. */
   readonly #noticed = new Map<string, { readonly edition: string; readonly noticedAt: number }>();
 
   constructor(options: RegistryOptions) {
@@ -115,7 +125,7 @@ export class Registry implements Schemas, Notifications {
   }
 
   async record(tables: readonly TableDefinition[], signal?: AbortSignal): Promise<void> {
-    await this.#register(tables, [], signal);
+    await this.#register({ tables, observers: [], feeds: [] }, signal);
   }
 
   showRow(table: string, row: Uint8Array): string {
@@ -182,16 +192,30 @@ export class Registry implements Schemas, Notifications {
   }
 
   /**
-   * Like {@link untilKnown}, for those of the observers that were registered recently, by this or
-   * another process.
+   * Like {@link untilKnown}, for those of the observers and feeds that were recorded recently, by
+   * this or another process.
    */
-  async untilAllKnown(observers: readonly Observer[]): Promise<void> {
+  async untilAllKnown(observers: readonly Observer[], feeds: readonly Feed[] = []): Promise<void> {
     const view = await this.current();
     for (const { name } of observers) {
       const { since } = view.observers.get(name)?.record ?? { since: view.at };
       if (view.at - since > longKnownUs) continue;
       await this.untilKnown(name, undefined, `Registering observer "${name}"`);
     }
+    for (const { name } of feeds) {
+      const { since } = view.feedRecords.get(name)?.record ?? { since: view.at };
+      if (view.at - since > longKnownUs) continue;
+      await this.untilKnown(noticedFeed(name), undefined, `Recording feed "${name}"`);
+    }
+  }
+
+  /** Removes the record of a feed. Transactions then leave no more entries in it. */
+  forgetFeed(name: string, signal?: AbortSignal): Promise<void> {
+    return this.change(async (tx, view) => {
+      if (!view.feedRecords.has(name)) return false;
+      for (const cell of [feedCell(name), feedRetentionCell(name)]) tx.write({ ...cell, value: undefined });
+      return true;
+    }, signal);
   }
 
   #unlessChanged(page: RowPage): MaybePromise<RegistryView> {
@@ -229,27 +253,27 @@ export class Registry implements Schemas, Notifications {
   async register(
     tables: readonly AnyTable[],
     observers: readonly Observer[],
+    feeds: readonly Feed[] = [],
     signal?: AbortSignal,
   ): Promise<void> {
     const distinct = distinctObservers(observers);
+    const followed = distinctFeeds(feeds);
     const definitions = tables.map((table) => {
       if (isTable(table)) return table[definition];
       throw new SchemaError("`tables` takes tables that `table(name, columns)` returned.");
     });
-    await this.#register(
-      [...definitions, ...distinct.map((observer) => observer.target.table)],
-      distinct,
-      signal,
-    );
+    const used = [
+      ...definitions,
+      ...distinct.map((observer) => observer.target.table),
+      ...followed.flatMap(({ columns }) => columns.map((column) => column.table)),
+    ];
+    await this.#register({ tables: used, observers: distinct, feeds: followed }, signal);
   }
 
-  async #register(
-    tables: readonly TableDefinition[],
-    observers: readonly Observer[],
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    const distinct = [...new Set(tables)];
-    const isRecorded = (view: RegistryView) => isEmpty(planRegistration(view, distinct, observers));
+  async #register(declared: Declarations, signal: AbortSignal | undefined): Promise<void> {
+    const distinct = [...new Set(declared.tables)];
+    const planned = (view: RegistryView) => planRegistration(view, { ...declared, tables: distinct });
+    const isRecorded = (view: RegistryView) => isEmpty(planned(view));
     if (!isRecorded(await this.fresh())) {
       await this.#changes.run(
         async () => {
@@ -258,7 +282,7 @@ export class Registry implements Schemas, Notifications {
           // An earlier change of this process may have recorded the same declarations.
           if (isRecorded(await this.current())) return;
           await this.#change(async (tx, view) => {
-            const plan = planRegistration(view, distinct, observers);
+            const plan = planned(view);
             this.#write(tx, plan);
             return !isEmpty(plan);
           }, signal);
@@ -272,8 +296,9 @@ export class Registry implements Schemas, Notifications {
 
   #write(tx: CoreTransaction, plan: RegistrationPlan): void {
     for (const table of plan.tables) tx.write({ ...tableCell(table.name), value: encodeJson(table) });
-    for (const { name, target, version } of plan.observers) {
-      if (plan.added.has(name)) {
+    for (const observer of plan.observers) {
+      const { name, target, version } = observer;
+      if (plan.added.has(observer)) {
         const stored: StoredObserver = {
           table: target.table.name,
           column: target.name,
@@ -283,6 +308,12 @@ export class Registry implements Schemas, Notifications {
       }
       const stored: StoredVersion = { version, recordedAt: this.#environment.now() };
       tx.write({ ...versionCell(name), value: encodeJson(stored) });
+    }
+    for (const feed of plan.feeds) {
+      const { name, retentionMs } = feed;
+      if (plan.added.has(feed)) tx.write({ ...feedCell(name), value: encodeJson(storedFeed(feed)) });
+      const stored: StoredRetention = { retentionMs };
+      tx.write({ ...feedRetentionCell(name), value: encodeJson(stored) });
     }
   }
 
@@ -371,18 +402,26 @@ export class Registry implements Schemas, Notifications {
     this.#noteEditions(view);
   }
 
-  #noteEditions({ observers }: RegistryView): void {
+  #noteEditions({ observers, feedRecords }: RegistryView): void {
     const noticedAt = this.#environment.monotonic();
-    for (const name of this.#noticed.keys()) if (!observers.has(name)) this.#noticed.delete(name);
-    for (const { name, record } of observers.values()) {
-      const edition = `${record.since}/${record.version}`;
+    const editions = new Map<string, string>();
+    for (const { name, record } of observers.values())
+      editions.set(name, `${record.since}/${record.version}`);
+    for (const { record } of feedRecords.values()) editions.set(noticedFeed(record.name), `${record.since}`);
+    for (const name of this.#noticed.keys()) if (!editions.has(name)) this.#noticed.delete(name);
+    for (const [name, edition] of editions) {
       if (this.#noticed.get(name)?.edition !== edition) this.#noticed.set(name, { edition, noticedAt });
     }
   }
 }
 
+/** The name of a feed among those of observers, which have no space. */
+function noticedFeed(name: string): string {
+  return `feed ${name}`;
+}
+
 function isEmpty(plan: RegistrationPlan): boolean {
-  return plan.tables.length === 0 && plan.observers.length === 0;
+  return plan.tables.length === 0 && plan.observers.length === 0 && plan.feeds.length === 0;
 }
 
 function isStale(error: unknown): boolean {

@@ -10,6 +10,7 @@ import {
   type CellAddress,
   type ColumnObserver,
   type CommittedCell,
+  type FeedsOfColumns,
   type Hint,
   LoadedRanges,
   type ObservedColumns,
@@ -31,8 +32,10 @@ import {
 } from "./cells.js";
 import { type LoadRecord, loadRecord } from "./load-record.js";
 import { type ObserverRecord, RegisteredObserver } from "./registered.js";
+import { RegisteredFeed } from "./registered-feed.js";
 
 const nobody: readonly RegisteredObserver[] = Object.freeze([]);
+const noFeeds: readonly string[] = Object.freeze([]);
 
 /** The registry as of one snapshot. Immutable. */
 export class RegistryView implements ObservedColumns {
@@ -47,6 +50,9 @@ export class RegistryView implements ObservedColumns {
   /** The bulk loads, in the order in which they began. */
   readonly loadRecords: readonly LoadRecord[];
   readonly loads: LoadedRanges | undefined;
+  /** The recorded feeds, by name. */
+  readonly feedRecords: ReadonlyMap<string, RegisteredFeed>;
+  readonly feeds: FeedsOfColumns | undefined;
   readonly #byTable = new Map<string, RegisteredObserver[]>();
   readonly #bound = new Map<string, AnyTable>();
 
@@ -59,6 +65,8 @@ export class RegistryView implements ObservedColumns {
     this.loadRecords = parts.loads;
     this.loads = parts.loads.length === 0 ? undefined : new LoadedRanges(parts.loads, this);
     this.guards = guardsOf(parts.generation);
+    this.feedRecords = parts.feeds;
+    this.feeds = parts.feeds.size === 0 ? undefined : new FeedsByTable(parts.feeds.values());
     for (const observer of parts.observers.values()) {
       const { table } = observer.record;
       this.#byTable.set(table, [...(this.#byTable.get(table) ?? []), observer]);
@@ -107,6 +115,23 @@ export class RegistryView implements ObservedColumns {
   }
 }
 
+/** The feeds of each column. Most tables have none, so they are found by table first. */
+class FeedsByTable implements FeedsOfColumns {
+  readonly #byTable = new Map<string, RegisteredFeed[]>();
+
+  constructor(feeds: Iterable<RegisteredFeed>) {
+    for (const feed of feeds) {
+      for (const table of feed.tables) this.#byTable.set(table, [...(this.#byTable.get(table) ?? []), feed]);
+    }
+  }
+
+  feedsOf(table: string, column: Uint8Array): readonly string[] {
+    const feeds = this.#byTable.get(table);
+    if (feeds === undefined) return noFeeds;
+    return feeds.filter((feed) => feed.follows(table, column)).map(({ record }) => record.name);
+  }
+}
+
 interface RegistryParts {
   readonly at: number;
   readonly generation: number;
@@ -114,6 +139,7 @@ interface RegistryParts {
   readonly observers: ReadonlyMap<string, RegisteredObserver>;
   readonly forgotten: ReadonlyMap<string, StoredForgotten>;
   readonly loads: readonly LoadRecord[];
+  readonly feeds: ReadonlyMap<string, RegisteredFeed>;
 }
 
 function guardsOf(generation: number): RowMutation {
@@ -163,13 +189,15 @@ export function registryOf(at: number, registry: Iterable<RegistryCell>): Regist
   const forgotten = new Map<string, StoredForgotten>();
   const cells = new Map<string, ObserverCells>();
   const loads = new Map<string, RegistryCell[]>();
+  const feedCells = new Map<string, RegistryCell[]>();
   let generation = 0;
   for (const cell of registry) {
     if (Buffer.compare(cell.row, generationCell.row) === 0) generation = cell.commit;
     const parsed = parseRegistryRow(cell.row);
     if (parsed === undefined || cell.value === undefined) continue;
     const { kind, name } = parsed;
-    if (kind === "load") loads.set(name, [...(loads.get(name) ?? []), cell]);
+    if (kind === "feed") feedCells.set(name, [...(feedCells.get(name) ?? []), cell]);
+    else if (kind === "load") loads.set(name, [...(loads.get(name) ?? []), cell]);
     else if (kind === "table") tables.set(name, decodeTable(cell.value, name));
     else if (kind === "forgotten") forgotten.set(name, decodeForgotten(cell.value, name));
     else {
@@ -183,6 +211,7 @@ export function registryOf(at: number, registry: Iterable<RegistryCell>): Regist
   }
   const observers = new Map<string, RegisteredObserver>();
   for (const [name, found] of cells) observers.set(name, new RegisteredObserver(decodeObserver(name, found)));
+  const feeds = new Map([...feedCells].map(([name, found]) => [name, new RegisteredFeed(name, found)]));
   const records = [...loads].map(([name, found]) => loadRecord(name, found));
   return new RegistryView({
     at,
@@ -190,6 +219,7 @@ export function registryOf(at: number, registry: Iterable<RegistryCell>): Regist
     tables,
     observers,
     forgotten,
+    feeds,
     loads: records.filter((each) => each !== undefined).sort((a, b) => a.start - b.start),
   });
 }

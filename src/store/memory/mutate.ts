@@ -10,6 +10,7 @@ import {
   type Guard,
   type RangeGuard,
   type RowMutation,
+  rowAt,
 } from "../mutation.js";
 import { deleteVersions, hasVersion, indexAtOrBelow, isEmpty, type MemoryCell, putVersion } from "./cell.js";
 import { cellKey, MemoryTable } from "./table.js";
@@ -39,8 +40,10 @@ function holds(cell: MemoryCell | undefined, guard: Guard, commit: number): bool
 }
 
 /** Applies `mutation`, after its guards were checked. */
-export function apply(tables: Tables, { table: name, row, mutations }: RowMutation, commit: number): void {
+export function apply(tables: Tables, mutation: RowMutation, commit: number): void {
+  const { table: name, mutations } = mutation;
   if (mutations.length === 0) return;
+  const row = rowAt(mutation, commit);
   let table = tables.get(name);
   if (table === undefined) {
     table = new MemoryTable();

@@ -47,6 +47,62 @@ export function batchTests(test: Declare): void {
     assert.deepEqual(await raw(store, { table: "others" }), [`r/c/write@${timestamp}=d`]);
   });
 
+  test("a stamped row ends with the commit timestamp of its batch, also if many batches have the same", async (store) => {
+    const atomic = atomicOf(store);
+    const stamped = (name: string): AtomicBatch["rows"][number] => ({
+      ...change("", [put("c", "write", commitTimestamp, name), put("d", "data", 7, name)]),
+      row: Buffer.concat([Buffer.from("feed"), Buffer.alloc(8)]),
+      stamped: true,
+    });
+    const names = Array.from({ length: 40 }, (_, index) => `batch ${index}`);
+    const batches = names.map((name) => ({
+      rows: [change(name, [put("c", "data", 1, name)]), stamped(name)],
+    }));
+    const answers = await Promise.all(batches.map((batch) => atomic.commit(batch)));
+    const expected = answers.flatMap((answer, index) => {
+      assert.equal(answer.answer, "applied");
+      const { timestamp } = answer as { timestamp: number };
+      const row = Buffer.alloc(12, "feed");
+      row.writeBigUInt64BE(BigInt(timestamp), 4);
+      return [{ row, timestamp, name: names[index]! }];
+    });
+    const page = await store.readRaw({
+      table,
+      start: { row: Buffer.from("feed") },
+      end: { row: Buffer.from("fefe") },
+      columns: [{ start: new Uint8Array(0), end: undefined }],
+      parts: ["write", "data"],
+    });
+    const found = page.rows.map((each) => {
+      const [write] = each.cells[0]!.versions;
+      return {
+        row: Buffer.from(each.row),
+        timestamp: write!.timestamp,
+        name: Buffer.from(write!.value).toString(),
+      };
+    });
+    assert.deepEqual(
+      found,
+      expected.sort((a, b) => a.timestamp - b.timestamp),
+    );
+    const data = page.rows.map(({ cells }) => Buffer.from(cells[1]!.versions[0]!.value).toString());
+    assert.deepEqual(
+      data,
+      expected.map(({ name }) => name),
+    );
+  });
+
+  test("a stamped row is refused outside of a batch, with guards, or if it is too short", async (store) => {
+    const atomic = atomicOf(store);
+    const row = Buffer.alloc(12);
+    const plain = { ...change("", [put("c", "write", 1, "x")]), row, stamped: true };
+    await assert.rejects(async () => store.mutate(plain), /stamped mutation/);
+    const guarded = { ...plain, guards: [absent("c", "write")] };
+    await assert.rejects(async () => atomic.commit({ rows: [guarded] }), /stamped mutation/);
+    const short = { ...plain, row: Buffer.alloc(7) };
+    await assert.rejects(async () => atomic.commit({ rows: [short] }), /stamped mutation/);
+  });
+
   test("a batch with one failed guard does nothing, and names the guard", async (store) => {
     const atomic = atomicOf(store);
     await apply(store, "s", put("c", "write", 3, "w"));

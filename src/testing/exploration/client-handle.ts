@@ -2,6 +2,7 @@ import type { Database } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
 import type { LoadPart, LoadReport, Observer } from "../../observer/index.js";
 import type { Oracle } from "../../oracle/index.js";
+import type { Feed } from "../../schema/index.js";
 import type { RowStore } from "../../store/index.js";
 import type { Network } from "../world/index.js";
 
@@ -17,6 +18,15 @@ export interface WorkTurns {
    * program's order.
    */
   readonly observers?: readonly Observer[] | undefined;
+}
+
+/** What {@link ClientHandle.readFeed} found. */
+export interface FeedReading {
+  /** It has the changes that committed after `since`, up to `upTo`. */
+  readonly since: number;
+  readonly upTo: number;
+  /** The rows of the changes, in their order. */
+  readonly rows: readonly string[];
 }
 
 /**
@@ -54,6 +64,11 @@ export interface ClientHandle {
    * them.
    */
   register(observers: readonly Observer[]): Promise<void>;
+  /**
+   * Reads all changes of a feed that committed after `since` up to now. Default: after a moment at
+   * the beginning of the call.
+   */
+  readFeed(feed: Feed, since: number | undefined): Promise<FeedReading>;
   /** Loads rows as `db.load` does, in batches of at most `batchRows` rows. Default: 1. */
   load(name: string, parts: readonly LoadPart[], batchRows?: number): Promise<LoadReport>;
 }

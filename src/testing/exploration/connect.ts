@@ -1,5 +1,15 @@
+import { changesOf, readEntries } from "../../live/index.js";
 import { load, loadRowsPrefix, registryRows } from "../../observer/index.js";
-import { addressKey, hintTable, type ReadInfo, safepointCell, systemTable } from "../../transaction/index.js";
+import { currentTimestamp } from "../../oracle/index.js";
+import type { Feed } from "../../schema/index.js";
+import {
+  addressKey,
+  hintTable,
+  type ReadInfo,
+  safepointCell,
+  systemTable,
+  type TransactionContext,
+} from "../../transaction/index.js";
 import { watchOutcomes } from "../invariants/index.js";
 import {
   counterPlace,
@@ -10,7 +20,7 @@ import {
   rangePlace,
   rowPlace,
 } from "../world/index.js";
-import type { ClientHandle, WorkTurns } from "./client-handle.js";
+import type { ClientHandle, FeedReading, WorkTurns } from "./client-handle.js";
 import type { ExploredClient } from "./explored-client.js";
 import { hasHints, hintsBetween } from "./has-hints.js";
 import { ExploredProcess } from "./process.js";
@@ -60,6 +70,7 @@ export async function connect(world: ExploredWorld, client: ExploredClient): Pro
     shared: world.shared,
     work,
     register,
+    readFeed: (feed, since) => readFeed(process.context, feed, since),
     load: (name, parts, batchRows = 1) => load(process.registry, name, parts, { batchRows }),
     die: () => {
       world.stop(client);
@@ -67,6 +78,19 @@ export async function connect(world: ExploredWorld, client: ExploredClient): Pro
     },
     outlives: (other) => untilDead(world, client, other),
   };
+}
+
+async function readFeed(
+  context: TransactionContext,
+  feed: Feed,
+  given: number | undefined,
+): Promise<FeedReading> {
+  const since = given ?? (await currentTimestamp(context));
+  const upTo = await currentTimestamp(context);
+  if (upTo === since) return { since, upTo, rows: [] };
+  const { entries } = await readEntries(context, { feed: feed.name, since, upTo, limit: 100 });
+  const changed = entries.flatMap((entry) => [...changesOf(entry, feed.columns)]);
+  return { since, upTo, rows: changed.map(({ row }) => String(row)) };
 }
 
 /** Whether no other request can interfere with this one, so that it needs no step of its own. */

@@ -212,7 +212,7 @@ export class Execution {
       world.time.passed += patienceMs;
     });
     for (const violation of world.watcher.atRest()) world.violated(violation);
-    if (world.failure === undefined) await program.healed?.(process.db, () => process.work());
+    if (world.failure === undefined) await program.healed?.(process.db, () => process.work(), world.shared);
   }
 }
 

@@ -244,8 +244,9 @@ class Exploration {
 
   async #finish(execution: Execution, way: Way | undefined): Promise<ExploreViolation | undefined> {
     const { remains } = execution;
-    const isKnown = this.#healed.has(remains) && this.#program.ended === undefined;
-    if (isKnown) return undefined;
+    // What the clients of feeds have read, and how clients ended, is not part of what remains.
+    const { ended, feeds } = this.#program;
+    if (this.#healed.has(remains) && ended === undefined && feeds === undefined) return undefined;
     this.#healed.add(remains);
     await execution.finish();
     return execution.failure === undefined ? undefined : this.#violation(way);

@@ -1,4 +1,4 @@
-export type { ClientHandle, WorkTurns } from "./client-handle.js";
+export type { ClientHandle, FeedReading, WorkTurns } from "./client-handle.js";
 export {
   type ExploreOptions,
   type ExploreProgress,

@@ -1,6 +1,6 @@
 import type { Database } from "../../database/index.js";
 import type { Observer } from "../../observer/index.js";
-import type { AnyTable } from "../../schema/index.js";
+import type { AnyTable, Feed } from "../../schema/index.js";
 import type { ClientHandle } from "./client-handle.js";
 
 /**
@@ -39,6 +39,8 @@ export interface Program {
   readonly tables?: readonly AnyTable[] | undefined;
   /** Observers that are registered before the clients begin. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
+  /** Feeds that are recorded before the clients begin. Default: none. */
+  readonly feeds?: readonly Feed[] | undefined;
   /**
    * How all clients commit, or each client by its name. Default: `"one-phase"` if the store has
    * atomic batches.
@@ -102,7 +104,9 @@ export interface Program {
   readonly ended?: ((ends: Readonly<Record<string, ClientEnd>>) => void) | undefined;
   /**
    * Checks the database after an execution, when all locks are resolved and nothing is due. Throws
-   * if its state is wrong. Default: none.
+   * if its state is wrong. `shared` holds what the clients recorded. Default: none.
    */
-  readonly healed?: ((db: Database, work: () => Promise<number>) => Promise<void>) | undefined;
+  readonly healed?:
+    | ((db: Database, work: () => Promise<number>, shared: ReadonlyMap<string, unknown>) => Promise<void>)
+    | undefined;
 }

@@ -40,7 +40,7 @@ export async function prepare(program: Program): Promise<Snapshot> {
     alive: () => false,
     view: undefined,
   });
-  await process.registry.register(program.tables ?? [], program.observers ?? []);
+  await process.registry.register(program.tables ?? [], program.observers ?? [], program.feeds ?? []);
   const register = (observers: readonly Observer[]) => process.registry.register([], observers);
   await program.setup?.(process.db, () => process.work(), register);
   await process.context.background.settled();

@@ -1,11 +1,11 @@
 import { PercolatorError } from "../../errors/index.js";
-import { parkedTable, type RegistryView } from "../../observer/index.js";
+import type { RegistryView } from "../../observer/index.js";
 import type { Oracle } from "../../oracle/index.js";
 import { definition } from "../../schema/index.js";
 import type { RowStore } from "../../store/index.js";
 import { copyMemoryStore } from "../../store/memory/index.js";
-import { hintTable, safepointCell, systemTable } from "../../transaction/index.js";
-import { ProtocolWatcher, type Violation } from "../invariants/index.js";
+import { safepointCell } from "../../transaction/index.js";
+import { ownTables, ProtocolWatcher, type Violation } from "../invariants/index.js";
 import { hashText, type Request, timestampRequest, WatchedStore } from "../world/index.js";
 import { ExploredClient, type WaitingRequest } from "./explored-client.js";
 import type { ClientEnd, CommitMode, FaultBudget, Program } from "./program.js";
@@ -225,5 +225,5 @@ export class ExploredWorld {
 
 function tablesOf(program: Program): readonly string[] {
   const tables = (program.tables ?? []).map((table) => table[definition].name);
-  return [systemTable, hintTable, parkedTable, ...tables];
+  return [...ownTables, ...tables];
 }

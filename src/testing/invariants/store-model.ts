@@ -13,11 +13,13 @@ import {
   type Part,
   type RowMutation,
   readTimestamp,
+  rowAt,
 } from "../../store/index.js";
 import {
   decodeLock,
   decodeStatus,
   decodeWrite,
+  feedTable,
   hintTable,
   isSystemTable,
   safepointCell,
@@ -46,8 +48,10 @@ export class StoreModel {
 
   /** Applies the mutations that the store applied, and records their effects in `step`. */
   apply(rows: readonly RowMutation[], step: Step): void {
-    for (const { table, row, mutations } of rows) {
+    for (const mutation of rows) {
+      const { table, mutations } = mutation;
       if (mutations.length === 0) continue;
+      const row = rowAt(mutation, step.commit ?? 0);
       if (table === hintTable) this.#applyHints(row, mutations, step);
       else if (!isTransactional(table, row)) this.#applyOwn(table, row, mutations);
       else this.#applyCells(this.row(table, row), mutations, step);
@@ -149,10 +153,10 @@ export class StoreModel {
 
 /**
  * Whether transactions write the row. Of the protocol's own rows, they write the parked changes, the
- * registry, and the owners and positions of bulk loads.
+ * entries of feeds, the registry, and the owners and positions of bulk loads.
  */
 export function isTransactional(table: string, row: Uint8Array): boolean {
-  if (!isSystemTable(table) || table === parkedTable) return true;
+  if (!isSystemTable(table) || table === parkedTable || table === feedTable) return true;
   if (table !== systemTable) return false;
   const key = byteString(row);
   return isRegistryRow(key) || key.startsWith(loadRows);

@@ -9,7 +9,7 @@ import {
   type RowMutation,
   type RowStore,
 } from "../../store/index.js";
-import { hintTable, systemTable } from "../../transaction/index.js";
+import { feedTable, hintTable, systemTable } from "../../transaction/index.js";
 
 /** One version that a store contains. */
 export interface StoredVersion {
@@ -22,7 +22,7 @@ export interface StoredVersion {
 }
 
 /** The protocol's own tables. */
-export const ownTables: readonly string[] = [systemTable, hintTable, parkedTable];
+export const ownTables: readonly string[] = [systemTable, hintTable, parkedTable, feedTable];
 
 /** Yields every version in a table of a store that answers synchronously. */
 export function* storedVersions(store: RowStore, table: string): Generator<StoredVersion, void> {

@@ -25,7 +25,7 @@ const guardOverhead = 64;
  * primary is the first cell of the first chunk.
  */
 export function divideIntoChunks(
-  request: CommitRequest,
+  request: Pick<CommitRequest, "writes" | "primary">,
   { mutationCells, guardBytes = Number.POSITIVE_INFINITY }: StoreCapabilities,
 ): readonly [Chunk, ...Chunk[]] {
   const most = Math.max(1, Math.floor(mutationCells / mutationsPerCell));
@@ -52,7 +52,7 @@ export function divideIntoChunks(
 }
 
 /** The writes with the primary first, then the rest of its row. All others keep their order. */
-function orderedWrites(request: CommitRequest): readonly BufferedWrite[] {
+function orderedWrites(request: Pick<CommitRequest, "writes" | "primary">): readonly BufferedWrite[] {
   const { primary, writes } = request;
   if (primary === undefined) return writes;
   const primaryRow = rowKey(primary.table, primary.row);

@@ -14,6 +14,7 @@ import type { CellAddress } from "../cell/address.js";
 import { onePhaseGuards } from "../cell/guards.js";
 import { encodeWrite } from "../cell/records.js";
 import type { Hint, ObservedColumns, TransactionContext } from "../context.js";
+import { stampedEntries } from "../feed/feed-writes.js";
 import { noHooks } from "../steps.js";
 import { conflict, explainConflict, unexplainedConflict } from "./conflict.js";
 import { keptOut } from "./load-barrier.js";
@@ -226,6 +227,10 @@ function buildBatch(
   for (let i = 0; i < hints.length; i++) {
     const { address } = hints[i]!;
     rows.add(address, [], renewHint(address.column));
+  }
+  if (view?.feeds !== undefined) {
+    const { mutationCells } = context.store.capabilities;
+    for (const entry of stampedEntries(view.feeds, request, mutationCells)) rows.append(entry);
   }
   const reads = request.reads;
   if (reads !== undefined) for (const read of reads.rows()) addReadRow(rows, read, request.start);

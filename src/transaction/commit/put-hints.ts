@@ -1,6 +1,6 @@
 import { backoffDelay, sleep } from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
-import type { Hint, TransactionContext } from "../context.js";
+import type { Hint, ObservedColumns, TransactionContext } from "../context.js";
 import { checkLoads } from "./load-barrier.js";
 import { putHint } from "./one-phase.js";
 import type { CommitRequest } from "./request.js";
@@ -9,13 +9,16 @@ import type { CommitRequest } from "./request.js";
 const maxRepeats = 5;
 const repeating = { initialMs: 5, maximumMs: 200 };
 
-/** The hints for all written cells and notified signals, by the current registry. */
+/**
+ * The hints for all written cells and notified signals, by a fresh view of the registry. The view is
+ * undefined for a system transaction.
+ */
 export async function findHints(
   context: TransactionContext,
   request: CommitRequest,
+  view: ObservedColumns | undefined,
 ): Promise<readonly Hint[]> {
-  if (request.system) return request.hints;
-  const view = await context.notifications.fresh();
+  if (view === undefined) return request.hints;
   await checkLoads(context, request, view);
   const hints = [...request.hints];
   for (const cell of [...request.writes, ...request.signals]) {

@@ -30,5 +30,7 @@ export interface CommitRequest {
    */
   readonly hints: readonly Hint[];
   readonly label: string | undefined;
+  /** The observer whose run this is. */
+  readonly observer: string | undefined;
   readonly signal: AbortSignal | undefined;
 }

@@ -1,11 +1,13 @@
 import { unlessAborted } from "../../environment/index.js";
 import { CommitOutcomeUnknownError, ConflictError, StoreError } from "../../errors/index.js";
-import type { Guard, Mutation, MutationAnswer } from "../../store/index.js";
+import { equalBytes, type Guard, isRemote, type Mutation, type MutationAnswer } from "../../store/index.js";
 import type { BufferedWrite } from "../buffer.js";
 import type { CellAddress } from "../cell/address.js";
 import { commitGuard, lockedGuard } from "../cell/guards.js";
 import { encodeStatus } from "../cell/records.js";
-import type { Hint, TransactionContext } from "../context.js";
+import type { FeedsOfColumns, Hint, ObservedColumns, TransactionContext } from "../context.js";
+import { announcedUs } from "../feed/feed-rows.js";
+import { announcedEntries } from "../feed/feed-writes.js";
 import { deleteLockAndData, readPrimary, rollbackPrimary } from "../lock/primary.js";
 import { lockedValue, rollForwardMutations } from "../lock/roll-forward.js";
 import type { StepName } from "../steps.js";
@@ -38,6 +40,19 @@ function outage(message: string): StoreError {
   return new StoreError(message, { retryable: true });
 }
 
+/** The entries of a transaction in feeds, as it has locked them. */
+interface Announcement {
+  /** The timestamp in their rows. */
+  readonly at: number;
+  readonly writes: readonly BufferedWrite[];
+  readonly chunks: readonly Chunk[];
+}
+
+function hasSameValues(a: readonly BufferedWrite[], b: readonly BufferedWrite[]): boolean {
+  if (a.length !== b.length) return false;
+  return a.every(({ row, value }, i) => equalBytes(row, b[i]!.row) && equalBytes(value!, b[i]!.value!));
+}
+
 /**
  * One two-phase commit: the five steps of protocol §3.3, in order.
  *
@@ -55,6 +70,8 @@ class TwoPhaseCommit {
   readonly #request: CommitRequest;
   readonly #chunks: readonly [Chunk, ...Chunk[]];
   readonly #primary: CellAddress;
+  /** The entries in feeds. Undefined until there are any. */
+  #announcement: Announcement | undefined;
   /** Chunks whose prewrite was applied or may have been. */
   readonly #locked = new Set<Chunk>();
   /** Monotonic time at which the transaction first asked for a commit timestamp. */
@@ -74,7 +91,8 @@ class TwoPhaseCommit {
     if (!this.#request.system) this.#context.notifications.refresh();
     const refreshing = keepLockYoung(this.#context, this.#primary, this.#request);
     try {
-      await this.#prewriteAll();
+      await this.#announceEarly();
+      await this.#prewriteAll(this.#allChunks);
       await this.#orAbandon(() => this.#checkPrewrites());
       return await this.#commitAtTimestamps();
     } finally {
@@ -97,16 +115,16 @@ class TwoPhaseCommit {
    * Step 1. Prewrites the chunks and waits until all that were sent have settled. A late prewrite
    * could otherwise arrive after the rollback.
    */
-  async #prewriteAll(): Promise<void> {
+  async #prewriteAll(chunks: readonly Chunk[]): Promise<void> {
     const isSent = (chunk: Chunk) => this.#locked.add(chunk);
-    const answers = await prewriteAll(this.#context, this.#request, this.#primary, this.#chunks, isSent);
+    const answers = await prewriteAll(this.#context, this.#request, this.#primary, chunks, isSent);
     let refusal: ConflictError | undefined;
     let isUnknown = false;
     for (const [index, answer] of answers.entries()) {
       if (answer.status === "rejected") return this.#abandon(answer.reason);
       if (answer.value instanceof ConflictError) {
         refusal ??= answer.value;
-        this.#locked.delete(this.#chunks[index]!);
+        this.#locked.delete(chunks[index]!);
       } else if (answer.value === "unknown") isUnknown = true;
     }
     if (refusal !== undefined) return this.#refused(refusal);
@@ -139,6 +157,66 @@ class TwoPhaseCommit {
     if (store.atomic === undefined) await safepoint.check(this.#request.start);
   }
 
+  /** All chunks, those of the feeds' entries last. */
+  get #allChunks(): readonly Chunk[] {
+    const chunks = this.#announcement?.chunks;
+    return chunks === undefined ? this.#chunks : [...this.#chunks, ...chunks];
+  }
+
+  /**
+   * Announces the entries in feeds together with step 1, which costs no round trip of its own. The
+   * registry may be an old copy: {@link #announceAgain} looks again.
+   */
+  async #announceEarly(): Promise<void> {
+    const { start, system } = this.#request;
+    if (system) return;
+    const { notifications, oracle } = this.#context;
+    const { feeds } = await notifications.current();
+    if (feeds === undefined || (await oracle.latest()) - start > announcedUs / 2) return;
+    this.#announcement = this.#announce(feeds, start);
+  }
+
+  #announce(feeds: FeedsOfColumns, at: number): Announcement | undefined {
+    const writes = announcedEntries(feeds, this.#request, at);
+    if (writes.length === 0) return undefined;
+    const { capabilities } = this.#context.store;
+    return { at, writes, chunks: divideIntoChunks({ writes, primary: undefined }, capabilities) };
+  }
+
+  /**
+   * Announces the entries in feeds again, if they are not those that the current registry asks for,
+   * or if `commit` came too late after their announcement. Returns whether it did. The transaction
+   * then needs a new commit timestamp, because that must follow the last prewrite.
+   */
+  async #announceAgain(view: ObservedColumns | undefined, commit: number): Promise<boolean> {
+    const before = this.#announcement;
+    const feeds = view?.feeds;
+    if (feeds === undefined && before === undefined) return false;
+    if (before !== undefined && commit - before.at <= announcedUs) {
+      const asked = feeds === undefined ? [] : announcedEntries(feeds, this.#request, before.at);
+      if (hasSameValues(asked, before.writes)) return false;
+    }
+    const now = feeds === undefined ? undefined : this.#announce(feeds, commit);
+    if (before === undefined && now === undefined) return false;
+    await this.#orAbandon(async () => {
+      for (const chunk of before?.chunks ?? []) await this.#retract(chunk);
+    });
+    this.#announcement = now;
+    if (now !== undefined) await this.#prewriteAll(now.chunks);
+    return true;
+  }
+
+  /** Removes an announced entry. A reader could otherwise see two entries of this transaction. */
+  async #retract(chunk: Chunk): Promise<void> {
+    const answer = await this.#rollbackSecondary(chunk);
+    this.#locked.delete(chunk);
+    if (answer !== "unknown") return;
+    throw outage(
+      `The store did not answer while the transaction at ${this.#request.start} moved its entry in a feed. Nothing was ` +
+        "written. Run it again.",
+    );
+  }
+
   /**
    * Steps 2 to 4, repeated with a new commit timestamp if a reader has pushed the transaction above
    * the last timestamp.
@@ -146,8 +224,10 @@ class TwoPhaseCommit {
   async #commitAtTimestamps(): Promise<CommitOutcome> {
     for (let push = 0; push < maxPushes; push++) {
       const commit = await this.#orAbandon(() => this.#takeTimestamp());
+      const view = await this.#orAbandon(() => this.#view());
+      if (await this.#announceAgain(view, commit)) continue;
       await this.#orAbandon(() => this.#validate(commit));
-      const hints = await this.#orAbandon(() => this.#putHints(commit));
+      const hints = await this.#orAbandon(() => this.#putHints(view, commit));
       const answer = await this.#orAbandon(() => this.#commitPrimary(commit));
       if (answer === "applied") return this.#committed(commit, hints);
       if (answer === "rejected" && (await this.#wasPushed(commit))) continue;
@@ -189,6 +269,15 @@ class TwoPhaseCommit {
     return this.#context.hooks.step("commit-timestamp", info, () => this.#context.oracle.next({ signal }));
   }
 
+  /** The registry, no older than protocol §3.5 allows. Undefined for a system transaction. */
+  async #view(): Promise<ObservedColumns | undefined> {
+    if (this.#request.system) return undefined;
+    const { notifications, store } = this.#context;
+    // The batches of one-phase commits check the registry, so it may not be an old copy here either.
+    const isExact = store.atomic !== undefined && isRemote(store);
+    return await (isExact ? notifications.reload() : notifications.fresh());
+  }
+
   async #validate(commit: number): Promise<void> {
     const { reads, start, label } = this.#request;
     if (reads === undefined) return;
@@ -202,8 +291,8 @@ class TwoPhaseCommit {
    * Step 3. Writes a hint for each observer of each written cell and notified signal. The store has
    * acknowledged all of them before the commit point.
    */
-  async #putHints(commit: number): Promise<readonly Hint[]> {
-    const hints = await findHints(this.#context, this.#request);
+  async #putHints(view: ObservedColumns | undefined, commit: number): Promise<readonly Hint[]> {
+    const hints = await findHints(this.#context, this.#request, view);
     await putHints(this.#context, this.#request, hints, commit);
     return hints;
   }
@@ -310,24 +399,26 @@ class TwoPhaseCommit {
    * Deletes the locks of every chunk except the primary's. The transaction can no longer commit.
    */
   async #rollbackSecondaries(): Promise<void> {
+    const locked = this.#allChunks.filter((chunk, index) => index > 0 && this.#locked.has(chunk));
+    await this.#settleAll("rolling locks back", locked, (chunk) => this.#rollbackSecondary(chunk));
+  }
+
+  #rollbackSecondary(chunk: Chunk): Promise<MutationAnswer> {
     const { start } = this.#request;
-    const locked = this.#chunks.filter((chunk, index) => index > 0 && this.#locked.has(chunk));
-    await this.#settleAll("rolling locks back", locked, (chunk) => {
-      const first = chunk.writes[0]!;
-      return this.#step("rollback-secondary", first, () =>
-        this.#context.store.mutate({
-          table: chunk.table,
-          row: chunk.row,
-          guards: [lockedGuard(first.column, start)],
-          mutations: chunk.writes.flatMap((write) => deleteLockAndData(write.column, start)),
-        }),
-      );
-    });
+    const first = chunk.writes[0]!;
+    return this.#step("rollback-secondary", first, () =>
+      this.#context.store.mutate({
+        table: chunk.table,
+        row: chunk.row,
+        guards: [lockedGuard(first.column, start)],
+        mutations: chunk.writes.flatMap((write) => deleteLockAndData(write.column, start)),
+      }),
+    );
   }
 
   /** Step 5. Answers the caller and rolls the secondaries forward in the background. */
   #committed(commit: number, hints: readonly Hint[]): CommitOutcome {
-    const rest = this.#chunks.slice(1);
+    const rest = this.#allChunks.slice(1);
     const { background } = this.#context;
     const rolling = this.#settleAll("rolling locks forward", rest, (chunk) =>
       background.send(() => this.#commitSecondary(chunk, commit)),

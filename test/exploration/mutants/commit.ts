@@ -114,8 +114,9 @@ export const commitMutants: readonly Mutant[] = [
     patches: [
       {
         file: twoPhase,
-        find: "      await this.#prewriteAll();\n",
-        replace: "      this.early = await this.#takeTimestamp();\n      await this.#prewriteAll();\n",
+        find: "      await this.#prewriteAll(this.#allChunks);\n",
+        replace:
+          "      this.early = await this.#takeTimestamp();\n      await this.#prewriteAll(this.#allChunks);\n",
       },
       {
         file: twoPhase,

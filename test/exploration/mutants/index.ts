@@ -1,5 +1,6 @@
 import { collectionMutants } from "./collection.js";
 import { commitMutants } from "./commit.js";
+import { feedMutants } from "./feeds.js";
 import { loadMutants } from "./loads.js";
 import type { Mutant } from "./mutant.js";
 import { observerMutants } from "./observers.js";
@@ -12,6 +13,7 @@ export type { Mutant } from "./mutant.js";
 export const mutants: readonly Mutant[] = [
   ...commitMutants,
   ...collectionMutants,
+  ...feedMutants,
   ...loadMutants,
   ...observerMutants,
   ...oracleMutants,

@@ -34,8 +34,8 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: twoPhase,
-        find: "const hints = await this.#orAbandon(() => this.#putHints(commit));",
-        replace: "const hints = await findHints(this.#context, this.#request);",
+        find: "const hints = await this.#orAbandon(() => this.#putHints(view, commit));",
+        replace: "const hints = await findHints(this.#context, this.#request, view);",
       },
       {
         file: twoPhase,
@@ -65,9 +65,9 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: twoPhase,
-        find: "const hints = await this.#orAbandon(() => this.#putHints(commit));",
+        find: "const hints = await this.#orAbandon(() => this.#putHints(view, commit));",
         replace:
-          "const hints = await this.#orAbandon(() => push === 0 ? this.#putHints(commit) : findHints(this.#context, this.#request));",
+          "const hints = await this.#orAbandon(() => push === 0 ? this.#putHints(view, commit) : findHints(this.#context, this.#request, view));",
       },
     ],
     killedBy: "observedPush",
@@ -89,9 +89,9 @@ export const observerMutants: readonly Mutant[] = [
     name: "hints written by the writer's own list of observers instead of the registry",
     patches: [
       {
-        file: putHints,
-        find: "const view = await context.notifications.fresh();",
-        replace: "const view = await context.notifications.current();",
+        file: twoPhase,
+        find: "return await (isExact ? notifications.reload() : notifications.fresh());",
+        replace: "return await notifications.current();",
       },
     ],
     killedBy: "registration",

@@ -62,8 +62,8 @@ export function overwrites(row: RowMutation): boolean {
   return row.mutations.length > 0 && !GuardCache.covers(row.table);
 }
 
-function isOverwrite({ guards, mutations }: RowMutation): boolean {
-  if (guards.length !== 2 * mutations.length) return false;
+function isOverwrite({ guards, mutations, stamped }: RowMutation): boolean {
+  if (guards.length !== 2 * mutations.length || stamped === true) return false;
   for (let i = 0; i < mutations.length; i++) {
     const mutation = mutations[i]!;
     if (!isPut(mutation)) return false;

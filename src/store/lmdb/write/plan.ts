@@ -7,6 +7,7 @@ import {
   type Guard,
   type RangeGuard,
   type RowMutation,
+  rowAt,
 } from "../../mutation.js";
 import { tablePrefix } from "../record/key.js";
 import { CellEdit } from "./cell.js";
@@ -93,8 +94,10 @@ export class Plan {
   }
 
   /** Applies the mutations to the cells in this plan. */
-  change({ table, row, mutations }: RowMutation, commit: number): void {
+  change(changed: RowMutation, commit: number): void {
+    const { table, mutations } = changed;
     if (mutations.length === 0) return;
+    const row = rowAt(changed, commit);
     if (GuardCache.covers(table)) this.#memo.forget(table, row);
     for (let i = 0; i < mutations.length; i++) {
       const mutation = mutations[i]!;

@@ -103,7 +103,8 @@ begin
     end if;
     if z[5] > a[5] then
       insert into ${s}.cells (tbl, "row", col, part, ts, value)
-      select p.tbl, p.r, p.c, p.part, case when p.ts < 0 then first_ts + p.tx else p.ts end, p.value
+      select p.tbl, case when p.ts = -2 then overlay(p.r placing int8send(first_ts + p.tx) from octet_length(p.r) - 7) else p.r end,
+        p.c, p.part, case when p.ts < 0 then first_ts + p.tx else p.ts end, p.value
       from unnest(p_tx[a[5] + 1 : z[5]], p_tbl[a[5] + 1 : z[5]], p_row[a[5] + 1 : z[5]], p_col[a[5] + 1 : z[5]],
         p_part[a[5] + 1 : z[5]], p_ts[a[5] + 1 : z[5]], p_value[a[5] + 1 : z[5]]) p(tx, tbl, r, c, part, ts, value)
       where p.tx not in (select unnest(failed_tx))

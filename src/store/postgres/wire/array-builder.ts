@@ -47,7 +47,7 @@ export class ArrayBuilder {
   }
 
   /**
-   * Adds an `int8` of 0 or more, or -1. A fraction is rounded up, and a number that is not safe
+   * Adds an `int8` of 0 or more, or a placeholder from -128 to -1. A fraction is rounded up, and a number that is not safe
    * becomes the largest `int8`, which is larger than every timestamp.
    */
   int8(item: number): void {
@@ -55,8 +55,10 @@ export class ArrayBuilder {
     this.#reserve(12);
     const at = this.#body.writeInt32BE(8, this.#length);
     this.#length = at + 8;
-    if (item === -1) {
-      this.#body.fill(0xff, at, at + 8);
+    if (item < 0) {
+      // A placeholder, of at least -128.
+      this.#body.fill(0xff, at, at + 7);
+      this.#body.writeInt8(item, at + 7);
     } else if (item > Number.MAX_SAFE_INTEGER) {
       this.#body.fill(0xff, at, at + 8);
       this.#body[at] = 0x7f;

@@ -1,4 +1,4 @@
-import type { BatchAnswer } from "../../mutation.js";
+import type { BatchAnswer, Mutation } from "../../mutation.js";
 import { ArrayBuilder } from "../wire/array-builder.js";
 import { CellNames } from "./cell-names.js";
 import { type CellChange, netMutations } from "./net-mutations.js";
@@ -57,7 +57,7 @@ export class Group {
     const guarded: string[] = [];
     const written: string[] = [];
     const changes: CellChange[] = [];
-    for (const { table: name, row, guards, mutations } of rows) {
+    for (const { table: name, row, guards, mutations, stamped } of rows) {
       const table = this.#number(name);
       const rowName = names.row(table, row);
       for (const { column } of guards) {
@@ -67,8 +67,9 @@ export class Group {
       }
       for (const mutation of mutations) {
         const cell = names.cell(rowName, mutation.column);
-        written.push(cell);
-        changes.push({ table, row, cell, mutation });
+        // No other request has the same stamped row.
+        if (stamped !== true) written.push(cell);
+        changes.push({ table, row, cell, mutation: stamped === true ? inStampedRow(mutation) : mutation });
       }
     }
     const guardedTables = ranges.map(({ table }) => this.#number(table));
@@ -143,6 +144,13 @@ export class Group {
   #number(table: string): number {
     return this.#tables.known(table)!;
   }
+}
+
+/** The server stamps the row of a put at this timestamp, and puts it at the commit timestamp. */
+const stampedTimestamp = -2;
+
+function inStampedRow(mutation: Mutation): Mutation {
+  return mutation.type === "put" ? { ...mutation, timestamp: stampedTimestamp } : mutation;
 }
 
 /** Guards of rows come before range guards, whose positions are negative. */

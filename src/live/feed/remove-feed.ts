@@ -1,0 +1,9 @@
+import type { Registry } from "../../observer/index.js";
+import { removeEntries } from "./trim.js";
+
+/** Removes a feed and its entries: see `Database.removeFeed`. */
+export async function removeFeed(registry: Registry, name: string, signal?: AbortSignal): Promise<void> {
+  await registry.forgetFeed(name, signal);
+  await registry.untilKnown(name, signal, `Removing feed "${name}"`);
+  await removeEntries(registry.context, name, signal);
+}

@@ -1,0 +1,62 @@
+import type { Mutant } from "./mutant.js";
+
+const twoPhase = "src/transaction/commit/two-phase.ts";
+const noEarly = {
+  file: twoPhase,
+  find: "    this.#announcement = this.#announce(feeds, start);\n",
+  replace: "",
+};
+
+/** Mutants of the entries that transactions leave in feeds. */
+export const feedMutants: readonly Mutant[] = [
+  {
+    name: "an entry of a feed announced after C was taken",
+    patches: [
+      noEarly,
+      {
+        file: twoPhase,
+        find: "if (await this.#announceAgain(view, commit)) continue;",
+        replace: "await this.#announceAgain(view, commit);",
+      },
+    ],
+    killedBy: "feedTwoPhase",
+  },
+  {
+    name: "a reader of a feed that does not look back for earlier announcements",
+    patches: [
+      {
+        file: "src/live/feed/feed-entries.ts",
+        find: "const from = Math.max(0, since - announcedUs);",
+        replace: "const from = since;",
+      },
+    ],
+    killedBy: "feedTwoPhase",
+  },
+  {
+    name: "entries of a feed in the order of their announcements",
+    patches: [
+      {
+        file: "src/live/feed/feed-entries.ts",
+        find: "while (place > 0 && waiting[place - 1]!.commit > entry.commit) place--;",
+        replace: "",
+      },
+      {
+        file: "src/live/feed/feed-entries.ts",
+        find: "while (waiting.length > 0 && waiting[0]!.commit <= entry.stamp) yield waiting.shift()!;",
+        replace: "",
+      },
+    ],
+    killedBy: "feedTwoPhase",
+  },
+  {
+    name: "one-phase commits that leave no entries",
+    patches: [
+      {
+        file: "src/transaction/commit/one-phase.ts",
+        find: "if (view?.feeds !== undefined) {",
+        replace: "if (view?.feeds === undefined && view !== undefined && view.feeds !== undefined) {",
+      },
+    ],
+    killedBy: "feedMixed",
+  },
+];

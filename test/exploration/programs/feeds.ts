@@ -1,0 +1,82 @@
+import { type Database, feed } from "../../../src/index.js";
+import type { ClientHandle, FeedReading, Program } from "../../../src/testing/exploration/index.js";
+import { expectEqual, once, pages } from "./tables.js";
+
+const textFeed = feed("text-feed", [pages.text]);
+
+/** The observed cell sorts after the other one, so that it is a secondary. */
+const write = (row: string) => (client: ClientHandle) =>
+  client.db.transact((tx) => {
+    tx.set(pages.words, "a", 1);
+    tx.set(pages.text, row, row);
+  }, once);
+
+const writeAlone = (row: string) => (client: ClientHandle) =>
+  client.db.transact((tx) => tx.set(pages.text, row, row), once);
+
+/** Reads twice. The second reading begins where the first one ended. */
+const readTwice = async (client: ClientHandle) => {
+  const first = await client.readFeed(textFeed, undefined);
+  client.shared.set("read", first);
+  const second = await client.readFeed(textFeed, first.upTo);
+  client.shared.set("read", { ...second, since: first.since, rows: [...first.rows, ...second.rows] });
+};
+
+/**
+ * What was read is exactly what had committed by then: no change is missing, none comes twice, and
+ * they come in commit order.
+ */
+const isWhole =
+  (...written: readonly string[]) =>
+  async (db: Database, shared: ReadonlyMap<string, unknown>): Promise<void> => {
+    const read = shared.get("read") as FeedReading | undefined;
+    if (read === undefined) return;
+    const commits: { readonly row: string; readonly at: number }[] = [];
+    for (const row of written) {
+      for (const { commitTimestamp } of await db.history(pages.text, row))
+        if (commitTimestamp > read.since && commitTimestamp <= read.upTo)
+          commits.push({ row, at: commitTimestamp });
+    }
+    const wanted = commits.sort((a, b) => a.at - b.at).map(({ row }) => row);
+    expectEqual(`what the feed has in (${read.since}, ${read.upTo}]`, read.rows.join(), wanted.join());
+  };
+
+const ofFeeds = {
+  tables: [pages],
+  feeds: [textFeed],
+  clients: { A: write("p"), B: writeAlone("q"), reader: readTwice },
+  healed: async (db: Database, _: unknown, shared: ReadonlyMap<string, unknown>) =>
+    isWhole("p", "q")(db, shared),
+} as const;
+
+export const feedTwoPhase: Program = {
+  ...ofFeeds,
+  name: "two writers of a feed and a reader, without atomic batches",
+  atomicBatches: false,
+  commit: "two-phase",
+  clients: { A: writeAlone("p"), B: writeAlone("q"), reader: readTwice },
+};
+
+export const feedMixed: Program = {
+  ...ofFeeds,
+  name: "two writers of a feed and a reader, one of them in one phase",
+  commit: { A: "two-phase", B: "one-phase", reader: "one-phase" },
+};
+
+export const feedDistant: Program = {
+  ...ofFeeds,
+  name: "a writer of a feed that may stop, and a reader, without atomic batches",
+  atomicBatches: false,
+  commit: "two-phase",
+  clients: { A: write("p"), reader: readTwice },
+  faults: { stops: 1 },
+};
+
+export const feedLost: Program = {
+  ...ofFeeds,
+  name: "a writer of a feed that loses an answer, and a reader, without atomic batches",
+  atomicBatches: false,
+  commit: "two-phase",
+  clients: { A: write("p"), reader: readTwice },
+  faults: { lostAnswers: 1 },
+};

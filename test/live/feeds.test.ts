@@ -1,0 +1,293 @@
+import {
+  type CellChange,
+  type Database,
+  type Feed,
+  family,
+  feed,
+  int,
+  observer,
+  PercolatorError,
+  table,
+  text,
+  tuple,
+} from "percolatordb";
+import { describe, expect, test } from "vitest";
+import { everyVariant, withTwo } from "../support/databases.js";
+
+const orders = table("orders", { total: int(), state: text(), note: text(), tags: family(text()) });
+const lines = table("lines", { amount: int() }, { key: tuple(text(), int()) });
+const orderFeed = feed("order-feed", [orders.total, orders.tags, lines.amount]);
+const stateFeed = feed("state-feed", [orders.state]);
+const feeds = [orderFeed, stateFeed];
+
+/** The first `count` changes of a feed. */
+async function take(db: Database, of: Feed, since: number, count: number): Promise<readonly CellChange[]> {
+  const found: CellChange[] = [];
+  if (count === 0) return found;
+  for await (const change of db.changes(of, { since })) {
+    found.push(change as CellChange);
+    if (found.length === count) break;
+  }
+  return found;
+}
+
+async function now(db: Database): Promise<number> {
+  await using snapshot = await db.snapshot();
+  return snapshot.timestamp;
+}
+
+const show = ({ table: name, row, column, qualifier, value, isLast }: CellChange) =>
+  `${name}/${String(row)}/${column.name}${qualifier === undefined ? "" : `:${qualifier}`}=${value}${isLast ? "." : ""}`;
+
+describe.each(everyVariant)("a feed on $store, $commit", (variant) => {
+  test("has each committed change of its columns once, in commit order, by whole transactions", async () => {
+    await withTwo(variant, { feeds }, async (one, other) => {
+      const since = await now(one);
+      await one.transact(
+        (tx) => {
+          tx.set(orders.total, "a", 1);
+          tx.set(orders.note, "a", "not followed");
+          tx.set(orders.tags.at("red"), "a", "r");
+          tx.set(lines.amount, ["a", 2], 20);
+        },
+        { label: "first" },
+      );
+      await other.transact((tx) => tx.set(orders.note, "a", "not followed either"));
+      await other.transact((tx) => tx.set(orders.state, "a", "new"));
+      await other.transact((tx) => {
+        tx.delete(orders.total, "a");
+        tx.delete(orders.tags.at("red"), "a");
+      });
+      const tx = await one.begin();
+      tx.set(orders.total, "never", 1);
+      await tx.rollback();
+      await one.transact((again) => again.set(orders.total, "b", 3));
+      const changes = await take(other, orderFeed, since, 6);
+      expect(changes.map(show)).toEqual([
+        "lines/a,2/amount=20",
+        "orders/a/tags:red=r",
+        "orders/a/total=1.",
+        "orders/a/tags:red=undefined",
+        "orders/a/total=undefined.",
+        "orders/b/total=3.",
+      ]);
+      expect(changes.map(({ label, isDeleted }) => [label, isDeleted])).toEqual([
+        ["first", false],
+        ["first", false],
+        ["first", false],
+        [undefined, true],
+        [undefined, true],
+        [undefined, false],
+      ]);
+      const [history] = await one.history(orders.total, "b");
+      expect(changes.at(-1)!.commitTimestamp).toBe(history!.commitTimestamp);
+      expect((await take(one, stateFeed, since, 1)).map(show)).toEqual(["orders/a/state=new."]);
+    });
+  });
+
+  test("tells changes as they are committed, by any process, and which observer made them", async () => {
+    const doubled = observer("doubled", orders.state, (tx, { row }) => tx.set(orders.total, row, 2));
+    await withTwo(variant, { feeds, observers: [doubled] }, async (one, other) => {
+      const reading = other.changes(orderFeed);
+      const first = reading.next();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      await one.transact((tx) => tx.set(orders.total, "a", 1));
+      expect(show((await first).value as CellChange)).toBe("orders/a/total=1.");
+      const second = reading.next();
+      await one.transact((tx) => tx.set(orders.state, "a", "new"));
+      await one.drain();
+      const { value } = await second;
+      expect(show(value as CellChange)).toBe("orders/a/total=2.");
+      expect((value as CellChange).observer).toBe("doubled");
+      await reading.return();
+    });
+  });
+
+  test("continues after any commit timestamp, in batches of any size", async () => {
+    await withTwo(variant, { feeds }, async (one, other) => {
+      const since = await now(one);
+      for (let index = 0; index < 12; index++) {
+        await (index % 2 === 0 ? one : other).transact((tx) => {
+          for (let row = 0; row <= index % 3; row++) tx.set(orders.total, `row ${row}`, index);
+        });
+      }
+      const all = await take(one, orderFeed, since, 24);
+      const timestamps = all.map(({ commitTimestamp }) => commitTimestamp);
+      expect([...timestamps].sort((a, b) => a - b)).toEqual(timestamps);
+      for (const from of new Set(timestamps)) {
+        const rest = all.filter(({ commitTimestamp }) => commitTimestamp > from);
+        expect(await take(other, orderFeed, from, rest.length)).toEqual(rest);
+      }
+      const small: CellChange[] = [];
+      for await (const change of one.changes(orderFeed, { since, batch: 1 })) {
+        small.push(change as CellChange);
+        if (small.length === all.length) break;
+      }
+      expect(small).toEqual(all);
+    });
+  });
+
+  test("equals the table at each of its timestamps, whatever commits at the same time", async () => {
+    await withTwo(variant, { feeds }, async (one, other) => {
+      const since = await now(one);
+      const work = async (db: Database, seed: number) => {
+        for (let index = 0; index < 15; index++) {
+          await db.transact(async (tx) => {
+            const row = `row ${(index * seed) % 7}`;
+            const before = (await tx.get(orders.total, row)) ?? 0;
+            if (before % 5 === 4) tx.delete(orders.total, row);
+            else tx.set(orders.total, row, before + 1);
+            tx.set(orders.tags.at(`tag ${index % 3}`), row, String(before));
+          });
+        }
+      };
+      const reading = take(other, orderFeed, since, 120);
+      await Promise.all([work(one, 3), work(other, 5), work(one, 2), work(other, 4)]);
+      const changes = await reading;
+      const state = new Map<string, unknown>();
+      for (const change of changes) {
+        const key = `${change.row}/${change.column.name}/${change.qualifier}`;
+        if (change.isDeleted) state.delete(key);
+        else state.set(key, change.value);
+        if (!change.isLast || change.commitTimestamp % 3 > 0) continue;
+        expect(await scanned(one, change.commitTimestamp)).toEqual(new Map([...state].sort()));
+      }
+      expect(await scanned(one, await now(one))).toEqual(new Map([...state].sort()));
+      expect(new Set(changes.map(({ commitTimestamp }) => commitTimestamp)).size).toBe(60);
+    });
+  });
+
+  test("can be followed from a snapshot on, without gap or overlap", async () => {
+    await withTwo(variant, { feeds }, async (one, other) => {
+      await one.transact((tx) => {
+        tx.set(orders.total, "a", 1);
+        tx.set(orders.tags.at("red"), "a", "r");
+        tx.set(orders.note, "a", "not followed");
+        tx.set(lines.amount, ["a", 1], 5);
+      });
+      const events: string[] = [];
+      let last = 0;
+      for await (const event of other.follow(orderFeed)) {
+        events.push("change" in event ? `${event.type} ${show(event.change as CellChange)}` : event.type);
+        if (event.type === "ready") await one.transact((tx) => tx.set(orders.total, "a", 2));
+        if (event.type !== "change") continue;
+        last = event.change.commitTimestamp;
+        break;
+      }
+      expect(events).toEqual([
+        "reset",
+        "cell orders/a/tags:red=r",
+        "cell orders/a/total=1.",
+        "cell lines/a,1/amount=5.",
+        "ready",
+        "change orders/a/total=2.",
+      ]);
+      await one.transact((tx) => tx.set(orders.total, "a", 3));
+      for await (const event of one.follow(orderFeed, { since: last })) {
+        expect(event).toMatchObject({ type: "change", change: { value: 3 } });
+        break;
+      }
+    });
+  });
+
+  test("has a change of many megabytes whole", async () => {
+    await withTwo(variant, { feeds }, async (one, other) => {
+      const since = await now(one);
+      const long = "x".repeat(700_000);
+      await one.transact((tx) => {
+        for (let index = 0; index < 5; index++) tx.set(orders.tags.at(`${index}`), "a", `${index}${long}`);
+      });
+      const changes = await take(other, orderFeed, since, 5);
+      expect(changes.map(({ value }) => value)).toEqual(["0", "1", "2", "3", "4"].map((each) => each + long));
+    });
+  });
+
+  test("refuses to continue where changes were removed; following it then begins with a snapshot", async () => {
+    const brief = feed("brief", [orders.total], { retentionMs: 1 });
+    await withTwo(variant, { feeds: [brief] }, async (one, other) => {
+      const since = await now(one);
+      await one.transact((tx) => tx.set(orders.total, "a", 1));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      await one.transact((tx) => tx.set(orders.note, "a", "later"));
+      await one.collect();
+      await expect(take(other, brief, since, 1)).rejects.toMatchObject({ code: "STALE_SNAPSHOT" });
+      for await (const event of other.follow(brief, { since })) {
+        expect(event.type).toBe("reset");
+        break;
+      }
+      expect(await one.check()).toEqual([]);
+    });
+  });
+
+  test("that was removed tells so, and may be declared again", async () => {
+    await withTwo(variant, { feeds }, async (one, other) => {
+      const since = await now(one);
+      await one.transact((tx) => tx.set(orders.total, "a", 1));
+      expect([...(await other.feeds()).keys()].sort()).toEqual(["order-feed", "state-feed"]);
+      await one.removeFeed("order-feed");
+      await expect(take(one, orderFeed, since, 1)).rejects.toThrow('no feed named "order-feed"');
+      await one.transact((tx) => tx.set(orders.total, "a", 2));
+      expect(await one.check()).toEqual([]);
+    });
+  });
+});
+
+async function scanned(db: Database, at: number): Promise<ReadonlyMap<string, unknown>> {
+  await using snapshot = await db.snapshot({ at });
+  const state = new Map<string, unknown>();
+  for await (const { row, value } of snapshot.scan(orders)) {
+    if (value.total !== undefined) state.set(`${row}/total/undefined`, value.total);
+    for (const [qualifier, tag] of value.tags) state.set(`${row}/tags/${qualifier}`, tag);
+  }
+  return new Map([...state].sort());
+}
+
+describe("bad input", () => {
+  const variant = everyVariant[0];
+
+  test.each([
+    ["nothing to follow", () => feed("f", []), "needs an array of 1 to 100 columns"],
+    ["a bad name", () => feed("a b", [orders.total]), "cannot name a feed"],
+    ["a column twice", () => feed("f", [orders.total, orders.total]), "names orders.total twice"],
+    ["one cell of a family", () => feed("f", [orders.tags.at("x")]), "cannot follow one cell of the family"],
+    ["no column", () => feed("f", ["orders.total" as never]), "must follow columns or families"],
+    ["a bad retention", () => feed("f", [orders.total], { retentionMs: 0 }), "`retentionMs` must be"],
+    ["an unknown option", () => feed("f", [orders.total], { keep: 1 } as never), "has no option `keep`"],
+  ])("%s is refused by `feed`", (_, declare, message) => {
+    expect(declare).toThrow(message);
+  });
+
+  test("a feed that is unknown, or contradicts its record, or is named twice, is refused", async () => {
+    await withTwo(variant, { feeds: [orderFeed], tables: [orders] }, async (db) => {
+      await expect(take(db, stateFeed, 0, 1)).rejects.toMatchObject({ code: "SCHEMA" });
+      await expect(take(db, orders.total as never, 0, 1)).rejects.toThrow("is not a feed");
+      expect(() => db.changes(orderFeed, { from: 1 } as never)).toThrow("has no option `from`");
+    });
+  });
+
+  test("a bad position or batch is refused, and so is a position before the feed began", async () => {
+    await withTwo(variant, { feeds: [orderFeed] }, async (db) => {
+      const read = (options: { since?: number; batch?: number }) => db.changes(orderFeed, options).next();
+      await expect(read({ since: -1 })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+      await expect(read({ since: 1e16 })).rejects.toThrow("not in the future");
+      await expect(read({ batch: 0 })).rejects.toThrow("`batch` must be a whole number from 1 to 100000");
+      await expect(read({ since: 1 })).rejects.toMatchObject({ code: "STALE_SNAPSHOT" });
+    });
+  });
+
+  test("an aborted signal and a closed database end the wait", async () => {
+    await withTwo(variant, { feeds: [orderFeed] }, async (db) => {
+      const controller = new AbortController();
+      const aborted = db.changes(orderFeed, { signal: controller.signal }).next();
+      const closed = db.changes(orderFeed).next();
+      const failures = Promise.allSettled([aborted, closed]);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      controller.abort();
+      await db.close();
+      const codes = (await failures).map((each) =>
+        each.status === "rejected" && each.reason instanceof PercolatorError ? each.reason.code : each.status,
+      );
+      expect(codes).toEqual(["ABORTED", "CLOSED"]);
+    });
+  });
+});
