@@ -4,7 +4,7 @@ import type { AtomicBatch, Guard, Mutation, Part, RangeGuard, RowStore } from "p
 import { describe, expect, test } from "vitest";
 import { commitTimestamp } from "../../src/store/index.js";
 import { newPlace, removePlace } from "../support/postgres/index.js";
-import { FaultyPool } from "./faulty-pool.js";
+import { calls, FaultyPool } from "./faulty-pool.js";
 
 /*
  * Batches that are sent together become few calls of the server, in which many of them are checked
@@ -98,9 +98,9 @@ describe("batches that are sent together", () => {
   test.each([1, 2, 3])("seed %i: are answered and applied in their order", async (seed) => {
     const place = await newPlace();
     const pool = new FaultyPool(place.host);
-    let calls = 0;
+    let sent = 0;
     pool.interfere = (query, send) => {
-      if (query.text.includes(".commit_group(")) calls++;
+      if (calls(query, "commit_group")) sent++;
       return send();
     };
     const store = await postgresStore({ pool, schema: place.schema, durability: "none" });
@@ -120,9 +120,39 @@ describe("batches that are sent together", () => {
       expect(await content(store), `seed ${seed}, round ${round}`).toEqual(await content(model));
     }
     expect([...outcomes].sort()).toEqual(["applied", "rejected"]);
-    expect(calls).toBeLessThanOrEqual(2 * rounds);
+    expect(sent).toBeLessThanOrEqual(2 * rounds);
     await store.close();
     await pool.end();
     await removePlace(place);
   });
+});
+
+test.each([
+  [10, 2],
+  [1, 1],
+])("200 batches of %i changes that are sent together are %i groups", async (changes, groups) => {
+  const place = await newPlace();
+  const pool = new FaultyPool(place.host);
+  let sent = 0;
+  pool.interfere = (query, send) => {
+    if (query.values !== undefined && calls(query, "commit_group")) sent++;
+    return send();
+  };
+  const store = await postgresStore({ pool, schema: place.schema });
+  const column = Buffer.from("column");
+  const batchAt = (index: number): AtomicBatch => ({
+    rows: Array.from({ length: changes }, (_, row) => ({
+      table: "t",
+      row: Buffer.from(`${index} ${row}`),
+      guards: [],
+      mutations: [{ type: "put", column, part: "write", timestamp: commitTimestamp, value: column }],
+    })),
+  });
+  const batches = Array.from({ length: 200 }, (_, index) => batchAt(index));
+  const answers = await Promise.all(batches.map((batch) => store.atomic!.commit(batch)));
+  expect(new Set(answers.map(({ answer }) => answer))).toEqual(new Set(["applied"]));
+  expect(sent).toBe(groups);
+  await store.close();
+  await pool.end();
+  await removePlace(place);
 });

@@ -39,6 +39,7 @@ export class Group {
   readonly #order = new Waves();
   readonly #counting = new ArrayBuilder("int4");
   #bytes = 0;
+  #changes = 0;
   #hasLocks = false;
 
   constructor(tables: Tables) {
@@ -48,6 +49,11 @@ export class Group {
   /** Whether the group sets or removes locks. */
   get hasLocks(): boolean {
     return this.#hasLocks;
+  }
+
+  /** Mutations of all requests. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /** Adds a request, unless the group is full. */
@@ -80,6 +86,7 @@ export class Group {
     while (this.#waves.length <= number) this.#waves.push(new Wave());
     const index = this.requests.push(request) - 1;
     if (counts) this.#counting.int4(index);
+    this.#changes += changes.length;
     const wave = this.#waves[number]!;
     this.#addChanges(wave, changes, index, this.#addGuards(wave, request.task, index));
     return true;
