@@ -115,8 +115,8 @@ export class CommitQueue {
   }
 
   /**
-   * Makes the next group. It has many changes only for up to half of the requests without an answer.
-   * If it had all of them, this process would only wait while the server works, and the server would
+   * Makes the next group. One of many changes gets at most half of the requests without an answer. If
+   * it had all of them, this process would only wait while the server works, and the server would
    * wait while this process makes new requests.
    */
   #take(): Group | undefined {
