@@ -6,7 +6,10 @@ import { ProgramProcess } from "../support/program-process.js";
 
 const documents = table("documents", { contents: text() });
 
-/** A place whose tables are as version 1 made them: without what wakes other processes. */
+/**
+ * A place whose tables are as version 1 made them: without what wakes other processes, and with a
+ * function that version 3 calls with other parameters.
+ */
 async function olderPlace() {
   const place = await newPlace();
   onTestFinished(() => removePlace(place));
@@ -19,6 +22,7 @@ async function olderPlace() {
   await sql(`
     drop function ${schema}.wake_others(text, int8), ${schema}.wake_channel();
     drop sequence ${schema}.woken;
+    ${functionOfVersion2(schema)}
     update ${schema}.state set version = 1;
   `);
   return { place, schema, sql };
@@ -38,9 +42,26 @@ test("older tables are upgraded when their owner opens the database, by several 
   expect(
     (await sql(`select version, (select last_value >= 0 from ${schema}.woken) as woken from ${schema}.state`))
       .rows,
-  ).toEqual([{ version: 2, woken: true }]);
+  ).toEqual([{ version: 3, woken: true }]);
   await (await open(place.location, { create: false })).close();
+  const { rows } = await sql(
+    `select pronargs from pg_proc where proname = 'commit_group' and pronamespace = '${schema}'::regnamespace`,
+  );
+  expect(rows).toEqual([{ pronargs: 51 }]);
 });
+
+/** Makes `commit_group` with the parameters that it had before version 3, and drops the present one. */
+function functionOfVersion2(schema: string): string {
+  const types =
+    "text, int8, int8, text, int4[], bytea[], bytea[], int4[], int8[], int8[], int4[], bytea[], bytea[], int4[], int4[], int4[], " +
+    "int4[], int4[], int4[], bytea[], bytea[], bytea[], bytea[], int4[], int8[], int8[], " +
+    "int4[], int4[], bytea[], bytea[], int4[], int8[], int8[], int4[], int4[], bytea[], bytea[], int4[], int8[], bytea[], " +
+    "int4, int4[], int4[]";
+  return `
+    drop function ${schema}.commit_group;
+    create function ${schema}.commit_group(${types}) returns void language sql as '';
+  `;
+}
 
 /** What there is in a schema: relations, functions with their text, and the version. */
 async function schemaContents(sql: (query: string) => Promise<{ rows: unknown[] }>, schema: string) {
@@ -70,7 +91,7 @@ test("several processes that run `percolator init` at once all succeed, on nothi
     const kept = await db.transact((tx) => tx.get(documents.contents, "a"));
     expect(kept).toBe(place === fresh ? undefined : "kept");
   }
-  expect((await older.sql(`select version from ${older.schema}.state`)).rows).toEqual([{ version: 2 }]);
+  expect((await older.sql(`select version from ${older.schema}.state`)).rows).toEqual([{ version: 3 }]);
 });
 
 test("an owner who is no superuser upgrades at open and by `percolator init`, and keeps what is there", async () => {
@@ -97,7 +118,7 @@ test("an owner who is no superuser upgrades at open and by `percolator init`, an
     }
     await using db = await open(location, { create: false, tables: [documents] });
     expect(await db.transact((tx) => tx.get(documents.contents, "a"))).toBe("kept");
-    expect((await sql(`select version from ${schema}.state`)).rows).toEqual([{ version: 2 }]);
+    expect((await sql(`select version from ${schema}.state`)).rows).toEqual([{ version: 3 }]);
     await sql(`update ${schema}.state set version = 1`);
   }
 });

@@ -127,3 +127,63 @@ describe("hints of another process's share", () => {
     expect(taken).toBe(4_500);
   });
 });
+
+/** The only process. */
+describe("hints of its own share", () => {
+  const environment = new TestEnvironment();
+
+  /** A scanner over so many hints, the tasks that it takes on, and the ranges of hints that it reads. */
+  async function scannerOver(hints: number, queueLimit: number) {
+    const store = memoryStore({ environment });
+    for (let index = 0; index < hints; index++) {
+      const cell = { table: "documents", row: Buffer.from(`row ${index}`), column: columnPath("contents") };
+      const { table, row, column } = hintAddress(hintPrefix(length.name), cell);
+      await store.mutate({ table, row, guards: [], mutations: [putHint(column, 10)] });
+    }
+    let reads = 0;
+    const counting = Object.create(store, {
+      readRange: {
+        value: (read: Parameters<RowStore["readRange"]>[0]) => {
+          reads++;
+          return store.readRange(read);
+        },
+      },
+    }) as RowStore;
+    const board = new TaskBoard({ environment, queueLimit: () => queueLimit, isWorked: () => true });
+    const scanner = new BucketScanner({
+      store: counting,
+      environment,
+      board,
+      observer: length,
+      owner: "this process",
+      sessions: { session: "this session", isHosting: () => false, notice: async () => undefined },
+      assignment: { owns: () => true, ownsAll: () => true },
+      signal: new AbortController().signal,
+    });
+    return { scanner, board, reads: () => reads };
+  }
+
+  it("are found in one read if there are few", async () => {
+    for (const hints of [0, 1, 100]) {
+      const { scanner, board, reads } = await scannerOver(hints, 1_000);
+      expect(await scanner.scan()).toBe(hints);
+      expect([reads(), board.size, scanner.isUnfinished]).toEqual([1, hints, false]);
+    }
+  });
+
+  it("are all found if there are more than a page has", async () => {
+    const { scanner, board } = await scannerOver(1_000, 2_000);
+    expect(await scanner.scan()).toBe(1_000);
+    expect([board.size, scanner.isUnfinished]).toEqual([1_000, false]);
+  });
+
+  it.each([100, 1_000])("are all found by later scans if the queue is full, of %i", async (hints) => {
+    const { scanner, board } = await scannerOver(hints, 30);
+    let [taken, scans] = [0, 0];
+    do {
+      taken += await scanner.scan();
+      for (let task = board.take(length.name); task !== undefined; task = board.take(length.name));
+    } while (scanner.isUnfinished && ++scans < 100);
+    expect(taken).toBe(hints);
+  });
+});

@@ -79,16 +79,12 @@ export class BucketScanner implements HintScanner {
    * has taken on.
    */
   async scan(): Promise<number> {
-    const { board, observer, assignment, sessions, store, signal } = this.#options;
+    const { board, observer, assignment, sessions } = this.#options;
     await sessions.notice();
     if (!board.hasRoom(observer.name)) return 0;
     board.forgetOverflow(observer.name);
-    if (this.#round === undefined) {
-      const { hints } = await readHints(store, prefixRange(this.#prefix), 1, signal);
-      if (hints.length === 0) return 0;
-      this.#round = this.#newRound();
-    }
-    const found = await this.#goOn(this.#round);
+    const found = await (this.#round === undefined ? this.#begin() : this.#goOn(this.#round));
+    if (found === undefined) return 0;
     if (!assignment.ownsAll(observer)) return found + (await this.#lookAtForeign());
     this.#foreign.forget();
     return found;
@@ -97,6 +93,39 @@ export class BucketScanner implements HintScanner {
   /** Whether the last scan stopped before the end of its round. */
   get isUnfinished(): boolean {
     return this.#round !== undefined;
+  }
+
+  /**
+   * Reads a page from all hints, and begins a round if there are more. Returns how many hints the
+   * board has taken on. Undefined if there are none, of any process.
+   */
+  async #begin(): Promise<number | undefined> {
+    const { store, signal } = this.#options;
+    const { hints, next } = await readHints(store, prefixRange(this.#prefix), pageHints, signal);
+    if (hints.length === 0) return undefined;
+    // There are mostly few hints. One read for each bucket would then take 64 times as long.
+    if (next === undefined) return this.#takeAll(hints);
+    this.#round = this.#newRound();
+    return await this.#goOn(this.#round);
+  }
+
+  /**
+   * Takes on the hints of a page that has all of them. If they do not fit into the queue, begins a
+   * round, so that the next scan does not find the same ones first.
+   */
+  #takeAll(hints: readonly StandingHint[]): number {
+    const { assignment, observer } = this.#options;
+    let found = 0;
+    for (const hint of hints) {
+      if (!assignment.owns(observer, hint.bucket)) continue;
+      const outcome = this.#offer(hint);
+      if (outcome === "taken") found++;
+      if (outcome === "full") {
+        this.#round = this.#newRound();
+        break;
+      }
+    }
+    return found;
   }
 
   #newRound(): Round {

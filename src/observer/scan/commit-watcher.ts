@@ -7,7 +7,11 @@ import type { AtomicStore, CommitWatch, MaybePromise, RowStore } from "../../sto
  */
 const minMs = 5;
 const maxMs = 50;
-/** The same, if the store reports commits itself. */
+/**
+ * The same, if the store reports commits of other processes itself. Then only a report makes the
+ * pauses short again: the store may hold the next report back for a while, and without a report, the
+ * counter was moved by this process.
+ */
 const maxWatchedMs = 250;
 const slowing = 1.1;
 
@@ -22,7 +26,8 @@ export interface CommitWatcherOptions {
 }
 
 /**
- * Notices commits of other processes within milliseconds: the store reports them, or the counter has moved. Reading the counter of a store on this
+ * Notices commits of other processes within milliseconds: the store reports them, or the counter has
+ * moved. Reading the counter of a store on this
  * machine costs a few microseconds, and of a remote one a short query, of which at most one is under
  * way. Looking for hints costs several reads for each observer.
  */
@@ -33,22 +38,25 @@ export class CommitWatcher {
   #timer: Timer | undefined;
   readonly #watch: CommitWatch | undefined;
   #isLooking = false;
-  /** Whether the store reported a commit while the counter was being read. */
-  #isMovedMeanwhile = false;
+  /** Whether the store has reported a commit since the last read of the counter ended. */
+  #isReported = false;
   #stopped = false;
 
   constructor(options: CommitWatcherOptions) {
     this.#options = options;
-    this.#watch = options.watch?.(() => this.#lookNow());
+    this.#watch = options.watch?.(() => this.#reported());
     this.#schedule();
   }
 
-  #lookNow(): void {
+  /** The counter need not be read first: the store reports only commits of other processes. */
+  #reported(): void {
     if (this.#stopped) return;
-    this.#isMovedMeanwhile = this.#isLooking;
-    if (this.#isLooking) return;
+    this.#isReported = true;
+    if (this.#options.isQuiet()) this.#options.onMoved();
+    if (this.#isLooking || this.#stopped) return;
     this.#timer?.cancel();
-    this.#look();
+    this.#pauseMs = minMs;
+    this.#schedule();
   }
 
   #schedule(): void {
@@ -73,12 +81,13 @@ export class CommitWatcher {
     const moved = counter !== undefined && counter !== this.#seen;
     const isFirst = this.#seen === undefined;
     this.#seen = counter ?? this.#seen;
-    const longestMs = this.#watch?.isLive === true ? maxWatchedMs : maxMs;
-    this.#pauseMs = moved ? minMs : Math.min(longestMs, this.#pauseMs * slowing);
-    if (moved && !isFirst && this.#options.isQuiet()) this.#options.onMoved();
-    if (this.#stopped) return;
-    if (this.#isMovedMeanwhile) this.#lookNow();
-    else this.#schedule();
+    const isReported = this.#isReported;
+    this.#isReported = false;
+    const isLive = this.#watch?.isLive === true;
+    const isSoon = isLive ? isReported : moved;
+    this.#pauseMs = isSoon ? minMs : Math.min(isLive ? maxWatchedMs : maxMs, this.#pauseMs * slowing);
+    if (moved && !isFirst && !isReported && this.#options.isQuiet()) this.#options.onMoved();
+    if (!this.#stopped) this.#schedule();
   }
 
   /** The store's counter. If the read fails, the next scan fails in the same way, and reports it. */

@@ -44,6 +44,11 @@ const sessionsOfOnePoll = 8;
 const maxCrowdedPollMs = 10_000;
 /** A pause lasts this many times as long as the scan before it. */
 const restForWork = 4;
+/**
+ * How much of these pauses a loop may leave out after it has rested: that of a scan of some
+ * milliseconds, so that a commit just after a regular scan is found as fast as any other.
+ */
+const spareRestMs = 50;
 
 /**
  * Scans for a worker, one observer after another. It scans at once when it is woken, and regularly
@@ -61,7 +66,10 @@ export class ScanLoop {
   readonly #scans = new SingleFlight<void>();
   #wokenMeanwhile = false;
   #wantedMeanwhile = false;
-  /** The end of its pause after the last scan. Monotonic time. */
+  /**
+   * The end of its pause after the last scan. Monotonic time. If it is in the past, the time since
+   * then shortens the next pause.
+   */
   #restsUntil = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
@@ -152,7 +160,8 @@ export class ScanLoop {
     // from taking all of the event loop's time.
     const endedAt = this.#environment.monotonic();
     const pauseMs = Math.min(maxPauseMs, restForWork * (endedAt - startedAt));
-    this.#restsUntil = endedAt + pauseMs;
+    const restedUntil = this.#restsUntil + endedAt - startedAt;
+    this.#restsUntil = Math.min(endedAt, Math.max(endedAt - spareRestMs, restedUntil)) + pauseMs;
     this.#pollMs = Math.max(pollMs, pauseMs);
   }
 

@@ -217,6 +217,45 @@ describe("a commit of another process that the store reports", () => {
     await close();
   });
 
+  test("is looked for at once, also just after a short look and while the counter is being read", async () => {
+    isLive = true;
+    const { other, close } = await start();
+    lookMs = 5;
+    counter = async () => {
+      await sleep(clock.process(), 7);
+      return store.atomic!.counter();
+    };
+    for (let time = 0; time < 5; time++) {
+      await clock.advance(1_000);
+      const before = looks.length;
+      while (looks.length === before) await clock.advance(1);
+      await clock.advance(6);
+      const committed = clock.passedMs;
+      await change(other, `${time}`);
+      report!();
+      // The look, and the counter for the run's transaction.
+      await clock.advance(5 + 7);
+      expect(runs.at(-1)! - committed).toBeLessThanOrEqual(5 + 7);
+    }
+    lookMs = 0;
+    counter = undefined;
+    await close();
+  });
+
+  test("makes the reads of the counter frequent for a while, and a commit of its own does not", async () => {
+    isLive = true;
+    const { db, other, close } = await start();
+    await clock.advance(2_000);
+    await note(db);
+    expect(await countDuring(1_000, () => counters)).toBe(4);
+    await note(other);
+    report!();
+    expect(await countDuring(100, () => counters)).toBeGreaterThanOrEqual(10);
+    await clock.advance(5_000);
+    expect(await countDuring(1_000, () => counters)).toBe(4);
+    await close();
+  });
+
   test("runs within 50 ms if reports stop", async () => {
     isLive = true;
     const { other, close } = await start();

@@ -116,17 +116,12 @@ function isImmediate(
 }
 
 /**
- * Whether this read of the hints needs no step of its own. That is so for two kinds of reads:
- *
- * - A worker's first read of an observer's hints, over all buckets. It directly follows the wait
- *   for hints.
- * - A read of an empty bucket. A hint that is added to the bucket later comes too late for this
- *   scan.
+ * Whether this read of the hints needs no step of its own, because it finds none. A hint that is added
+ * to its range later comes too late for this scan.
  */
 function isIdleLook(world: ExploredWorld, { from, to }: Place): boolean {
   const isRow = to === `${from}\0`;
-  const isOfWholeObserver = from !== "" && from.indexOf("\0") === from.length - 1;
-  return !isRow && (isOfWholeObserver || !hintsBetween(world.store, from, to));
+  return !isRow && !hintsBetween(world.store, from, to);
 }
 
 function tellRead(

@@ -2,17 +2,22 @@ import { type Database, observer } from "../../../src/index.js";
 import type { Program } from "../../../src/testing/exploration/index.js";
 import { cells, once, pages } from "./tables.js";
 
-/** Reads another column of its row. Its second run has that column prefetched. */
-const sizeOf = observer("size", pages.text, async (tx, { row, value }) => {
-  const words = (await tx.get(pages.words, row)) ?? 0;
-  tx.set(pages.length, row, (value?.length ?? 0) + words);
-});
+/** Reads another column of its row. Its second run, which begins after the first, has that column prefetched. */
+const sizeOf = observer(
+  "size",
+  pages.text,
+  async (tx, { row, value }) => {
+    const words = (await tx.get(pages.words, row)) ?? 0;
+    tx.set(pages.length, row, (value?.length ?? 0) + words);
+  },
+  { concurrency: 1 },
+);
 
 /**
- * The row that the worker handles last. For this run the worker prefetches the columns that its
+ * The row that the worker handles last, because its bucket is the later one. For this run the worker prefetches the columns that its
  * first run has read.
  */
-const second = "q";
+const second = "p";
 
 export const columnsAhead: Program = {
   name: "a run that has a column ahead, beside its writer",

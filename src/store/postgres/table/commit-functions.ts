@@ -1,3 +1,13 @@
+/** Drops the function that earlier versions called with other parameters: PostgreSQL would keep both. */
+export function dropOlderFunctions(s: string): string {
+  return `
+drop function if exists ${s}.commit_group(
+  text, int8, int8, text, int4[], bytea[], bytea[], int4[], int8[], int8[], int4[], bytea[], bytea[], int4[], int4[], int4[],
+  int4[], int4[], int4[], bytea[], bytea[], bytea[], bytea[], int4[], int8[], int8[],
+  int4[], int4[], bytea[], bytea[], int4[], int8[], int8[], int4[], int4[], bytea[], bytea[], int4[], int8[], bytea[],
+  int4, int4[], int4[]);`;
+}
+
 /**
  * The functions that write. Each takes the same advisory lock until its transaction has ended, so
  * that commits become visible in the order of their timestamps. They must run under `read
@@ -31,8 +41,12 @@ end $percolatordb$;
 
 -- Commits a group of transactions. Those of a wave are checked together, then applied together.
 -- mode: 'later' is flushed by a later call; 'now' waits for the disk; 'early' is never waited for.
+-- c_: cells that must have no lock, and no write record at c_since or later. With a value, they get a write record at
+-- the commit timestamp. Elements of arrays are read by their index, which costs nothing while no array is copied
+-- into a plan: so the plans must be generic.
 create or replace function ${s}.commit_group(
   writer text, new_number int8, last_number int8, mode text,
+  c_tx int4[], c_at int4[], c_tbl int4[], c_row bytea[], c_col bytea[], c_since int8[], c_value bytea[], newest_since int8,
   g_tbl int4[], g_row bytea[], g_col bytea[], g_part int4[], g_from int8[], g_to int8[],
   g_present int4[], g_equals bytea[], g_below bytea[],
   u_guard int4[], u_tx int4[], u_at int4[],
@@ -42,10 +56,10 @@ create or replace function ${s}.commit_group(
   p_tx int4[], p_tbl int4[], p_row bytea[], p_col bytea[], p_part int4[], p_ts int8[], p_value bytea[],
   waves int4, ends int4[], counting int4[],
   out outcome text, out first_ts int8, out failed_tx int4[], out failed_at int4[]
-) language plpgsql set enable_seqscan = off set enable_bitmapscan = off
+) language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off
   set enable_hashjoin = off set enable_mergejoin = off set jit = off as $percolatordb$
 declare
-  known int8; a int4[]; z int4[] := array[0, 0, 0, 0, 0];
+  known int8; a int4[]; z int4[] := array[0, 0, 0, 0, 0, 0];
   bad int4[]; bad_tx int4[]; bad_at int4[]; last int4;
 begin
   perform ${s}.lock_commits();
@@ -60,54 +74,76 @@ begin
   select greatest(counter + 1, (extract(epoch from clock_timestamp()) * 1000000)::int8) into first_ts from ${s}.state;
   failed_tx := '{}'; failed_at := '{}';
   for wave in 1..waves loop
-    a := z; z := ends[5 * wave - 4 : 5 * wave];
+    a := z; z := ends[6 * wave - 5 : 6 * wave];
     if z[1] > a[1] then
+      -- The first entry of the index for a cell is its lock, or else its newest write record.
+      select array_agg(c_tx[i]), array_agg(c_at[i] + v.part) into bad_tx, bad_at
+      from generate_series(a[1] + 1, z[1]) i
+      cross join lateral (
+        select x.part, x.ts from ${s}.cells x
+        where x.tbl = c_tbl[i] and x."row" = c_row[i] and x.col = c_col[i] and x.part < 2
+        order by x.part, x.ts desc limit 1
+      ) v
+      where v.part = 0 or v.ts >= c_since[i];
+      if bad_tx is not null then failed_tx := failed_tx || bad_tx; failed_at := failed_at || bad_at; end if;
+    end if;
+    if z[2] > a[2] then
       bad := array(
-        select a[1] + g.i::int4
-        from unnest(g_tbl[a[1] + 1 : z[1]], g_row[a[1] + 1 : z[1]], g_col[a[1] + 1 : z[1]], g_part[a[1] + 1 : z[1]],
-          g_from[a[1] + 1 : z[1]], g_to[a[1] + 1 : z[1]], g_present[a[1] + 1 : z[1]], g_equals[a[1] + 1 : z[1]],
-          g_below[a[1] + 1 : z[1]]) with ordinality g(tbl, r, c, part, f, t, present, eq, below, i)
+        select i
+        from generate_series(a[2] + 1, z[2]) i
         left join lateral (
           select x.value from ${s}.cells x
-          where x.tbl = g.tbl and x."row" = g.r and x.col = g.c and x.part = g.part and x.ts >= g.f and x.ts < g.t
+          where x.tbl = g_tbl[i] and x."row" = g_row[i] and x.col = g_col[i] and x.part = g_part[i]
+            and x.ts >= g_from[i] and x.ts < g_to[i]
           order by x.ts desc limit 1
         ) v on true
-        where case when g.present = 0 then v.value is not null
-          else v.value is null or (g.eq is not null and v.value <> g.eq) or (g.below is not null and v.value >= g.below) end);
+        where case when g_present[i] = 0 then v.value is not null
+          else v.value is null or v.value <> g_equals[i] or v.value >= g_below[i] end);
       if cardinality(bad) > 0 then
-        select array_agg(u.tx), array_agg(u.at) into bad_tx, bad_at
-        from unnest(u_guard[a[2] + 1 : z[2]], u_tx[a[2] + 1 : z[2]], u_at[a[2] + 1 : z[2]]) u(guard, tx, at)
-        where u.guard in (select unnest(bad));
+        select array_agg(u_tx[i]), array_agg(u_at[i]) into bad_tx, bad_at
+        from generate_series(a[3] + 1, z[3]) i
+        where u_guard[i] in (select unnest(bad));
         failed_tx := failed_tx || bad_tx; failed_at := failed_at || bad_at;
       end if;
     end if;
-    if z[3] > a[3] then
-      select array_agg(r.tx), array_agg(r.at) into bad_tx, bad_at
-      from unnest(r_tx[a[3] + 1 : z[3]], r_at[a[3] + 1 : z[3]], r_tbl[a[3] + 1 : z[3]], r_start[a[3] + 1 : z[3]],
-        r_end[a[3] + 1 : z[3]], r_col_start[a[3] + 1 : z[3]], r_col_end[a[3] + 1 : z[3]], r_part[a[3] + 1 : z[3]],
-        r_from[a[3] + 1 : z[3]], r_to[a[3] + 1 : z[3]]) r(tx, at, tbl, s, e, cs, ce, part, f, t)
+    if z[4] > a[4] then
+      select array_agg(r_tx[i]), array_agg(r_at[i]) into bad_tx, bad_at
+      from generate_series(a[4] + 1, z[4]) i
       cross join lateral (
         select 1 from ${s}.cells x
-        where x.tbl = r.tbl and x."row" >= r.s and x."row" < r.e and x.col >= r.cs and x.col < r.ce
-          and x.part = r.part and x.ts >= r.f and x.ts < r.t
+        where x.tbl = r_tbl[i] and x."row" >= r_start[i] and x."row" < r_end[i] and x.col >= r_col_start[i]
+          and x.col < r_col_end[i] and x.part = r_part[i] and x.ts >= r_from[i] and x.ts < r_to[i]
         limit 1
       ) v;
       if bad_tx is not null then failed_tx := failed_tx || bad_tx; failed_at := failed_at || bad_at; end if;
     end if;
-    if z[4] > a[4] then
-      delete from ${s}.cells x using unnest(d_tx[a[4] + 1 : z[4]], d_tbl[a[4] + 1 : z[4]], d_row[a[4] + 1 : z[4]],
-        d_col[a[4] + 1 : z[4]], d_part[a[4] + 1 : z[4]], d_from[a[4] + 1 : z[4]], d_to[a[4] + 1 : z[4]])
-        d(tx, tbl, r, c, part, f, t)
-      where x.tbl = d.tbl and x."row" = d.r and x.col = d.c and x.part = d.part and x.ts >= d.f and x.ts < d.t
-        and d.tx not in (select unnest(failed_tx));
-    end if;
     if z[5] > a[5] then
+      delete from ${s}.cells x using generate_series(a[5] + 1, z[5]) i
+      where x.tbl = d_tbl[i] and x."row" = d_row[i] and x.col = d_col[i] and x.part = d_part[i]
+        and x.ts >= d_from[i] and x.ts < d_to[i] and d_tx[i] not in (select unnest(failed_tx));
+    end if;
+    if z[1] > a[1] then
+      -- The cell has no version at this timestamp: that was checked.
       insert into ${s}.cells (tbl, "row", col, part, ts, value)
-      select p.tbl, case when p.ts = -2 then overlay(p.r placing int8send(first_ts + p.tx) from octet_length(p.r) - 7) else p.r end,
-        p.c, p.part, case when p.ts < 0 then first_ts + p.tx else p.ts end, p.value
-      from unnest(p_tx[a[5] + 1 : z[5]], p_tbl[a[5] + 1 : z[5]], p_row[a[5] + 1 : z[5]], p_col[a[5] + 1 : z[5]],
-        p_part[a[5] + 1 : z[5]], p_ts[a[5] + 1 : z[5]], p_value[a[5] + 1 : z[5]]) p(tx, tbl, r, c, part, ts, value)
-      where p.tx not in (select unnest(failed_tx))
+      select c_tbl[i], c_row[i], c_col[i], 1, first_ts + c_tx[i], c_value[i]
+      from generate_series(a[1] + 1, z[1]) i
+      where c_value[i] is not null and c_since[i] <= first_ts and c_tx[i] not in (select unnest(failed_tx));
+      if newest_since > first_ts then
+        insert into ${s}.cells (tbl, "row", col, part, ts, value)
+        select c_tbl[i], c_row[i], c_col[i], 1, first_ts + c_tx[i], c_value[i]
+        from generate_series(a[1] + 1, z[1]) i
+        where c_value[i] is not null and c_since[i] > first_ts and c_tx[i] not in (select unnest(failed_tx))
+        on conflict (tbl, "row", col, part, ts) do update set value = excluded.value;
+      end if;
+    end if;
+    if z[6] > a[6] then
+      insert into ${s}.cells (tbl, "row", col, part, ts, value)
+      select p_tbl[i],
+        case when p_ts[i] = -2 then overlay(p_row[i] placing int8send(first_ts + p_tx[i]) from octet_length(p_row[i]) - 7)
+          else p_row[i] end,
+        p_col[i], p_part[i], case when p_ts[i] < 0 then first_ts + p_tx[i] else p_ts[i] end, p_value[i]
+      from generate_series(a[6] + 1, z[6]) i
+      where p_tx[i] not in (select unnest(failed_tx))
       on conflict (tbl, "row", col, part, ts) do update set value = excluded.value;
     end if;
   end loop;

@@ -1,10 +1,10 @@
-import { commitFunctions } from "./commit-functions.js";
+import { commitFunctions, dropOlderFunctions } from "./commit-functions.js";
 import { quoteText } from "./names.js";
 import { pageFunctions } from "./page-functions.js";
 import { wakeFunctions } from "./wake-functions.js";
 
 /** The version of the tables and functions. Raise it with every change of them. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 /** The SQLSTATE with which the statements end if a newer package has upgraded meanwhile. */
 export const newerState = "PD001";
@@ -71,6 +71,7 @@ insert into ${s}.durable (counter) values (0) on conflict do nothing;
 insert into ${s}.state (version, counter) values (${schemaVersion}, 0) on conflict do nothing;
 create sequence if not exists ${s}.woken minvalue 0 start 0;
 update ${s}.state set version = ${schemaVersion} where version < ${schemaVersion};
+${dropOlderFunctions(s)}
 ${commitFunctions(s)}
 ${pageFunctions(s)}
 ${wakeFunctions(s)}

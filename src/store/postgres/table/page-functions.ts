@@ -1,9 +1,10 @@
 /**
  * Planner settings of the functions that read a page: only an ordered walk over the index reads no
- * more than the page. The planner cannot know that from the parameters alone.
+ * more than the page. The planner cannot know that from the parameters alone. So it need not plan
+ * each call for its own parameters either.
  */
 const settings =
-  "set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off " +
+  "set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set enable_incremental_sort = off " +
   "set enable_hashagg = off set jit = off";
 
 /** The condition on columns of each variant of a function. */

@@ -1,9 +1,15 @@
-import type { BatchAnswer, Mutation } from "../../mutation.js";
+import {
+  type BatchAnswer,
+  commitTimestamp,
+  type Guard,
+  type Mutation,
+  type PutMutation,
+} from "../../mutation.js";
 import { ArrayBuilder } from "../wire/array-builder.js";
 import { CellNames } from "./cell-names.js";
 import { type CellChange, netMutations } from "./net-mutations.js";
 import type { Request, Task } from "./request.js";
-import { Wave } from "./wave.js";
+import { type UnchangedCell, Wave } from "./wave.js";
 import { Waves } from "./waves.js";
 
 /** The most transactions of a group, and the most bytes of its keys and values. */
@@ -39,6 +45,7 @@ export class Group {
   readonly #order = new Waves();
   readonly #counting = new ArrayBuilder("int4");
   #bytes = 0;
+  #changes = 0;
   #hasLocks = false;
 
   constructor(tables: Tables) {
@@ -48,6 +55,11 @@ export class Group {
   /** Whether the group sets or removes locks. */
   get hasLocks(): boolean {
     return this.#hasLocks;
+  }
+
+  /** Mutations of all requests. */
+  get changes(): number {
+    return this.#changes;
   }
 
   /** Adds a request, unless the group is full. */
@@ -81,9 +93,9 @@ export class Group {
     while (this.#waves.length <= number) this.#waves.push(new Wave());
     const index = this.requests.push(request) - 1;
     if (counts) this.#counting.int4(index);
+    this.#changes += changes.length;
     const wave = this.#waves[number]!;
-    this.#addGuards(wave, request.task, index);
-    this.#addChanges(wave, changes, index);
+    this.#addChanges(wave, changes, index, this.#addGuards(wave, request.task, index));
     return true;
   }
 
@@ -107,33 +119,52 @@ export class Group {
     return answers;
   }
 
-  #addGuards(wave: Wave, { rows, ranges }: Task, request: number): void {
+  /** Returns the cells of written rows that must be unchanged, by their names. They are not in the wave yet. */
+  #addGuards(wave: Wave, { rows, ranges }: Task, request: number): Map<string, UnchangedCell> {
+    const unchanged = new Map<string, UnchangedCell>();
     let position = 0;
     for (const { table: name, row, guards, mutations } of rows) {
       const table = this.#number(name);
-      // Many transactions share the guards on rows that they do not change.
-      const shared = mutations.length === 0 ? names.row(table, row) : undefined;
-      for (const guard of guards) {
-        const cell = shared === undefined ? undefined : names.cell(shared, guard.column);
-        wave.guard(request, position++, table, row, guard, cell);
+      const rowName = names.row(table, row);
+      const isWritten = mutations.length > 0;
+      for (let index = 0; index < guards.length; index++, position++) {
+        const guard = guards[index]!;
+        const cell = names.cell(rowName, guard.column);
         this.#bytes += overheadBytes + row.length + guard.column.length;
+        const since =
+          isWritten && !unchanged.has(cell) ? unchangedSince(guard, guards[index + 1]) : undefined;
+        if (since === undefined) {
+          // Many transactions share the guards on rows that they do not change.
+          wave.guard(request, position, table, row, guard, isWritten ? undefined : cell);
+          continue;
+        }
+        unchanged.set(cell, { position, table, row, column: guard.column, since });
+        index++;
+        position++;
       }
     }
     for (const [index, range] of ranges.entries()) {
       wave.range(request, -1 - index, this.#number(range.table), range);
       this.#bytes += overheadBytes * range.columns.length;
     }
+    return unchanged;
   }
 
-  #addChanges(wave: Wave, changes: readonly CellChange[], request: number): void {
-    const only = changes.length === 1 ? changes[0]! : undefined;
-    if (only?.mutation.type === "put") {
-      wave.put(request, only.table, only.row, only.mutation);
-    } else if (changes.length > 0) {
-      const { deletes, puts } = netMutations(changes);
-      for (const { table, row, mutation } of deletes) wave.delete(request, table, row, mutation);
-      for (const { table, row, mutation } of puts) wave.put(request, table, row, mutation);
+  #addChanges(
+    wave: Wave,
+    changes: readonly CellChange[],
+    request: number,
+    unchanged: Map<string, UnchangedCell>,
+  ): void {
+    const { deletes, puts } = netMutations(changes);
+    for (const { table, row, mutation } of deletes) wave.delete(request, table, row, mutation);
+    for (const { table, row, cell, mutation } of puts) {
+      const guarded = isCommitted(mutation) ? unchanged.get(cell) : undefined;
+      if (guarded === undefined) wave.put(request, table, row, mutation);
+      else wave.unchanged(request, guarded, mutation.value);
+      if (guarded !== undefined) unchanged.delete(cell);
     }
+    for (const cell of unchanged.values()) wave.unchanged(request, cell);
     for (const { row, mutation } of changes) {
       this.#hasLocks ||= mutation.part === "lock";
       const value = mutation.type === "put" ? mutation.value.length : 0;
@@ -151,6 +182,28 @@ const stampedTimestamp = -2;
 
 function inStampedRow(mutation: Mutation): Mutation {
   return mutation.type === "put" ? { ...mutation, timestamp: stampedTimestamp } : mutation;
+}
+
+/**
+ * The timestamp from which the two guards let a cell have no write record, if they are those of almost
+ * every cell that a transaction writes: no lock at all is the first. Undefined for other guards.
+ */
+function unchangedSince(first: Guard, second: Guard | undefined): number | undefined {
+  const isPair =
+    first.type === "absent" &&
+    first.part === "lock" &&
+    first.from === 0 &&
+    first.to === Number.POSITIVE_INFINITY &&
+    second?.type === "absent" &&
+    second.part === "write" &&
+    second.to === Number.POSITIVE_INFINITY &&
+    second.column === first.column;
+  return isPair ? second.from : undefined;
+}
+
+/** Whether a put writes a write record at the commit timestamp. */
+function isCommitted({ part, timestamp }: PutMutation): boolean {
+  return part === "write" && timestamp === commitTimestamp;
 }
 
 /** Guards of rows come before range guards, whose positions are negative. */

@@ -25,6 +25,8 @@ export interface NetMutations {
  * later delete removes, or that a later put replaces, is left out.
  */
 export function netMutations(changes: readonly CellChange[]): NetMutations {
+  const first = changes[0];
+  if (changes.length === 1 && isPut(first!)) return { deletes: [], puts: [first] };
   const deletes: CellChange<DeleteMutation>[] = [];
   const puts = new Map<string, CellChange<PutMutation>>();
   for (const change of changes) {
@@ -40,6 +42,10 @@ export function netMutations(changes: readonly CellChange[]): NetMutations {
     }
   }
   return { deletes, puts: [...puts.values()] };
+}
+
+function isPut(change: CellChange): change is CellChange<PutMutation> {
+  return change.mutation.type === "put";
 }
 
 function isWithin(timestamp: number, { from, to }: DeleteMutation): boolean {

@@ -6,6 +6,9 @@ import { Group } from "./group.js";
 import type { Request } from "./request.js";
 import { type CommitMode, type CommittedGroup, OutcomeUnknown, type Writer } from "./writer.js";
 
+/** A group of fewer changes is not divided: the server works on so many for 10 ms, and a call costs 1 ms. */
+const leastChanges = 1_000;
+
 /** What a {@link CommitQueue} works with. */
 export interface QueueParts {
   readonly connections: Connections;
@@ -42,6 +45,8 @@ export class CommitQueue {
   /** Flushes under way. */
   readonly #flights = new Set<Promise<void>>();
   #running: Promise<void> | undefined;
+  /** Requests of groups that have no answer yet. */
+  #unanswered = 0;
   #groups = 0;
   #requests = 0;
   #commitMs = 0;
@@ -109,16 +114,24 @@ export class CommitQueue {
     }
   }
 
+  /**
+   * Makes the next group. One of many changes gets at most half of the requests without an answer. If
+   * it had all of them, this process would only wait while the server works, and the server would
+   * wait while this process makes new requests.
+   */
   #take(): Group | undefined {
     const group = new Group(this.#tables);
+    const half = (this.#waiting.length + this.#unanswered) / 2;
     let taken = 0;
     for (const request of this.#waiting) {
+      if (group.requests.length >= half && group.changes >= leastChanges) break;
       if (request.isWaiting && !(this.#isKnown(request) && this.#add(group, request))) break;
       taken++;
     }
     this.#waiting.splice(0, taken);
     if (group.requests.length === 0) return undefined;
     for (const request of group.requests) request.take();
+    this.#unanswered += group.requests.length;
     return group;
   }
 
@@ -148,7 +161,7 @@ export class CommitQueue {
     try {
       committed = await this.#writer.commit(group, this.#modeOf(group));
     } catch (error) {
-      fail(group, error);
+      this.#fail(group, error);
       return;
     }
     this.#commitMs += environment.monotonic() - startedAt;
@@ -156,6 +169,7 @@ export class CommitQueue {
     this.#requests += group.requests.length;
     const answers = group.answers(committed.result);
     const answer = () => {
+      this.#unanswered -= group.requests.length;
       for (const [index, request] of group.requests.entries()) request.resolve(answers[index]!);
       this.#onCommitted();
     };
@@ -166,17 +180,18 @@ export class CommitQueue {
     // A refusal waits too: a transaction that is run again then begins after what it conflicted with.
     const flight = this.#flushes
       .through(committed)
-      .then(answer, (error: unknown) => fail(group, error))
+      .then(answer, (error: unknown) => this.#fail(group, error))
       .finally(() => this.#flights.delete(flight));
     this.#flights.add(flight);
   }
-}
 
-/** Tells the requests of a group that it failed, or that its outcome is unknown. */
-function fail({ requests }: Group, error: unknown): void {
-  const unknown: BatchAnswer = { answer: "unknown", cause: error };
-  for (const request of requests) {
-    if (error instanceof OutcomeUnknown) request.resolve(unknown);
-    else request.reject(error);
+  /** Tells the requests of a group that it failed, or that its outcome is unknown. */
+  #fail({ requests }: Group, error: unknown): void {
+    this.#unanswered -= requests.length;
+    const unknown: BatchAnswer = { answer: "unknown", cause: error };
+    for (const request of requests) {
+      if (error instanceof OutcomeUnknown) request.resolve(unknown);
+      else request.reject(error);
+    }
   }
 }

@@ -10,6 +10,7 @@ import {
 } from "../../mutation.js";
 import { afterAllKeys } from "../read/column-choice.js";
 import { ArrayBuilder } from "../wire/array-builder.js";
+import { int8Text } from "../wire/arrays.js";
 
 const noBytes = new Uint8Array(0);
 const numberOf = Object.fromEntries(parts.map((part, index) => [part, index])) as Record<Part, number>;
@@ -44,8 +45,25 @@ class Intervals {
   }
 }
 
+/** A cell that must have no lock, and no write record at `since` or later. */
+export interface UnchangedCell {
+  readonly position: number;
+  readonly table: number;
+  readonly row: Uint8Array;
+  readonly column: Uint8Array;
+  readonly since: number;
+}
+
 /** What the server checks and does in one wave, as the arrays that it gets. */
 export class Wave {
+  readonly #cellRequests = int4();
+  readonly #cellPositions = int4();
+  readonly #cellTables = int4();
+  readonly #cellRows = bytea();
+  readonly #cellColumns = bytea();
+  readonly #cellSince = int8();
+  readonly #cellValues = bytea();
+  #newestSince = 0;
   readonly #guards = new Places();
   readonly #guardIntervals = new Intervals();
   readonly #present = int4();
@@ -72,6 +90,26 @@ export class Wave {
   readonly #puts = new Places();
   readonly #putTimestamps = int8();
   readonly #putValues = bytea();
+
+  /**
+   * Adds the two guards of a cell that must have no lock, and no write record at `since` or later, and
+   * the write record that the cell gets at the commit timestamp, if there is one. `position` is the
+   * index of the lock's guard among the request's guards. That of the write record is the next.
+   */
+  unchanged(
+    request: number,
+    { position, table, row, column, since }: UnchangedCell,
+    value?: Uint8Array,
+  ): void {
+    this.#cellRequests.int4(request);
+    this.#cellPositions.int4(position);
+    this.#cellTables.int4(table);
+    this.#cellRows.bytes(row);
+    this.#cellColumns.bytes(column);
+    this.#cellSince.int8(since);
+    this.#cellValues.bytes(value);
+    this.#newestSince = Math.max(this.#newestSince, since);
+  }
 
   /**
    * Adds a guard of a request. `position` is its index among the request's guards. A guard with a
@@ -143,7 +181,7 @@ export class Wave {
     this.#putValues.bytes(put.value);
   }
 
-  /** The parameters of `commit_group` from the guards to the puts, and after them where each wave ends. */
+  /** The parameters of `commit_group` from the unchanged cells to the puts, and after them where each wave ends. */
   static parameters(waves: readonly Wave[]): unknown[] {
     const join = (of: (wave: Wave) => ArrayBuilder) => ArrayBuilder.join(waves.map(of));
     const places = (of: (wave: Wave) => Places) => [
@@ -157,6 +195,14 @@ export class Wave {
       join((wave) => of(wave).to),
     ];
     return [
+      join((wave) => wave.#cellRequests),
+      join((wave) => wave.#cellPositions),
+      join((wave) => wave.#cellTables),
+      join((wave) => wave.#cellRows),
+      join((wave) => wave.#cellColumns),
+      join((wave) => wave.#cellSince),
+      join((wave) => wave.#cellValues),
+      int8Text(Math.max(...waves.map((wave) => wave.#newestSince))),
       ...places((wave) => wave.#guards),
       ...intervals((wave) => wave.#guardIntervals),
       join((wave) => wave.#present),
@@ -197,12 +243,13 @@ export class Wave {
     return ArrayBuilder.join([numbers]);
   }
 
-  /** Where the guards, uses, ranges, deletes and puts of each wave end. */
+  /** Where the unchanged cells, guards, uses, ranges, deletes and puts of each wave end. */
   static #ends(waves: readonly Wave[]): Buffer {
     const ends = int4();
-    const sums = [0, 0, 0, 0, 0];
+    const sums = [0, 0, 0, 0, 0, 0];
     for (const wave of waves) {
       const lists = [
+        wave.#cellRequests,
         wave.#present,
         wave.#useRequests,
         wave.#rangeRequests,

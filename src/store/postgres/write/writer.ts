@@ -45,7 +45,7 @@ export class Writer {
 
   constructor(connections: Connections, schema: string) {
     this.#connections = connections;
-    const parameters = Array.from({ length: 43 }, (_, index) => `$${index + 1}`).join(", ");
+    const parameters = Array.from({ length: 51 }, (_, index) => `$${index + 1}`).join(", ");
     this.#statements = {
       add: statement(`select ${schema}.add_writer($1)`),
       commit: statement(`select * from ${schema}.commit_group(${parameters})`),
