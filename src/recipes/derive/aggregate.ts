@@ -25,12 +25,11 @@ import { type DerivationOptions, type DerivationParts, observerOptions } from ".
 import {
   addPartial,
   emptySum,
+  formatPartial,
   isEmptySum,
   type PartialSum,
+  parsePartial,
   partialOf,
-  readPartial,
-  type StoredPartialSum,
-  storePartial,
   sumOf,
 } from "./partial-sum.js";
 import { compareRanked, compareText, type Rankable, rankBytes } from "./ranked.js";
@@ -105,7 +104,7 @@ export interface AggregateOptions<
   readonly top?: TopOptions<T, N, Top> | undefined;
   /**
    * Number of partial sums of a group, which is the most runs that change one group at the same
-   * time without conflicts. From 1 to 1,024. Default: 64. It may be changed.
+   * time without conflicts. From 1 to 1,024. Default: 256. It may be changed.
    */
   readonly shards?: number | undefined;
   readonly index?: undefined;
@@ -198,6 +197,11 @@ export function aggregate(name: string, options: AnyAggregateOptions): Derivatio
     );
   }
   const { count, sum, min, max, top } = options;
+  if (count !== undefined && typeof count !== "boolean") {
+    throw new InvalidArgumentError(
+      `Derivation "${name}": \`count\` must be true or false, not ${typeof count}.`,
+    );
+  }
   if (count === true || [sum, min, max, top].some((each) => each !== undefined)) {
     return new Aggregate(name, options).parts;
   }
@@ -221,8 +225,8 @@ class Aggregate {
   readonly #groups: KeyText<unknown>;
   readonly #columns: readonly Column<unknown, unknown>[];
   readonly #slots: Slots;
-  readonly #rows: Column<StoredContribution, unknown>;
-  readonly #sums: Column<StoredPartialSum, readonly [group: string, slot: number]>;
+  readonly #rows: Column<string, unknown>;
+  readonly #sums: Column<string, readonly [group: string, slot: number]>;
   readonly #ranks: Column<Rankable, RankKey>;
   readonly #state;
 
@@ -233,14 +237,12 @@ class Aggregate {
     this.#source = new Source(name, "from", options.from, options.reads);
     const key = options.key === undefined ? undefined : (tuple(...options.key) as KeyCodec<unknown>);
     this.#groups = keyText(key);
-    const derived: AnyTable = table(name, columnsOf(name, options), { key });
+    const derived: AnyTable = table(name, columnsOf(options), { key });
     this.#columns = Object.values(derived as unknown as Record<string, Column<unknown, unknown>>);
-    const rows = table(
-      `${name}_rows`,
-      { contribution: json<StoredContribution>() },
-      { key: this.#source.key },
-    );
-    const sums = table(`${name}_sums`, { sum: json<StoredPartialSum>() }, { key: tuple(text(), int()) });
+    // Texts of JSON, because they are read and written for every change, and a JSON column checks
+    // every value.
+    const rows = table(`${name}_rows`, { contribution: text() }, { key: this.#source.key });
+    const sums = table(`${name}_sums`, { sum: text() }, { key: tuple(text(), int()) });
     const ranks = table(
       `${name}_ranks`,
       { value: json<Rankable>() },
@@ -250,7 +252,7 @@ class Aggregate {
     this.#rows = columnOf(rows, "contribution");
     this.#sums = columnOf(sums, "sum");
     this.#ranks = columnOf(ranks, "value");
-    this.#slots = new Slots(wholeOption("shards", options.shards ?? 64, 1, 1_024), options.environment);
+    this.#slots = new Slots(wholeOption("shards", options.shards ?? 256, 1, 1_024), options.environment);
     const observed = observerOptions(options);
     this.parts = {
       name,
@@ -271,7 +273,8 @@ class Aggregate {
 
   /** Replaces the contribution of a row by its present one. */
   async #contribute(tx: Transaction, row: unknown): Promise<void> {
-    const [value, before] = await Promise.all([this.#source.read(tx, row), tx.get(this.#rows, row)]);
+    const [value, stored] = await Promise.all([this.#source.read(tx, row), tx.get(this.#rows, row)]);
+    const before = stored === undefined ? undefined : (JSON.parse(stored) as StoredContribution);
     const after = value === undefined ? undefined : this.#contributionOf(value, row);
     const isCurrent = before?.version === this.#version;
     const isMoved = before?.group !== after?.group;
@@ -288,7 +291,7 @@ class Aggregate {
     // Written even if it is unchanged. Two runs of one row, for two of its columns, then conflict.
     // The later one therefore begins after the other's commit, and sees what both columns hold.
     if (after === undefined) tx.delete(this.#rows, row);
-    else tx.set(this.#rows, row, { ...after, version: this.#version });
+    else tx.set(this.#rows, row, JSON.stringify({ ...after, version: this.#version }));
   }
 
   /** Adds the difference of two contributions to the partial sums of their groups. */
@@ -310,9 +313,9 @@ class Aggregate {
   async #addTo(tx: Transaction, group: string, difference: PartialSum): Promise<void> {
     const key = [group, this.#slots.take(tx, group)] as const;
     const stored = await tx.get(this.#sums, key);
-    const sum = addPartial(stored === undefined ? emptySum : readPartial(stored), difference);
+    const sum = addPartial(stored === undefined ? emptySum : parsePartial(stored), difference);
     if (isEmptySum(sum)) tx.delete(this.#sums, key);
-    else tx.set(this.#sums, key, storePartial(sum));
+    else tx.set(this.#sums, key, formatPartial(sum));
   }
 
   /** Moves a row among the ordered values of its group. Returns whether it moved. */
@@ -335,7 +338,7 @@ class Aggregate {
     let total = emptySum;
     const slots: number[] = [];
     for await (const { row, value } of tx.scan(this.#sums, { prefix: [group] })) {
-      total = addPartial(total, readPartial(value));
+      total = addPartial(total, parsePartial(value));
       slots.push(row[1]);
     }
     const isEmpty = total.rows === 0;
@@ -471,13 +474,8 @@ class TwinGroup {
   }
 }
 
-function columnsOf(name: string, options: AnyAggregateOptions): Readonly<Record<string, Codec<unknown>>> {
+function columnsOf(options: AnyAggregateOptions): Readonly<Record<string, Codec<unknown>>> {
   const { count, sum, min, max, top } = options;
-  if (count !== undefined && typeof count !== "boolean") {
-    throw new InvalidArgumentError(
-      `Derivation "${name}": \`count\` must be true or false, not ${typeof count}.`,
-    );
-  }
   if (top !== undefined) wholeOption("top.n", top.n, 1, 1_000);
   return {
     ...(count === true ? { count: int() } : {}),

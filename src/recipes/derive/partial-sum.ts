@@ -18,9 +18,6 @@ export interface PartialSum {
   readonly fractions: number;
 }
 
-/** A {@link PartialSum} as JSON. */
-export type StoredPartialSum = readonly [rows: number, sum: string, fractions: number];
-
 export const emptySum: PartialSum = { rows: 0, sum: exactZero, fractions: 0 };
 
 /** Returns what one row with this summand adds, or takes away with a sign of -1. */
@@ -43,12 +40,15 @@ export function isEmptySum({ rows, sum, fractions }: PartialSum): boolean {
   return rows === 0 && sum.units === 0n && fractions === 0;
 }
 
-export function storePartial({ rows, sum, fractions }: PartialSum): StoredPartialSum {
-  return [rows, formatExact(sum), fractions];
+/** Returns the partial sum as text: `ROWS SUM FRACTIONS`. */
+export function formatPartial({ rows, sum, fractions }: PartialSum): string {
+  return `${rows} ${formatExact(sum)} ${fractions}`;
 }
 
-export function readPartial([rows, sum, fractions]: StoredPartialSum): PartialSum {
-  return { rows, sum: parseExact(sum), fractions };
+/** Parses what {@link formatPartial} returned. */
+export function parsePartial(stored: string): PartialSum {
+  const [rows, sum, fractions] = stored.split(" ");
+  return { rows: Number(rows), sum: parseExact(sum!), fractions: Number(fractions) };
 }
 
 /**

@@ -23,6 +23,9 @@ export type SourceRow<T extends AnyTable, N extends ColumnNames<T> = ColumnNames
 /** A row of a source without its types. */
 export type AnyRow = Readonly<Record<string, unknown>>;
 
+/** Rows of at most this many columns are read column by column, which a folder does faster. */
+const maxSingleReads = 4;
+
 type Observed = Column<unknown, unknown> | Family<unknown, unknown>;
 
 /**
@@ -36,7 +39,8 @@ export class Source {
   readonly keys: KeyText<unknown>;
   readonly #derivation: string;
   readonly #observed: readonly Observed[];
-  readonly #readsAll: boolean;
+  /** Whether rows are read whole, as a store of many columns or of families is read fastest. */
+  readonly #readsWhole: boolean;
   readonly #names: ReadonlySet<string>;
 
   constructor(derivation: string, option: string, table: AnyTable, reads: readonly string[] | undefined) {
@@ -52,9 +56,11 @@ export class Source {
     this.key = first.table.key;
     this.keys = keyText(this.key);
     this.#derivation = derivation;
-    this.#readsAll = reads === undefined;
     const readable = columns.filter((each): each is Observed => each.kind !== "signal");
     this.#observed = reads === undefined ? readable : reads.map((name) => this.#named(readable, name));
+    this.#readsWhole =
+      reads === undefined &&
+      (readable.length > maxSingleReads || readable.some(({ kind }) => kind === "family"));
     this.#names = new Set(this.#observed.map(({ name }) => name));
     if (this.#names.size > 0 && this.#names.size === this.#observed.length) return;
     throw new InvalidArgumentError(
@@ -89,7 +95,7 @@ export class Source {
 
   /** Returns a row, or `undefined` if none of its columns has a value. */
   async read(view: View, row: unknown): Promise<AnyRow | undefined> {
-    if (this.#readsAll)
+    if (this.#readsWhole)
       return this.#guarded((await view.row(this.table, row as never)) as AnyRow | undefined);
     const values = await Promise.all(this.#observed.map((column) => valueIn(view, column, row)));
     const read = this.#observed.map(({ name }, index) => [name, values[index]] as const);
@@ -99,7 +105,7 @@ export class Source {
   /** Yields every row of the view. */
   async *scan(view: View): AsyncGenerator<{ readonly row: unknown; readonly value: AnyRow }> {
     for await (const { row, value } of view.scan(this.table)) {
-      const read = this.#guarded(this.#readsAll ? (value as AnyRow) : this.#picked(value as AnyRow));
+      const read = this.#guarded(this.#readsWhole ? (value as AnyRow) : this.#picked(value as AnyRow));
       if (read !== undefined) yield { row, value: read };
     }
   }
