@@ -154,6 +154,23 @@ describe("a join", () => {
     expect(await gather(snapshot.scan(named.tables[3]!))).toEqual([]);
   });
 
+  test("leaves nothing behind of a left row that joined another one, or is gone", async () => {
+    await using db = await open("memory:", options);
+    await db.transact((tx) => tx.set(customers.name, "x", "ann"));
+    for (const day of ["x", "y", undefined]) {
+      await db.transact((tx) =>
+        day === undefined ? tx.delete(orders.day, "a") : tx.set(orders.day, "a", day),
+      );
+      await db.drain();
+      await using snapshot = await db.snapshot();
+      const rows = await Promise.all(named.tables.map((each) => gather(snapshot.scan(each))));
+      // The result, the record of the left row, and its link.
+      expect(rows.slice(0, 3).map(({ length }) => length)).toEqual(
+        day === "x" ? [1, 1, 1] : day === "y" ? [0, 1, 1] : [0, 0, 0],
+      );
+    }
+  });
+
   test("does not overlook a right row that changes while a left row joins it", async () => {
     await using db = await open("memory:", options);
     await db.transact((tx) => tx.set(customers.name, "x", "ann"));
