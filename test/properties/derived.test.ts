@@ -8,10 +8,12 @@ import { actualOf, derivations, expectedOf, shop } from "../support/derived/shop
  * inserts, updates and deletes. Workers run meanwhile, on two connections if the store has them.
  */
 
-const operations = 150;
-
 describe.each(everyVariant)("derived tables on $store, $commit", (variant) => {
-  test.each([1, 2])("equal a recomputation, seed %i", async (seed) => {
+  // The emulator and the server take a hundred times as long for a run of an observer as memory.
+  const isFast = variant.store === "memory" || variant.store === "lmdb";
+  const operations = isFast ? 150 : 45;
+
+  test.each(variant.store === "memory" ? [1, 2] : [3])("equal a recomputation, seed %i", async (seed) => {
     await withTwo(variant, shop, async (one, other) => {
       const random = new RandomShop(seed, 12);
       await using _first = one.work();
