@@ -2,6 +2,7 @@ import { type Database, int, observer, open, table, text } from "percolatordb";
 import { derive } from "percolatordb/recipes";
 import { WrongResultError } from "../harness/compare.js";
 import { rowOf } from "../harness/data.js";
+import { cpuSeconds } from "../harness/usage.js";
 import type { Bench, BenchCase } from "./bench.js";
 import { figureOf } from "./bench.js";
 
@@ -55,27 +56,33 @@ export const derived: BenchCase = {
     for (const [name, declared] of Object.entries(kinds)) {
       for (const together of [1, 10]) {
         const took: number[] = [];
+        const used: number[] = [];
         for (let round = 0; round < 3; round++) {
           const label = `${name}, ${together === 1 ? "an update" : `${together} updates`} a transaction`;
           bench.say(`${label}, round ${round + 1}`);
-          took.push(await measure(bench, declared, updates, together));
+          const { us, cpuUs } = await measure(bench, declared, updates, together);
+          took.push(us);
+          used.push(cpuUs);
         }
         const of = together === 1 ? "one a transaction" : `${together} a transaction`;
         const limit = name.startsWith("count") ? maxUs : undefined;
-        figures.push(figureOf(`an update, ${of}: ${name}`, "µs", took, limit));
+        figures.push(
+          figureOf(`an update, ${of}: ${name}`, "µs", took, limit),
+          figureOf(`CPU time of that, all threads`, "µs", used),
+        );
       }
     }
     return { comparisons: [], figures };
   },
 };
 
-/** Returns the microseconds of one update. */
+/** Returns the microseconds of one update, and its CPU time. */
 async function measure(
   bench: Bench,
   declared: (typeof kinds)[keyof typeof kinds],
   updates: number,
   together: number,
-): Promise<number> {
+): Promise<{ readonly us: number; readonly cpuUs: number }> {
   await using db = await open(bench.newFolder("derived"), { ...declared, collectEveryMs: 0 });
   for (let first = 0; first < rowsInGroup; first += 500) {
     await db.transact((tx) => {
@@ -87,7 +94,7 @@ async function measure(
   }
   await db.drain();
   await using _worker = db.work();
-  const began = performance.now();
+  const [began, cpu] = [performance.now(), process.cpuUsage()];
   let next = 0;
   await Promise.all(
     Array.from({ length: clients }, async () => {
@@ -104,8 +111,9 @@ async function measure(
   );
   await db.drain();
   const took = performance.now() - began;
+  const used = cpuSeconds(cpu);
   await verify(db);
-  return (took * 1_000) / updates;
+  return { us: (took * 1_000) / updates, cpuUs: (used * 1_000_000) / updates };
 }
 
 async function verify(db: Database): Promise<void> {
