@@ -14,6 +14,7 @@ import { bigtable } from "./bigtable.js";
 import { client } from "./client.js";
 import { collection } from "./collection.js";
 import { delay } from "./delay.js";
+import { derived } from "./derived.js";
 import { comparisonTable, figureTable } from "./figures.js";
 import { cellTables, postgresTables } from "./floors.js";
 import { hot } from "./hot.js";
@@ -40,6 +41,7 @@ const cases: readonly BenchCase[] = [
   wire,
   oracle,
   importing,
+  derived,
 ];
 
 /** The defaults of a full run, and of `--quick`. */

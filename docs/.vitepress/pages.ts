@@ -64,6 +64,7 @@ const guide: DefaultTheme.SidebarItem[] = [
     text: "Use",
     items: [
       page("testing"),
+      page("derivations"),
       { text: "Recipes", link: "/recipes/", collapsed: true, items: folder("recipes") },
       page("change-feeds"),
       page("command-line"),

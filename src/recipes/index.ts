@@ -1,6 +1,41 @@
 /** Recipes for common needs, built only on transactions and observers. */
 
 export { type ClearedRange, type ClearOptions, clearRange } from "./clear-range.js";
+export type {
+  AggregateColumns,
+  AggregateOptions,
+  GroupKey,
+  GroupRow,
+  TopEntry,
+  TopOptions,
+} from "./derive/aggregate.js";
+export {
+  type AnyDerivation,
+  type BackfillDerivationOptions,
+  type CompareOptions,
+  Derivation,
+  type DerivationOptions,
+  type DerivedDifference,
+  type DerivedRow,
+  isDerivation,
+} from "./derive/derivation.js";
+export { derive } from "./derive/derive.js";
+export {
+  DerivedIndex,
+  type DerivedIndexOptions,
+  type FindOptions,
+  type IndexRow,
+  type IndexTable,
+} from "./derive/derived-index.js";
+export type {
+  JoinColumns,
+  JoinedValues,
+  JoinOptions,
+  LeftJoinOptions,
+} from "./derive/join.js";
+export type { Rankable } from "./derive/ranked.js";
+export type { AnyRow, ColumnNames, SourceRow } from "./derive/source.js";
+export type { KeyOfParts, KeyParts } from "./key-parts.js";
 export {
   type ColumnKeeper,
   ColumnWriter,

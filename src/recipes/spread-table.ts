@@ -13,18 +13,15 @@ import {
   tuple,
 } from "../index.js";
 import { hashText } from "./hash.js";
+import type { KeyOfParts, KeyParts } from "./key-parts.js";
 import { checkOptions, wholeOption } from "./options.js";
 import type { View } from "./view.js";
-
-type Parts = readonly [KeyPart<unknown>, ...KeyPart<unknown>[]];
-
-type KeyOfParts<P extends Parts> = { readonly [I in keyof P]: P[I] extends KeyPart<infer V> ? V : never };
 
 /** The stored key of a row: its spread, then its key. */
 export type SpreadRow<K extends readonly unknown[]> = readonly [spread: number, ...key: K];
 
 /** The options of {@link spreadTable}. */
-export interface SpreadOptions<P extends Parts> {
+export interface SpreadOptions<P extends KeyParts> {
   /** The parts of the keys, as for `tuple`. Default: one string. */
   readonly key?: P | undefined;
   /**
@@ -146,13 +143,12 @@ async function* merge<K, V>(
  * tx.set(events.table.what, events.row(1_700_000_000_000, "a"), "started");
  * for await (const { row: [time, id], value } of events.scan(tx, events.table.what)) show(time, id, value);
  */
-export function spreadTable<C extends ColumnDeclarations, const P extends Parts = readonly [KeyPart<string>]>(
-  name: string,
-  columns: C,
-  options: SpreadOptions<P> = {},
-): SpreadTable<C, KeyOfParts<P>> {
+export function spreadTable<
+  C extends ColumnDeclarations,
+  const P extends KeyParts = readonly [KeyPart<string>],
+>(name: string, columns: C, options: SpreadOptions<P> = {}): SpreadTable<C, KeyOfParts<P>> {
   checkOptions("spreadTable", options, { key: "any", spreads: "any" });
-  const parts: Parts = options.key ?? [text()];
+  const parts: KeyParts = options.key ?? [text()];
   const spreads = wholeOption("spreads", options.spreads ?? 16, 2, 1_024);
   const bound: AnyTable = table(name, columns, { key: tuple(int(), ...parts) });
   const key = tuple(...parts);

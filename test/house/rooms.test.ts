@@ -42,7 +42,7 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
   observer: ["hint", "session", "registry", "load", "queue", "scan", "run", "worker"],
   coordinator: ["protos", "wire", "security", "membership", "client", "server"],
   schema: ["value", "key"],
-  recipes: ["queue", "lookup", "time"],
+  recipes: ["queue", "lookup", "time", "derive"],
   testing: [
     "world",
     "kit",

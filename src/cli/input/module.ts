@@ -3,7 +3,7 @@ import { statSync } from "node:fs";
 import { extname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { isObserver, type Observer } from "../../observer/index.js";
-import { type AnySchedule, isSchedule } from "../../recipes/index.js";
+import { type AnyDerivation, type AnySchedule, isDerivation, isSchedule } from "../../recipes/index.js";
 import { type AnyTable, describeValue, isTable } from "../../schema/index.js";
 import { UsageError } from "../usage-error.js";
 
@@ -12,13 +12,14 @@ export interface App {
   readonly tables: readonly AnyTable[];
   readonly observers: readonly Observer[];
   readonly schedules: readonly AnySchedule[];
+  readonly derivations: readonly AnyDerivation[];
 }
 
 const typescript = new Set([".ts", ".mts", ".cts", ".tsx"]);
 
 /**
- * Loads a module that default-exports `{ tables, observers, schedules }`. Each of the three may be
- * missing. TypeScript works on every supported version of Node. The module may import another copy
+ * Loads a module that default-exports `{ tables, observers, schedules, derivations }`. Each of
+ * them may be missing. TypeScript works on every supported version of Node. The module may import another copy
  * of this package: the loader recognizes declarations by their brand.
  */
 export async function loadApp(path: string, cwd: string): Promise<App> {
@@ -116,7 +117,7 @@ function property(value: unknown, name: string): unknown {
 }
 
 function checkApp(path: string, exported: unknown): App {
-  const must = "must default-export { tables, observers, schedules }";
+  const must = "must default-export { tables, observers, schedules, derivations }";
   const wanted = `the module ${path} ${must}`;
   if (typeof exported !== "object" || exported === null) {
     throw new UsageError(`The module ${path} ${must}, not ${describeValue(exported)}.`);
@@ -124,12 +125,14 @@ function checkApp(path: string, exported: unknown): App {
   const tables = list(property(exported, "tables"), "tables", wanted, isTable);
   const observers = list(property(exported, "observers"), "observers", wanted, isObserver);
   const schedules = list(property(exported, "schedules"), "schedules", wanted, isSchedule);
-  if (tables.length + observers.length + schedules.length === 0) {
-    throw new UsageError(`The module ${path} ${must}, and at least one of the three must not be empty.`);
+  const derivations = list(property(exported, "derivations"), "derivations", wanted, isDerivation);
+  if (tables.length + observers.length + schedules.length + derivations.length === 0) {
+    throw new UsageError(`The module ${path} ${must}, and at least one of them must not be empty.`);
   }
-  // The tables of a schedule count as declared, so the module need not list them.
-  const all = new Set([...tables, ...schedules.flatMap((schedule) => schedule.tables)]);
-  return { tables: [...all], observers, schedules };
+  // What a schedule or a derivation has counts as declared, so the module need not list it.
+  const allTables = new Set([...tables, ...[...schedules, ...derivations].flatMap((each) => each.tables)]);
+  const allObservers = new Set([...observers, ...derivations.flatMap((each) => each.observers)]);
+  return { tables: [...allTables], observers: [...allObservers], schedules, derivations };
 }
 
 function list<T>(

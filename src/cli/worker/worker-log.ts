@@ -117,6 +117,17 @@ export class WorkerLog {
     );
   }
 
+  /** Prints that a derivation could not be made due on the rows that exist. */
+  derivationFailed(derivation: string, error: unknown): void {
+    const text = textOf(error);
+    this.#tell(
+      "derivationFailure",
+      { derivation, error: text },
+      `derivation ${derivation} could not be backfilled: ${text}`,
+      stackOf(error),
+    );
+  }
+
   /** Prints that a due change failed. Without a key, the search for due changes failed. */
   scheduleFailed(schedule: string, error: unknown, key: unknown): void {
     const text = textOf(error);

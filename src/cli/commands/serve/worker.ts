@@ -10,7 +10,7 @@ import {
 import type { Database, OpenOptions } from "../../../database/index.js";
 import { onAbort, sleep } from "../../../environment/index.js";
 import type { Worker } from "../../../observer/index.js";
-import type { AnySchedule } from "../../../recipes/index.js";
+import type { AnyDerivation, AnySchedule } from "../../../recipes/index.js";
 import { aborted } from "../../aborted.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand, parsedBy } from "../../command.js";
@@ -59,8 +59,9 @@ export function addWorker(program: Command, cli: Cli): void {
     summary: "run the observers of a module",
     description:
       "Runs the observers of a module, and the changes that its schedules have due, until SIGTERM or SIGINT. The module " +
-      "default-exports { tables, observers, schedules }. The command registers its tables and observers first, and " +
-      "creates the database if it does not exist. TypeScript modules need no build. Any number of workers share the " +
+      "default-exports { tables, observers, schedules, derivations }. The command registers its tables and observers " +
+      "first, and creates the database if it does not exist. It backfills derivations that are new or have a new " +
+      "version. TypeScript modules need no build. Any number of workers share the " +
       "work. If a worker is killed, the others take over its work. After a signal it starts nothing new, finishes the " +
       "runs in progress, and ends. After a second signal it ends at once. With --processes it starts that many " +
       "processes, restarts those that die, and ends with them.",
@@ -76,7 +77,7 @@ export function addWorker(program: Command, cli: Cli): void {
       'A line for each event, with "event" and "time": started {"observers","schedules","metrics","dashboard"}',
       "(addresses, with --metrics and --dashboard), failed and timeout and parked",
       '{"observer","table","column","row","attempts","error","stack"}, scheduleFailure {"schedule","key","error"},',
-      'backgroundFailure {"doing","error"}, obsolete {"reasons"}, stopping {"signal","running"}, abandoned {"running"},',
+      'derivationFailure {"derivation","error"}, backgroundFailure {"doing","error"}, obsolete {"reasons"}, stopping {"signal","running"}, abandoned {"running"},',
       'stopped {"runs","givenUp"}, with "runs" counted by outcome. Runs that commit have no lines of their own. With',
       '--processes each line of a process has its number as "process", and other text that a process prints is output',
       '{"text"}. Further events are supervising {"processes","dashboard"}, exited',
@@ -204,6 +205,7 @@ async function work(
   if (cli.signal.aborted) ending.abort();
   const schedules = opened.app?.schedules ?? [];
   const scheduled = schedules.map((schedule) => workSchedule(db, schedule, log, ending.signal));
+  const backfilled = backfillDerivations(db, opened.app?.derivations ?? [], log, ending.signal);
   try {
     await log.started(worker, { metrics: metrics?.url, dashboard: dashboard?.url }, schedules);
     await Promise.race([aborted(cli.signal), untilObsolete(cli, worker, log, readiness)]);
@@ -213,7 +215,7 @@ async function work(
   } finally {
     stopFollowing();
     ending.abort();
-    await Promise.all(scheduled);
+    await Promise.all([...scheduled, backfilled]);
     await dashboard?.close();
     await metrics?.close();
     unanswer();
@@ -233,6 +235,20 @@ async function workSchedule(
     .catch((error: unknown) => {
       if (!signal.aborted) log.scheduleFailed(schedule.name, error, undefined);
     });
+}
+
+/** Makes the derivations that are new, or have a new version, due on the rows that exist. */
+async function backfillDerivations(
+  db: Database,
+  derivations: readonly AnyDerivation[],
+  log: WorkerLog,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const derivation of derivations) {
+    await derivation.backfill(db, { signal }).catch((error: unknown) => {
+      if (!signal.aborted) log.derivationFailed(derivation.name, error);
+    });
+  }
 }
 
 /** Resolves when the worker has no observer left to run, or after the signal. */

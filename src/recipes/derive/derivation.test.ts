@@ -1,0 +1,225 @@
+import { type Database, int, open, table, text } from "percolatordb";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../../test/support/databases.js";
+import { gather } from "../../../test/support/gather.js";
+import { derive } from "../index.js";
+
+const orders = table("orders", { day: text(), total: int() });
+const customers = table("customers", { name: text() });
+
+/** The derivation in a version, and what it counts as the day's revenue. */
+const revenueIn = (version: number, factor: number) =>
+  derive("revenue", {
+    from: orders,
+    key: [text()],
+    groupBy: (order) => [version < 3 ? order.day : order.day?.slice(0, 3)],
+    sum: (order) => (order.total === undefined ? undefined : order.total * factor),
+    top: { n: version, by: (order) => order.total },
+    version,
+  });
+
+async function fill(db: Database): Promise<void> {
+  await db.transact((tx) => {
+    for (const [id, day, total] of [
+      ["a", "monday", 1],
+      ["b", "monday", 2],
+      ["c", "tuesday", 4],
+    ] as const) {
+      tx.set(orders.day, id, day);
+      tx.set(orders.total, id, total);
+    }
+  });
+}
+
+describe("a backfill", () => {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+  });
+  afterEach(() => folder.remove());
+
+  test("derives the rows that are older than the derivation, once", async () => {
+    {
+      await using db = await open(folder.path, { tables: [orders] });
+      await fill(db);
+    }
+    const first = revenueIn(1, 1);
+    await using db = await open(folder.path, { tables: first.tables, observers: first.observers });
+    await db.drain();
+    await using before = await db.snapshot();
+    expect(await gather(before.scan(first.table))).toEqual([]);
+    expect(await first.backfill(db)).toBe(true);
+    await db.drain();
+    await using after = await db.snapshot();
+    expect(await after.get(first.table.sum, ["monday"])).toBe(3);
+    expect(await first.compare(after)).toEqual([]);
+    expect(await first.backfill(db)).toBe(false);
+    expect(await gather(db.pending())).toEqual([]);
+  });
+
+  test("derives everything again for a new version: other sums, longer lists, other groups", async () => {
+    for (const [version, factor] of [
+      [1, 1],
+      [2, 1],
+      [3, 10],
+    ] as const) {
+      const revenue = revenueIn(version, factor);
+      await using db = await open(folder.path, {
+        tables: [orders, ...revenue.tables],
+        observers: revenue.observers,
+      });
+      if (version === 1) await fill(db);
+      expect(await revenue.backfill(db)).toBe(true);
+      await db.drain();
+      await using snapshot = await db.snapshot();
+      expect(await revenue.compare(snapshot)).toEqual([]);
+      const key = version < 3 ? "monday" : "mon";
+      expect(await snapshot.get(revenue.table.sum, [key])).toBe(3 * factor);
+      expect(await snapshot.get(revenue.table.top, [key])).toHaveLength(Math.min(version, 2));
+    }
+  });
+
+  test("of an older program changes nothing", async () => {
+    const newer = revenueIn(2, 1);
+    await using db = await open(folder.path, { tables: newer.tables, observers: newer.observers });
+    await newer.backfill(db);
+    expect(await revenueIn(1, 1).backfill(db)).toBe(false);
+  });
+});
+
+test("the twin needs none of what the observers wrote, and the comparison finds each wrong row", async () => {
+  const revenue = revenueIn(2, 1);
+  await using db = await open("memory:", {
+    tables: [orders, ...revenue.tables],
+    observers: revenue.observers,
+  });
+  await fill(db);
+  await using undrained = await db.snapshot();
+  const missing = await revenue.compare(undrained);
+  expect(missing.map(({ row, actual }) => [row, actual])).toEqual([
+    ['["monday"]', undefined],
+    ['["tuesday"]', undefined],
+  ]);
+  await db.drain();
+  await using drained = await db.snapshot();
+  expect(await gather(revenue.recompute(drained))).toEqual(await gather(drained.scan(revenue.table)));
+  await db.transact((tx) => {
+    tx.set(revenue.table.sum, ["monday"], 5);
+    tx.delete(revenue.table.top, ["tuesday"]);
+    tx.set(revenue.table.sum, ["sunday"], 0);
+  });
+  await using wrong = await db.snapshot();
+  const found = await revenue.compare(wrong);
+  expect(
+    found.map(({ derivation, row, expected, actual }) => [derivation, row, expected?.sum, actual?.sum]),
+  ).toEqual([
+    ["revenue", '["monday"]', 3, 5],
+    ["revenue", '["tuesday"]', 4, 4],
+    ["revenue", '["sunday"]', undefined, 0],
+  ]);
+  expect(await revenue.compare(wrong, { limit: 1 })).toHaveLength(1);
+  await expect(revenue.compare(wrong, { signal: AbortSignal.abort() })).rejects.toThrow("aborted");
+});
+
+describe("a join", () => {
+  const named = derive("named", {
+    from: orders,
+    join: customers,
+    on: (order) => order.day,
+    columns: { total: int(), name: text() },
+    select: (order, customer) => ({ total: order.total, name: customer.name }),
+  });
+  const options = { tables: [orders, customers, ...named.tables], observers: named.observers };
+
+  test("changes every row of a right row, however many they are", async () => {
+    await using db = await open("memory:", options);
+    const ids = Array.from({ length: 2_500 }, (_, n) => `order ${n}`);
+    for (let first = 0; first < ids.length; first += 500) {
+      await db.transact((tx) => {
+        for (const id of ids.slice(first, first + 500)) tx.set(orders.day, id, "x");
+      });
+    }
+    await db.drain();
+    for (const name of ["ann", "bob", undefined, "eve"]) {
+      await db.transact((tx) =>
+        name === undefined ? tx.delete(customers.name, "x") : tx.set(customers.name, "x", name),
+      );
+      await db.drain();
+      await using snapshot = await db.snapshot();
+      const names = (await gather(snapshot.scan(named.table.name))).map(({ value }) => value);
+      expect(names).toEqual(name === undefined ? [] : ids.map(() => name));
+    }
+    await using snapshot = await db.snapshot();
+    expect(await gather(snapshot.scan(named.tables[3]!))).toEqual([]);
+  });
+
+  test("leaves nothing behind of a left row that joined another one, or is gone", async () => {
+    await using db = await open("memory:", options);
+    await db.transact((tx) => tx.set(customers.name, "x", "ann"));
+    for (const day of ["x", "y", undefined]) {
+      await db.transact((tx) =>
+        day === undefined ? tx.delete(orders.day, "a") : tx.set(orders.day, "a", day),
+      );
+      await db.drain();
+      await using snapshot = await db.snapshot();
+      const rows = await Promise.all(named.tables.map((each) => gather(snapshot.scan(each))));
+      // The result, the record of the left row, and its link.
+      expect(rows.slice(0, 3).map(({ length }) => length)).toEqual(
+        day === "x" ? [1, 1, 1] : day === "y" ? [0, 1, 1] : [0, 0, 0],
+      );
+    }
+  });
+
+  test("does not overlook a right row that changes while a left row joins it", async () => {
+    await using db = await open("memory:", options);
+    await db.transact((tx) => tx.set(customers.name, "x", "ann"));
+    await db.drain();
+    await db.transact((tx) => tx.set(orders.day, "a", "x"));
+    const joining = named.observers.find(({ name }) => name === "named-left-day")!;
+    const early = await db.begin({ isolation: joining.isolation });
+    await joining.run(early, { row: "a" } as never);
+    await db.transact((tx) => tx.set(customers.name, "x", "bob"));
+    const changing = named.observers.find(({ name }) => name === "named-right-name")!;
+    // There is no link yet, so this run finds no left row to notify.
+    await db.transact((tx) => changing.run(tx, { row: "x" } as never));
+    await expect(early.commit()).rejects.toMatchObject({ code: "CONFLICT" });
+    await db.drain();
+    await using snapshot = await db.snapshot();
+    expect(await snapshot.get(named.table.name, "a")).toBe("bob");
+  });
+});
+
+test("an index finds the rows by every part, and forgets what a row no longer has", async () => {
+  const places = table("places", { city: text(), street: text() });
+  const index = derive("places_index", {
+    from: places,
+    key: [text(), text()],
+    index: function* ({ city, street }) {
+      if (city !== undefined && street !== undefined) yield [city, street] as const;
+    },
+  });
+  await using db = await open("memory:", { tables: [places, ...index.tables], observers: index.observers });
+  await db.transact((tx) => {
+    for (const [id, city, street] of [
+      ["a", "Oslo", "Gata"],
+      ["b", "Oslo", "Alléen"],
+      ["c", "Bergen", "Gata"],
+    ] as const) {
+      tx.set(places.city, id, city);
+      tx.set(places.street, id, street);
+    }
+  });
+  const found = async (...term: [string] | [string, string]) => {
+    await db.drain();
+    await using snapshot = await db.snapshot();
+    return await gather(index.find(snapshot, term));
+  };
+  expect(await found("Oslo")).toEqual(["b", "a"]);
+  expect(await found("Oslo", "Gata")).toEqual(["a"]);
+  await db.transact((tx) => tx.set(places.city, "a", "Bergen"));
+  expect(await found("Oslo")).toEqual(["b"]);
+  expect(await found("Bergen", "Gata")).toEqual(["a", "c"]);
+  await db.transact((tx) => tx.deleteRow(places, "c"));
+  expect(await found("Bergen")).toEqual(["a"]);
+});

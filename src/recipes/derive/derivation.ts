@@ -1,0 +1,199 @@
+import type {
+  AnyTable,
+  Column,
+  Database,
+  Environment,
+  KeyCodec,
+  KeyOf,
+  Observer,
+  ObserverOptions,
+  RowOf,
+} from "../../index.js";
+import { keyText } from "../key-text.js";
+import { checkOptions, wholeOption } from "../options.js";
+import type { View } from "../view.js";
+import type { AnyRow } from "./source.js";
+
+/** The options that every derivation has. */
+export interface DerivationOptions {
+  /**
+   * Raise it when you change a function of the derivation. `backfill` then derives all rows again.
+   * From 1 to 2^31 - 1. Default: 1.
+   */
+  readonly version?: number | undefined;
+  /** Options of the derivation's observers. Default: those of any observer. */
+  readonly observer?: Omit<ObserverOptions, "version" | "isolation"> | undefined;
+  /** Supplies the unique id of this process. Default: the system's. */
+  readonly environment?: Environment | undefined;
+}
+
+/** The options of {@link Derivation.backfill}. */
+export interface BackfillDerivationOptions {
+  /** Stops between two batches when it is aborted. A later call continues from there. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The options of {@link Derivation.compare}. */
+export interface CompareOptions {
+  /** Most differences to return. From 1 to 1,000,000. Default: 1,000. */
+  readonly limit?: number | undefined;
+  /** Ends the comparison with its reason when it is aborted. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called with the number of rows compared so far. */
+  readonly onProgress?: ((rows: number) => void) | undefined;
+}
+
+/** A row of a derived table, from its key and its columns. */
+export interface DerivedRow<T extends AnyTable = AnyTable> {
+  readonly row: KeyOf<T>;
+  readonly value: RowOf<T>;
+}
+
+/** A row that a derived table has wrong. {@link Derivation.compare} finds it. */
+export interface DerivedDifference {
+  /** The name of the derivation. */
+  readonly derivation: string;
+  /** The key of the row, as text. */
+  readonly row: string;
+  /** The row as the sources say. `undefined` if there must be none. */
+  readonly expected: AnyRow | undefined;
+  /** The row as it is stored. `undefined` if there is none. */
+  readonly actual: AnyRow | undefined;
+}
+
+/** What a kind of derivation is made of. */
+export interface DerivationParts<T extends AnyTable> {
+  readonly name: string;
+  readonly version: number;
+  readonly table: T;
+  /** The derived columns of the table. */
+  readonly columns: readonly Column<unknown, unknown>[];
+  readonly tables: readonly AnyTable[];
+  /** The observers from which everything can be derived again. */
+  readonly sources: readonly Observer[];
+  readonly others: readonly Observer[];
+  /** Holds the version that was last backfilled. */
+  readonly backfilled: Column<number, string>;
+  /** Derives every row from a view of the sources, without the stored parts of the derivation. */
+  readonly recompute: (
+    view: View,
+  ) => AsyncGenerator<{ readonly row: unknown; readonly value: AnyRow }, void, undefined>;
+}
+
+// Symbol.for instead of instanceof, since two copies of the package may be loaded in one program.
+const brand = Symbol.for("percolatordb.derivation");
+const backfilledRow = "version";
+
+/** Whether the value is a derivation, of this or another copy of the package. @internal */
+export function isDerivation(value: unknown): value is AnyDerivation {
+  return typeof value === "object" && value !== null && brand in value;
+}
+
+/** A derivation without its types, as commands use it. */
+export type AnyDerivation = Pick<
+  Derivation<AnyTable>,
+  "name" | "version" | "tables" | "observers" | "backfill" | "compare"
+>;
+
+/**
+ * A derived table: a table whose rows observers compute from the rows of other tables. `derive`
+ * creates it.
+ */
+export class Derivation<T extends AnyTable> {
+  readonly name: string;
+  readonly version: number;
+  /**
+   * The derived table: an ordinary table to read, scan, observe and derive from. Only the
+   * derivation may write it.
+   */
+  readonly table: T;
+  /** The derived table, and the tables that the derivation needs. List them in `tables` of `open`. */
+  readonly tables: readonly AnyTable[];
+  /** Keep the table up to date. List them in `observers` of `open`. */
+  readonly observers: readonly Observer[];
+  readonly #parts: DerivationParts<T>;
+
+  /** @internal */
+  constructor(parts: DerivationParts<T>) {
+    this.name = parts.name;
+    this.version = parts.version;
+    this.table = parts.table;
+    this.tables = parts.tables;
+    this.observers = [...parts.sources, ...parts.others];
+    this.#parts = parts;
+  }
+
+  get [brand](): true {
+    return true;
+  }
+
+  /**
+   * Makes the derivation due on all rows that exist, if that was not done for this version yet.
+   * Workers then derive them. Resolves to whether it did so. `percolator worker` calls it for the
+   * derivations of its module. If a call is interrupted, the next one continues it.
+   */
+  async backfill(db: Database, options: BackfillDerivationOptions = {}): Promise<boolean> {
+    checkOptions("backfill", options, { signal: "any" });
+    const { signal } = options;
+    const { backfilled, sources, version } = this.#parts;
+    const done = await db.transact((tx) => tx.get(backfilled, backfilledRow), { signal });
+    if (done !== undefined && done >= version) return false;
+    for (const each of sources) await db.backfill(each, { signal });
+    await db.transact((tx) => tx.set(backfilled, backfilledRow, version), { signal });
+    return true;
+  }
+
+  /**
+   * The batch twin: yields the rows that the table should have, computed from the sources of a
+   * view. It reads none of what the observers have written, and holds the groups in memory.
+   */
+  async *recompute(view: View): AsyncGenerator<DerivedRow<T>, void, undefined> {
+    for await (const row of this.#parts.recompute(view)) yield row as unknown as DerivedRow<T>;
+  }
+
+  /**
+   * Compares the table with {@link recompute}, and returns the rows that differ. Changes that wait
+   * for an observer show as differences, so drain the database first. Holds the keys of the table
+   * in memory.
+   */
+  async compare(view: View, options: CompareOptions = {}): Promise<readonly DerivedDifference[]> {
+    checkOptions("compare", options, { limit: "any", signal: "any", onProgress: "function if given" });
+    const { signal, onProgress } = options;
+    const limit = wholeOption("limit", options.limit ?? 1_000, 1, 1_000_000);
+    const { name, table, columns } = this.#parts;
+    const keys = keyText(columns[0]!.table.key as KeyCodec<unknown>);
+    const differences: DerivedDifference[] = [];
+    const found = new Set<string>();
+    for await (const { row, value } of this.#parts.recompute(view)) {
+      signal?.throwIfAborted();
+      if (differences.length >= limit) return differences;
+      const text = keys.format(row);
+      found.add(text);
+      onProgress?.(found.size);
+      const actual = (await view.row(table, row as never)) as AnyRow | undefined;
+      if (actual !== undefined && isSame(columns, value, actual)) continue;
+      differences.push({ derivation: name, row: text, expected: value, actual });
+    }
+    for await (const { row, value } of view.scan(table as AnyTable)) {
+      signal?.throwIfAborted();
+      if (differences.length >= limit) return differences;
+      const text = keys.format(row);
+      if (found.has(text)) continue;
+      differences.push({ derivation: name, row: text, expected: undefined, actual: value as AnyRow });
+    }
+    return differences;
+  }
+}
+
+function isSame(columns: readonly Column<unknown, unknown>[], one: AnyRow, other: AnyRow): boolean {
+  return columns.every(({ name, codec }) => {
+    const [first, second] = [one[name], other[name]];
+    if (first === undefined || second === undefined) return first === second;
+    return Buffer.compare(codec.encode(first), codec.encode(second)) === 0;
+  });
+}
+
+/** Returns the options of the observers of a derivation. */
+export function observerOptions({ version, observer }: DerivationOptions): ObserverOptions {
+  return { ...observer, version };
+}

@@ -1,0 +1,174 @@
+import {
+  type AnyTable,
+  boolean,
+  type Column,
+  InvalidValueError,
+  int,
+  json,
+  type KeyCodec,
+  type KeyOf,
+  type KeyPrefix,
+  type Table,
+  type Transaction,
+  table,
+  text,
+  tuple,
+} from "../../index.js";
+import type { KeyOfParts, KeyParts } from "../key-parts.js";
+import { keyText } from "../key-text.js";
+import { checkOptions, type OptionKind } from "../options.js";
+import { columnOf, type View } from "../view.js";
+import { Derivation, type DerivationOptions, type DerivationParts, observerOptions } from "./derivation.js";
+import { type AnyRow, type ColumnNames, Source, type SourceRow } from "./source.js";
+
+/** The options of a derivation that finds rows by terms. `index` must be pure. */
+export interface DerivedIndexOptions<T extends AnyTable, P extends KeyParts, N extends ColumnNames<T>>
+  extends DerivationOptions {
+  /** The table whose rows are found. It may be a derived table. */
+  readonly from: T;
+  /**
+   * The columns that `index` reads. Changes of other columns then cost nothing. A row exists if one
+   * of them has a value. Default: all.
+   */
+  readonly reads?: readonly N[] | undefined;
+  /** The parts of a term, as for `tuple`. */
+  readonly key: P;
+  /** Returns the terms by which a row is found: none, one or several. */
+  readonly index: (row: SourceRow<T, N>, key: KeyOf<T>) => Iterable<KeyOfParts<P>>;
+}
+
+/** The key of an index's entry: the parts of the term, and the key of the source's row as text. */
+export type IndexRow<P extends KeyParts> = readonly [...term: KeyOfParts<P>, row: string];
+
+/** The derived table of an index. */
+export type IndexTable<P extends KeyParts> = Table<
+  { readonly entry: ReturnType<typeof boolean> },
+  IndexRow<P>
+>;
+
+/** The options of {@link DerivedIndex.find}. */
+export interface FindOptions {
+  /** Whether to begin with the last entry. Default: false. */
+  readonly reverse?: boolean | undefined;
+  /** Most entries to return. Default: no limit. */
+  readonly limit?: number | undefined;
+}
+
+/** {@link DerivedIndexOptions} without its types. */
+export interface AnyIndexOptions extends DerivationOptions {
+  readonly from: AnyTable;
+  readonly reads?: readonly string[] | undefined;
+  readonly key: KeyParts;
+  readonly index: (row: AnyRow, key: unknown) => Iterable<readonly unknown[]>;
+}
+
+const optionKinds: Readonly<Record<keyof AnyIndexOptions, OptionKind>> = {
+  from: "any",
+  reads: "any",
+  key: "any",
+  index: "function",
+  version: "any",
+  observer: "any",
+  environment: "any",
+};
+
+/** An index over several columns of a table. `derive` creates it. */
+export class DerivedIndex<T extends AnyTable, P extends KeyParts> extends Derivation<IndexTable<P>> {
+  readonly #entries: Column<boolean, readonly unknown[]>;
+  readonly #parse: (text: string) => KeyOf<T>;
+
+  /** @internal */
+  constructor(parts: DerivationParts<AnyTable>, parse: (text: string) => unknown) {
+    super(parts as unknown as DerivationParts<IndexTable<P>>);
+    this.#entries = columnOf(parts.table, "entry");
+    this.#parse = parse as (text: string) => KeyOf<T>;
+  }
+
+  /** Yields the keys of the rows that have a term, or a term with these first parts, in order. */
+  async *find(
+    view: View,
+    term: KeyPrefix<IndexRow<P>>,
+    options: FindOptions = {},
+  ): AsyncGenerator<KeyOf<T>, void, undefined> {
+    checkOptions("find", options, { reverse: "any", limit: "any" });
+    for await (const { row } of view.scan(this.#entries, { prefix: term as never, ...options })) {
+      yield this.#parse(row.at(-1) as string);
+    }
+  }
+}
+
+/** The terms of a row when its observers last ran. */
+type StoredTerms = readonly string[];
+
+/** Creates an index. Declares its tables and observers. */
+export function derivedIndex<T extends AnyTable, P extends KeyParts>(
+  name: string,
+  options: AnyIndexOptions,
+): DerivedIndex<T, P> {
+  checkOptions("derive", options, optionKinds);
+  const source = new Source(name, "from", options.from, options.reads);
+  const term = tuple(...options.key) as KeyCodec<readonly unknown[]>;
+  const terms = keyText(term);
+  const key = tuple(...options.key, text()) as KeyCodec<readonly unknown[]>;
+  const derived = table(name, { entry: boolean() }, { key });
+  const rows = table(`${name}_rows`, { terms: json<StoredTerms>() }, { key: source.key });
+  const state = table(`${name}_state`, { version: int() });
+  const entries: Column<boolean, readonly unknown[]> = columnOf(derived, "entry");
+  const stored: Column<StoredTerms, unknown> = columnOf(rows, "terms");
+
+  const termsOf = (value: AnyRow | undefined, row: unknown): ReadonlySet<string> => {
+    if (value === undefined) return new Set();
+    const found = options.index(value, row);
+    try {
+      return new Set([...found].map((each) => terms.format(each)));
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      const at = `Derivation "${name}", row ${JSON.stringify(source.keys.format(row).slice(0, 100))} of ${source.name}`;
+      throw new InvalidValueError(
+        `${at}: \`index\` must return an iterable of terms that fit \`key\`: ${reason}`,
+        {
+          cause,
+        },
+      );
+    }
+  };
+
+  const update = async (tx: Transaction, row: unknown) => {
+    const [value, before = []] = await Promise.all([source.read(tx, row), tx.get(stored, row)]);
+    const rowText = source.keys.format(row);
+    const after = termsOf(value, row);
+    for (const each of after) {
+      if (!before.includes(each)) tx.set(entries, [...terms.parse(each), rowText], true);
+    }
+    for (const each of before) {
+      if (!after.has(each)) tx.delete(entries, [...terms.parse(each), rowText]);
+    }
+    // Written even if it is unchanged, so that two runs of one row conflict.
+    if (after.size === 0) tx.delete(stored, row);
+    else tx.set(stored, row, [...after]);
+  };
+
+  async function* recompute(view: View) {
+    for await (const { row, value } of source.scan(view)) {
+      const rowText = source.keys.format(row);
+      for (const each of termsOf(value, row)) {
+        yield { row: [...terms.parse(each), rowText] as unknown, value: { entry: true } as AnyRow };
+      }
+    }
+  }
+
+  return new DerivedIndex(
+    {
+      name,
+      version: options.version ?? 1,
+      table: derived as AnyTable,
+      columns: [entries as Column<unknown, unknown>],
+      tables: [derived, rows, state],
+      sources: source.observers(name, update, observerOptions(options)),
+      others: [],
+      backfilled: state.version,
+      recompute,
+    },
+    source.keys.parse,
+  );
+}

@@ -1,0 +1,165 @@
+import {
+  type AnyColumn,
+  type AnyTable,
+  type Column,
+  type Family,
+  InvalidArgumentError,
+  type KeyCodec,
+  type Observer,
+  type ObserverOptions,
+  observer,
+  type RowOf,
+  type Transaction,
+} from "../../index.js";
+import { type KeyText, keyText } from "../key-text.js";
+import type { View } from "../view.js";
+
+/** The names of a table's columns and families. */
+export type ColumnNames<T extends AnyTable> = keyof RowOf<T> & string;
+
+/** A row of a source, as the functions of a derivation receive it. */
+export type SourceRow<T extends AnyTable, N extends ColumnNames<T> = ColumnNames<T>> = Pick<RowOf<T>, N>;
+
+/** A row of a source without its types. */
+export type AnyRow = Readonly<Record<string, unknown>>;
+
+/** Rows of at most this many columns are read column by column, which a folder does faster. */
+const maxSingleReads = 4;
+
+type Observed = Column<unknown, unknown> | Family<unknown, unknown>;
+
+/**
+ * A table from which something is derived: it reads rows for the derivation's functions, and
+ * declares the observers of the columns that they use.
+ */
+export class Source {
+  readonly table: AnyTable;
+  readonly name: string;
+  readonly key: KeyCodec<unknown>;
+  readonly keys: KeyText<unknown>;
+  readonly #derivation: string;
+  readonly #observed: readonly Observed[];
+  /** Whether rows are read whole, as a store of many columns or of families is read fastest. */
+  readonly #readsWhole: boolean;
+  readonly #names: ReadonlySet<string>;
+
+  constructor(derivation: string, option: string, table: AnyTable, reads: readonly string[] | undefined) {
+    const columns = columnsOf(table);
+    const first = columns[0];
+    if (first === undefined) {
+      throw new InvalidArgumentError(
+        `Derivation "${derivation}": \`${option}\` must be a table that \`table(name, columns)\` returned.`,
+      );
+    }
+    this.table = table;
+    this.name = first.table.name;
+    this.key = first.table.key;
+    this.keys = keyText(this.key);
+    this.#derivation = derivation;
+    const readable = columns.filter((each): each is Observed => each.kind !== "signal");
+    this.#observed = reads === undefined ? readable : reads.map((name) => this.#named(readable, name));
+    this.#readsWhole =
+      reads === undefined &&
+      (readable.length > maxSingleReads || readable.some(({ kind }) => kind === "family"));
+    this.#names = new Set(this.#observed.map(({ name }) => name));
+    if (this.#names.size > 0 && this.#names.size === this.#observed.length) return;
+    throw new InvalidArgumentError(
+      `Derivation "${derivation}" must read at least one column of ${this.name}, and each once.`,
+    );
+  }
+
+  #named(columns: readonly Observed[], name: string): Observed {
+    const found = columns.find((each) => each.name === name);
+    if (found !== undefined) return found;
+    throw new InvalidArgumentError(
+      `Derivation "${this.#derivation}" cannot read ${String(name)}: table ${this.name} has no such column. It has ` +
+        `${columns.map((each) => each.name).join(", ")}.`,
+    );
+  }
+
+  /** Declares an observer for each column, named after it. They all run the same function. */
+  observers(
+    prefix: string,
+    run: (tx: Transaction, row: unknown) => Promise<void>,
+    options: ObserverOptions,
+  ): readonly Observer[] {
+    return this.#observed.map((column) =>
+      observer(
+        `${prefix}-${column.name}`,
+        column as Column<unknown, unknown>,
+        (tx, { row }) => run(tx, row),
+        options,
+      ),
+    );
+  }
+
+  /** Returns a row, or `undefined` if none of its columns has a value. */
+  async read(view: View, row: unknown): Promise<AnyRow | undefined> {
+    if (this.#readsWhole)
+      return this.#guarded((await view.row(this.table, row as never)) as AnyRow | undefined);
+    const values = await Promise.all(this.#observed.map((column) => valueIn(view, column, row)));
+    const read = this.#observed.map(({ name }, index) => [name, values[index]] as const);
+    return this.#guarded(this.#picked(Object.fromEntries(read)));
+  }
+
+  /** Yields every row of the view. */
+  async *scan(view: View): AsyncGenerator<{ readonly row: unknown; readonly value: AnyRow }> {
+    for await (const { row, value } of view.scan(this.table)) {
+      const read = this.#guarded(this.#readsWhole ? (value as AnyRow) : this.#picked(value as AnyRow));
+      if (read !== undefined) yield { row, value: read };
+    }
+  }
+
+  #picked(row: AnyRow): AnyRow | undefined {
+    const picked: Record<string, unknown> = {};
+    let isThere = false;
+    for (const { name, kind } of this.#observed) {
+      const value = row[name];
+      if (value === undefined) continue;
+      picked[name] = value;
+      isThere ||= kind === "column" || (value as ReadonlyMap<string, unknown>).size > 0;
+    }
+    return isThere ? picked : undefined;
+  }
+
+  /**
+   * Returns a row that throws if a function reads a column that is not there. A typing error in a
+   * program without types would otherwise derive nothing from every row.
+   */
+  #guarded(row: AnyRow | undefined): AnyRow | undefined {
+    if (row === undefined) return undefined;
+    return new Proxy(row, {
+      get: (target, name) => {
+        if (typeof name === "string" && !this.#names.has(name) && !isOfObjects(name))
+          throw this.#unread(name);
+        return Reflect.get(target, name) as unknown;
+      },
+    });
+  }
+
+  #unread(name: string): InvalidArgumentError {
+    return new InvalidArgumentError(
+      `Derivation "${this.#derivation}": a function reads ${this.name}.${name}, which is not one of the columns that the derivation ` +
+        `reads: ${[...this.#names].join(", ")}.`,
+    );
+  }
+}
+
+/** Whether JavaScript itself may look for the property, such as `JSON.stringify`. */
+function isOfObjects(name: string): boolean {
+  return name === "toJSON" || name === "then" || name in Object.prototype;
+}
+
+function columnsOf(table: AnyTable): readonly AnyColumn[] {
+  if (typeof table !== "object" || table === null) return [];
+  return Object.values(table as unknown as Record<string, AnyColumn>).filter(
+    (each) => typeof each?.table?.name === "string",
+  );
+}
+
+async function valueIn(view: View, column: Observed, row: unknown): Promise<unknown> {
+  if (column.kind === "column") return view.get(column, row);
+  const cells = new Map<string, unknown>();
+  for await (const { qualifier, value } of view.entries(column, row)) cells.set(qualifier, value);
+  return cells;
+}
