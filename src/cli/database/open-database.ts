@@ -94,7 +94,7 @@ async function close(cli: Cli, db: Database, abandon: AbortSignal | undefined): 
  * observers before the command writes.
  */
 export function declaredBy(app: App | undefined): OpenOptions {
-  return app === undefined ? {} : { tables: app.tables, observers: app.observers };
+  return app === undefined ? {} : { tables: app.tables, observers: app.observers, feeds: app.feeds };
 }
 
 /** Returns the location. A folder is resolved against the working directory of the command. */

@@ -4,13 +4,14 @@ import { extname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { isObserver, type Observer } from "../../observer/index.js";
 import { type AnyDerivation, type AnySchedule, isDerivation, isSchedule } from "../../recipes/index.js";
-import { type AnyTable, describeValue, isTable } from "../../schema/index.js";
+import { type AnyTable, describeValue, type Feed, isFeed, isTable } from "../../schema/index.js";
 import { UsageError } from "../usage-error.js";
 
 /** The declarations of a user's module. */
 export interface App {
   readonly tables: readonly AnyTable[];
   readonly observers: readonly Observer[];
+  readonly feeds: readonly Feed[];
   readonly schedules: readonly AnySchedule[];
   readonly derivations: readonly AnyDerivation[];
 }
@@ -18,7 +19,7 @@ export interface App {
 const typescript = new Set([".ts", ".mts", ".cts", ".tsx"]);
 
 /**
- * Loads a module that default-exports `{ tables, observers, schedules, derivations }`. Each of
+ * Loads a module that default-exports `{ tables, observers, feeds, schedules, derivations }`. Each of
  * them may be missing. TypeScript works on every supported version of Node. The module may import another copy
  * of this package: the loader recognizes declarations by their brand.
  */
@@ -117,22 +118,24 @@ function property(value: unknown, name: string): unknown {
 }
 
 function checkApp(path: string, exported: unknown): App {
-  const must = "must default-export { tables, observers, schedules, derivations }";
+  const must = "must default-export { tables, observers, feeds, schedules, derivations }";
   const wanted = `the module ${path} ${must}`;
   if (typeof exported !== "object" || exported === null) {
     throw new UsageError(`The module ${path} ${must}, not ${describeValue(exported)}.`);
   }
   const tables = list(property(exported, "tables"), "tables", wanted, isTable);
   const observers = list(property(exported, "observers"), "observers", wanted, isObserver);
+  const feeds = list(property(exported, "feeds"), "feeds", wanted, isFeed);
   const schedules = list(property(exported, "schedules"), "schedules", wanted, isSchedule);
   const derivations = list(property(exported, "derivations"), "derivations", wanted, isDerivation);
-  if (tables.length + observers.length + schedules.length + derivations.length === 0) {
+  const declared = [tables, observers, feeds, schedules, derivations];
+  if (declared.every(({ length }) => length === 0)) {
     throw new UsageError(`The module ${path} ${must}, and at least one of them must not be empty.`);
   }
   // What a schedule or a derivation has counts as declared, so the module need not list it.
   const allTables = new Set([...tables, ...[...schedules, ...derivations].flatMap((each) => each.tables)]);
   const allObservers = new Set([...observers, ...derivations.flatMap((each) => each.observers)]);
-  return { tables: [...allTables], observers: [...allObservers], schedules, derivations };
+  return { tables: [...allTables], observers: [...allObservers], feeds, schedules, derivations };
 }
 
 function list<T>(

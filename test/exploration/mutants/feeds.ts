@@ -19,7 +19,7 @@ export const feedMutants: readonly Mutant[] = [
         replace: "await this.#announceAgain(view, commit);",
       },
     ],
-    killedBy: "feedTwoPhase",
+    killedBy: "feedAlone",
   },
   {
     name: "a reader of a feed that does not look back for earlier announcements",
@@ -30,10 +30,11 @@ export const feedMutants: readonly Mutant[] = [
         replace: "const from = since;",
       },
     ],
-    killedBy: "feedTwoPhase",
+    killedBy: "feedAlone",
   },
   {
     name: "entries of a feed in the order of their announcements",
+    takesLong: true,
     patches: [
       {
         file: "src/live/feed/feed-entries.ts",
@@ -57,6 +58,6 @@ export const feedMutants: readonly Mutant[] = [
         replace: "if (view?.feeds === undefined && view !== undefined && view.feeds !== undefined) {",
       },
     ],
-    killedBy: "feedMixed",
+    killedBy: "feedOnePhase",
   },
 ];

@@ -14,12 +14,17 @@ const write = (row: string) => (client: ClientHandle) =>
 const writeAlone = (row: string) => (client: ClientHandle) =>
   client.db.transact((tx) => tx.set(pages.text, row, row), once);
 
-/** Reads twice. The second reading begins where the first one ended. */
-const readTwice = async (client: ClientHandle) => {
+/**
+ * Reads twice. The second reading begins where the first one ended. Returns what it read, because
+ * the explorer tells executions apart by what their clients return.
+ */
+const readTwice = async (client: ClientHandle): Promise<FeedReading> => {
   const first = await client.readFeed(textFeed, undefined);
   client.shared.set("read", first);
   const second = await client.readFeed(textFeed, first.upTo);
-  client.shared.set("read", { ...second, since: first.since, rows: [...first.rows, ...second.rows] });
+  const both = { ...second, since: first.since, rows: [...first.rows, ...second.rows] };
+  client.shared.set("read", both);
+  return both;
 };
 
 /**
@@ -55,6 +60,20 @@ export const feedTwoPhase: Program = {
   atomicBatches: false,
   commit: "two-phase",
   clients: { A: writeAlone("p"), B: writeAlone("q"), reader: readTwice },
+};
+
+export const feedAlone: Program = {
+  ...ofFeeds,
+  name: "a writer of a feed and a reader, without atomic batches",
+  atomicBatches: false,
+  commit: "two-phase",
+  clients: { A: writeAlone("p"), reader: readTwice },
+};
+
+export const feedOnePhase: Program = {
+  ...ofFeeds,
+  name: "a writer of a feed and a reader, in one phase",
+  clients: { A: writeAlone("p"), reader: readTwice },
 };
 
 export const feedMixed: Program = {
