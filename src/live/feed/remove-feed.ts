@@ -4,6 +4,6 @@ import { removeEntries } from "./trim.js";
 /** Removes a feed and its entries: see `Database.removeFeed`. */
 export async function removeFeed(registry: Registry, name: string, signal?: AbortSignal): Promise<void> {
   await registry.forgetFeed(name, signal);
-  await registry.untilKnown(name, signal, `Removing feed "${name}"`);
+  await registry.untilFeedKnown(name, await registry.current(), signal);
   await removeEntries(registry.context, name, signal);
 }

@@ -202,11 +202,19 @@ export class Registry implements Schemas, Notifications {
       if (view.at - since > longKnownUs) continue;
       await this.untilKnown(name, undefined, `Registering observer "${name}"`);
     }
-    for (const { name } of feeds) {
-      const { since } = view.feedRecords.get(name)?.record ?? { since: view.at };
-      if (view.at - since > longKnownUs) continue;
-      await this.untilKnown(noticedFeed(name), undefined, `Recording feed "${name}"`);
-    }
+    for (const { name } of feeds) await this.untilFeedKnown(name, view);
+  }
+
+  /**
+   * Resolves when every process knows a feed that was recorded or removed. On a store with atomic
+   * batches that is immediate, because each commit that may leave an entry looks at the current
+   * registry.
+   */
+  async untilFeedKnown(name: string, view: RegistryView, signal?: AbortSignal): Promise<void> {
+    if (this.#store.atomic !== undefined) return;
+    const { since } = view.feedRecords.get(name)?.record ?? { since: view.at };
+    if (view.at - since > longKnownUs) return;
+    await this.untilKnown(noticedFeed(name), signal, `Recording or removing feed "${name}"`);
   }
 
   /** Removes the record of a feed. Transactions then leave no more entries in it. */
