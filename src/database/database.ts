@@ -1,4 +1,4 @@
-import { onAbort, underSignals } from "../environment/index.js";
+import { readUnderSignals, underSignals } from "../environment/index.js";
 import { ClosedError, SchemaError, StoreError } from "../errors/index.js";
 import {
   checkListener,
@@ -435,7 +435,8 @@ export class Database {
   ): AsyncGenerator<FeedChange<C>, void, undefined> {
     this.#open();
     known("db.changes", options);
-    return this.#whileOpen(options.signal, (signal) => changes(this.#live, feed, { ...options, signal }));
+    const signals = [options.signal, this.#endLive.signal];
+    return readUnderSignals(signals, (signal) => changes(this.#live, feed, { ...options, signal }));
   }
 
   /**
@@ -455,25 +456,8 @@ export class Database {
   ): AsyncGenerator<FollowEvent<C>, void, undefined> {
     this.#open();
     known("db.follow", options);
-    return this.#whileOpen(options.signal, (signal) => follow(this.#live, feed, { ...options, signal }));
-  }
-
-  /** Reads with a signal that is also aborted when the database is closed. */
-  async *#whileOpen<T>(
-    given: AbortSignal | undefined,
-    read: (signal: AbortSignal) => AsyncGenerator<T, void, undefined>,
-  ): AsyncGenerator<T, void, undefined> {
-    const controller = new AbortController();
-    const listening = [given, this.#endLive.signal].map((signal) => {
-      const end = () => controller.abort(signal?.reason);
-      if (signal?.aborted) end();
-      return onAbort(signal, end);
-    });
-    try {
-      yield* read(controller.signal);
-    } finally {
-      for (const stop of listening) stop();
-    }
+    const signals = [options.signal, this.#endLive.signal];
+    return readUnderSignals(signals, (signal) => follow(this.#live, feed, { ...options, signal }));
   }
 
   /** Returns the feeds that the database has recorded, by name. */

@@ -46,15 +46,36 @@ export async function underSignals<T>(
   signals: readonly (AbortSignal | undefined)[],
   use: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
+  const { signal, stop } = either(signals);
+  try {
+    return await use(signal);
+  } finally {
+    stop();
+  }
+}
+
+/** Like {@link underSignals}, for what `read` yields. */
+export async function* readUnderSignals<T>(
+  signals: readonly (AbortSignal | undefined)[],
+  read: (signal: AbortSignal) => AsyncGenerator<T, void, undefined>,
+): AsyncGenerator<T, void, undefined> {
+  const { signal, stop } = either(signals);
+  try {
+    yield* read(signal);
+  } finally {
+    stop();
+  }
+}
+
+function either(signals: readonly (AbortSignal | undefined)[]) {
   const controller = new AbortController();
   const listening = signals.map((signal) => {
     const follow = () => controller.abort(signal?.reason);
     if (signal?.aborted) follow();
     return onAbort(signal, follow);
   });
-  try {
-    return await use(controller.signal);
-  } finally {
-    for (const stop of listening) stop();
-  }
+  const stop = () => {
+    for (const each of listening) each();
+  };
+  return { signal: controller.signal, stop };
 }

@@ -1,4 +1,4 @@
-export { abortError, throwIfAborted, underSignals, unlessAborted } from "./abort.js";
+export { abortError, readUnderSignals, throwIfAborted, underSignals, unlessAborted } from "./abort.js";
 export { type Backoff, backoffDelay } from "./backoff.js";
 export { sha256 } from "./crypto.js";
 export type { Environment, Timer } from "./environment.js";
