@@ -20,6 +20,11 @@ export default defineConfig(({ mode }) => ({
       },
       { find: /^percolatordb\/store$/, replacement: source("store/public.ts") },
       { find: /^percolatordb\/dashboard$/, replacement: source("dashboard/public.ts") },
+      { find: /^percolatordb\/live$/, replacement: source("live/http/index.ts") },
+      { find: /^percolatordb\/live\/client$/, replacement: source("live/client/index.ts") },
+      { find: /^percolatordb\/live\/(preact|react)$/, replacement: `${source("live/client")}/$1.ts` },
+      // React needs a browser, and test/browser has one. Preact has the hooks that the package uses of it.
+      { find: /^react$/, replacement: "preact/compat" },
       {
         find: /^percolatordb\/(coordinator|postgres|recipes|testing)$/,
         replacement: `${source("")}$1/index.ts`,

@@ -1,12 +1,14 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type AnyTable, type Database, type Observer, open, type Snapshot } from "percolatordb";
+import { live } from "percolatordb/live/client";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../test/support/databases.js";
 import { ProgramProcess } from "../test/support/program-process.js";
 import { pause } from "../test/support/waiting.js";
 import bank from "./bank/app.js";
 import { auditBank } from "./bank/audit.js";
+import type { liveAudit } from "./bank/live-audit.js";
 import { openAccounts } from "./bank/load.js";
 import embeddings from "./embeddings/app.js";
 import { differences as differencesOfEmbeddings } from "./embeddings/batch.js";
@@ -41,6 +43,24 @@ describe("the command of", () => {
     }
   });
 
+  test("bank serves its audit until it is told to stop", async () => {
+    const served = new ProgramProcess("examples/bank/main.ts", ["--serve", "--port", "0"]);
+    try {
+      await served.said((line) => line.startsWith("The audit is at http"));
+      const url = served.lines[0]!.slice("The audit is at ".length);
+      const seen = new Set<string>();
+      for await (const { value } of live<ReturnType<typeof liveAudit>>(`${url}live/audit`)) {
+        expect([value.balances.length, value.sum]).toEqual([51, 0]);
+        seen.add(JSON.stringify(value.balances));
+        if (seen.size === 3) break;
+      }
+      await served.terminate();
+      expect(served.errors).toBe("");
+    } finally {
+      await served.kill();
+    }
+  });
+
   test("pages renders what each edit requires", async () => {
     const said = await run("examples/pages/main.ts");
     const rendered = [...said.matchAll(/^(?:an?|one|what|the) .*? {2,}(\d+) +\d+ +\d+$/gm)];
@@ -51,6 +71,12 @@ describe("the command of", () => {
     const said = await run("examples/shop/main.ts", "--orders", "20", "--verify");
     expect(said).toMatch(/^A shop of 20 orders was made in /);
     expect(said.match(/ rows, equal$/gm)).toHaveLength(11);
+  });
+
+  test("tanstack follows a feed, and writes through it", async () => {
+    const said = await run("examples/tanstack/main.ts");
+    const readme = await readFile("examples/tanstack/README.md", "utf8");
+    expect(readme).toContain(`\`\`\`text\n${said.trimEnd()}\n\`\`\``);
   });
 
   test("embeddings embeds what each change requires, and answers", async () => {

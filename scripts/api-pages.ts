@@ -28,6 +28,10 @@ interface Entry {
 const about: Readonly<Record<string, string>> = {
   percolatordb: "Opening databases; tables, transactions, observers, snapshots, errors, metrics.",
   "percolatordb/recipes": "Queues, indexes, constraints, schedules and rate limits, made of the public API.",
+  "percolatordb/live": "Live queries and change feeds over HTTP.",
+  "percolatordb/live/client": "The client of live queries and change feeds, for browsers and Node.",
+  "percolatordb/live/react": "Live queries in components of React.",
+  "percolatordb/live/preact": "Live queries in components of Preact.",
   "percolatordb/testing":
     "Time that a test moves, steps, faults, recorded histories, simulation, exploration.",
   "percolatordb/dashboard": "The dashboard and the metrics, inside a program of your own.",

@@ -41,14 +41,19 @@ installs beside it, with binaries for the machine where there are some; each is 
 
 const line = `\n${"-".repeat(80)}\n\n`;
 
-/** Returns the text of THIRD_PARTY_NOTICES, from package-lock.json and node_modules. */
-export function notices(): string {
+/** The packages in package-lock.json that npm installs with this one, by their places. */
+export function installed(): readonly (readonly [place: string, locked: Locked])[] {
   const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
     readonly packages: Readonly<Record<string, Locked>>;
   };
-  const needed = Object.entries(lock.packages)
-    .filter(([path, { dev, devOptional, os }]) => path !== "" && !dev && !devOptional && os === undefined)
-    .map(([path]) => path);
+  return Object.entries(lock.packages).filter(
+    ([place, { dev, devOptional }]) => place !== "" && !dev && !devOptional,
+  );
+}
+
+/** Returns the text of THIRD_PARTY_NOTICES, from package-lock.json and node_modules. */
+export function notices(): string {
+  const needed = installed().flatMap(([place, { os }]) => (os === undefined ? [place] : []));
   const packages = [...builtIn, ...needed].map((path) => packageIn(join(root, path)));
   const sorted = packages.sort((a, b) => (a.title < b.title ? -1 : 1));
   const shown = new Map<string, string>();

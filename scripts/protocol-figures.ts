@@ -1,16 +1,13 @@
 import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { draw } from "./figures/draw.js";
-import { figures } from "./figures/scenes.js";
+import { drawings } from "./figures/index.js";
 
-/**
- * Writes the figures of docs/how-it-works.md again: `npm run docs:figures`. A test compares them
- * with the code.
- */
-const folder = fileURLToPath(new URL("../docs/figures/protocol/", import.meta.url));
+/** Writes the drawn figures of the pages again: `npm run docs:figures`. A test compares them with the code. */
+const folder = fileURLToPath(new URL("../docs/figures/", import.meta.url));
 
-await mkdir(folder, { recursive: true });
-for (const [name, { title, make }] of Object.entries(figures)) {
-  await writeFile(join(folder, `${name}.svg`), draw(await make(), title));
+for (const [name, make] of drawings) {
+  const file = join(folder, `${name}.svg`);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, await make());
 }

@@ -1,12 +1,13 @@
 /** What attached SQL tables cost their writers: `npm run attached -- --help`. */
 import { Pool } from "pg";
-import { startPostgres } from "../../examples/support/postgres-server.js";
+import { type PostgresServer, startPostgres } from "../../examples/support/postgres-server.js";
 import { type Database, open } from "../../src/index.js";
 import { attachTables, copyTables, detachTable } from "../../src/postgres/index.js";
+import { withChildren } from "../harness/child.js";
 import { type CommonOptions, runProgram, sayProgress, whole } from "../harness/program.js";
-import { type AttachedResult, type BulkRound, describeAttached } from "./figure.js";
-import { customers, observers, orders, schema, tables } from "./orders.js";
-import { Writers } from "./writers.js";
+import { type AttachedResult, type BulkRound, type Delays, describeAttached } from "./figure.js";
+import { customers, declare, schema } from "./orders.js";
+import type { WritersStart } from "./writers-process.js";
 
 interface Options extends CommonOptions {
   readonly orders: number;
@@ -15,14 +16,21 @@ interface Options extends CommonOptions {
   readonly seconds: number;
   readonly rounds: number;
   readonly bulk: number;
+  readonly rest: number | undefined;
 }
+
+type Orders = ReturnType<typeof declare>["orders"];
 
 await runProgram<Options, AttachedResult>({
   name: "attached",
   about:
     "Attaches a table of orders while SQL writes go on, and reports their delays before and meanwhile, how long the copy took, " +
     "and what triggers add to a bulk update. A PostgreSQL server must be installed; it is started in a temporary folder.",
-  examples: ["attached", "attached -- --orders 10000 --seconds 5 --rounds 1 --json attached.json"],
+  examples: [
+    "attached",
+    "attached -- --rounds 1",
+    "attached -- --orders 10000 --seconds 5 --rounds 1 --json attached.json",
+  ],
   wrongIf: "a derived row differs from the recomputation in SQL",
   define: (command) =>
     command
@@ -36,14 +44,15 @@ await runProgram<Options, AttachedResult>({
         30,
       )
       .option("--rounds <number>", "bulk updates with and without triggers, in turns", whole, 5)
-      .option("--bulk <number>", "rows of a bulk update", whole, 100_000),
+      .option("--bulk <number>", "rows of a bulk update", whole, 100_000)
+      .option("--rest <number>", "`copyRest` of the table (default: that of `attach`)", whole),
   measure: async (options) => {
     const server = await startPostgres({ settings: ["shared_buffers=512MB"] });
     const pool = new Pool({ host: server.host, user: server.user, database: "postgres", max: 20 });
     // The errors of connections that end with their server. Failed queries reject anyway.
     pool.on("error", () => undefined);
     try {
-      return await measure(options, server.host, pool);
+      return await measure(options, server, pool);
     } finally {
       await pool.end();
       await server.stop();
@@ -53,35 +62,56 @@ await runProgram<Options, AttachedResult>({
   isRight: ({ wrong }) => wrong === 0,
 });
 
-async function measure(options: Options, host: string, pool: Pool): Promise<AttachedResult> {
+async function measure(
+  options: Options,
+  { host, user }: PostgresServer,
+  pool: Pool,
+): Promise<AttachedResult> {
   await pool.query(schema);
   const fill = `insert into shop.orders select i, i % ${options.customers}, i % 97, 'note ' || i from generate_series(1, $1::int) i`;
   await pool.query(fill, [options.orders]);
   await pool.query("vacuum analyze shop.orders");
   const location = `postgres://postgres@/postgres?${new URLSearchParams({ host, schema: "derived" })}`;
+  const { orders, observers, tables } = declare(options.rest);
   await using db = await open(location, { tables, observers });
-  const bulk = await measureBulk(options, db, pool);
-  const writers = new Writers(pool, options);
-  sayProgress("SQL writes without triggers");
-  const before = await writers.during(options.seconds * 1_000);
-  sayProgress("attaching");
-  const began = performance.now();
-  await attachTables(db, [orders]);
-  const worker = db.work();
-  let copyMs = 0;
-  const copying = copyTables(db, [orders]).then(() => {
-    copyMs = performance.now() - began;
+  const bulk = await measureBulk(options, db, pool, orders);
+  return await withChildren(async (start) => {
+    const writers = start(new URL("writers-process.ts", import.meta.url), "SQL writers");
+    await writers.ask("open", { host, user, ...options } satisfies WritersStart);
+    const writeDuring = async (work: Promise<unknown>) => {
+      const delays = writers.ask<Delays>("during", options.seconds * 1_000);
+      // A failed work is thrown when the writes have ended.
+      await work.catch(() => undefined);
+      await writers.ask("end");
+      const [, written] = await Promise.all([work, delays]);
+      return written;
+    };
+    sayProgress("SQL writes without triggers");
+    const before = await writeDuring(Promise.resolve());
+    sayProgress("attaching");
+    const began = performance.now();
+    await attachTables(db, [orders]);
+    const worker = db.work();
+    let copyMs = 0;
+    const copying = copyTables(db, [orders]).then(() => {
+      copyMs = performance.now() - began;
+    });
+    const during = await writeDuring(copying);
+    const last = performance.now();
+    await db.drain();
+    const drainMs = performance.now() - last;
+    await worker.stop();
+    sayProgress("comparing");
+    return { bulk, before, during, copyMs, drainMs, wrong: await countWrong(db, pool) };
   });
-  const during = await writers.during(options.seconds * 1_000, copying);
-  const last = performance.now();
-  await db.drain();
-  const drainMs = performance.now() - last;
-  await worker.stop();
-  sayProgress("comparing");
-  return { bulk, before, during, copyMs, drainMs, wrong: await countWrong(db, pool) };
 }
 
-async function measureBulk(options: Options, db: Database, pool: Pool): Promise<readonly BulkRound[]> {
+async function measureBulk(
+  options: Options,
+  db: Database,
+  pool: Pool,
+  orders: Orders,
+): Promise<readonly BulkRound[]> {
   const rounds: BulkRound[] = [];
   const update = async () => {
     await pool.query("vacuum shop.orders");

@@ -3,34 +3,40 @@ import { pause } from "../harness/pause.js";
 import { quantile } from "../harness/statistics.js";
 import type { Delays } from "./figure.js";
 
+export interface WriterOptions {
+  /** Orders and customers that exist. */
+  readonly orders: number;
+  readonly customers: number;
+  /** SQL writes a second. */
+  readonly rate: number;
+}
+
 /** SQL writers that send a fixed count of statements a second, however long each takes. */
 export class Writers {
   readonly #pool: Pool;
-  readonly #options: { readonly orders: number; readonly customers: number; readonly rate: number };
+  readonly #options: WriterOptions;
   #number = 0;
+  #isEnded = false;
 
-  constructor(
-    pool: Pool,
-    options: { readonly orders: number; readonly customers: number; readonly rate: number },
-  ) {
+  constructor(pool: Pool, options: WriterOptions) {
     this.#pool = pool;
     this.#options = options;
   }
 
-  /** Writes for `ms` milliseconds, and until `work` is done. Delays count from when a write was due. */
-  async during(ms: number, work: Promise<void> = Promise.resolve()): Promise<Delays> {
-    let isDone = false;
-    const worked = work.finally(() => {
-      isDone = true;
-    });
-    // A failure is thrown below, when the writes have ended.
-    worked.catch(() => undefined);
+  /** Lets the writes end. */
+  end(): void {
+    this.#isEnded = true;
+  }
+
+  /** Writes for `ms` milliseconds, and until {@link end}. Delays count from when a write was due. */
+  async during(ms: number): Promise<Delays> {
+    this.#isEnded = false;
     const delays: number[] = [];
     const running = new Set<Promise<void>>();
     const began = performance.now();
     for (let count = 0; ; count++) {
       const due = began + (count * 1_000) / this.#options.rate;
-      if (due - began >= ms && isDone) break;
+      if (due - began >= ms && this.#isEnded) break;
       const wait = due - performance.now();
       if (wait > 0) await pause(wait);
       const write = this.#write().then(() => void delays.push(performance.now() - due));
@@ -38,7 +44,6 @@ export class Writers {
       void write.then(() => running.delete(write));
     }
     await Promise.all(running);
-    await worked;
     delays.sort((a, b) => a - b);
     return { count: delays.length, p50: quantile(delays, 0.5), p99: quantile(delays, 0.99) };
   }

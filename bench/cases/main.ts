@@ -15,10 +15,12 @@ import { client } from "./client.js";
 import { collection } from "./collection.js";
 import { delay } from "./delay.js";
 import { derived } from "./derived.js";
+import { feeds } from "./feeds.js";
 import { comparisonTable, figureTable } from "./figures.js";
 import { cellTables, postgresTables } from "./floors.js";
 import { hot } from "./hot.js";
 import { importing } from "./import.js";
+import { live } from "./live.js";
 import { notifications } from "./notifications.js";
 import { oracle } from "./oracle.js";
 import { postgres } from "./postgres.js";
@@ -42,6 +44,8 @@ const cases: readonly BenchCase[] = [
   oracle,
   importing,
   derived,
+  feeds,
+  live,
 ];
 
 /** The defaults of a full run, and of `--quick`. */

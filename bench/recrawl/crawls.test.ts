@@ -34,10 +34,11 @@ describe("archives", () => {
   test("a crawl contains its archive's pages; the whole is the state after it", async () => {
     const plan = { archives, changes: [] };
     expect(laterCrawls(plan)).toBe(1);
-    const { name, pages, source, whole } = await readCrawl(plan, 1);
+    const { name, pages, source, whole, rest } = await readCrawl(plan, 1);
     expect([name, pages]).toEqual(["2.warc.gz", 2]);
     expect(await bodies(source.items())).toEqual({ [a]: "second", [c]: "gone" });
     expect(await bodies(whole.items())).toEqual({ [a]: "second", [b]: "kept" });
+    expect(await bodies(rest.items())).toEqual({ [b]: "kept", [c]: "goes" });
   });
 
   test("the first crawl is the first archive", async () => {

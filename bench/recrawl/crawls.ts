@@ -23,6 +23,8 @@ export interface Crawl {
   readonly source: Source;
   /** Every page that exists after it, with its body. */
   readonly whole: Source;
+  /** Every page that existed before it, without those that it adds or changes. */
+  readonly rest: Source;
   readonly pages: number;
 }
 
@@ -36,12 +38,21 @@ export async function readCrawl(plan: CrawlPlan, number: number): Promise<Crawl>
   const state = new Map<string, Page>();
   let name = "";
   let items: readonly SourceItem[] = [];
+  let rest: readonly Page[] = [];
   for (let each = 0; each <= number; each++) {
     [name, items] = await itemsOf(plan, state, each);
+    const before = new Map(state);
     for (const item of items) apply(state, item);
+    rest = [...before.values()].filter((page) => isSame(page, state.get(page.url)));
   }
   const live = [...state.values()];
-  return { name, source: sourceOf(name, items), whole: sourceOf(`${name}, whole`, live), pages: live.length };
+  return {
+    name,
+    source: sourceOf(name, items),
+    whole: sourceOf(`${name}, whole`, live),
+    rest: sourceOf(`${name}, rest`, rest),
+    pages: live.length,
+  };
 }
 
 async function itemsOf(
@@ -68,6 +79,11 @@ function apply(state: Map<string, Page>, item: SourceItem): void {
   if (item.kind !== "unchanged" || item.refersTo === item.url) return;
   const same = state.get(item.refersTo);
   if (same !== undefined) state.set(item.url, { ...same, url: item.url });
+}
+
+/** Whether a crawl left a page as it was, or removed it. */
+function isSame(before: Page, after: Page | undefined): boolean {
+  return after === undefined || Buffer.compare(before.body, after.body) === 0;
 }
 
 /** Whether a crawl that changes `percent` of all pages changes this one. Always the same answer. */

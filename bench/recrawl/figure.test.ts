@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  costBesideLoad,
   costOfChanged,
   describeRecrawl,
   type IndexCost,
@@ -26,6 +27,7 @@ const recrawl: Recrawl = {
   name: "second",
   pages: 8,
   update: cost,
+  insert: { ...cost, cpuSeconds: 1.25 },
   load: { ...cost, seconds: 8, cpuSeconds: 2 },
   rebuild: { seconds: 1, cpuSeconds: 4 },
 };
@@ -43,13 +45,16 @@ test("the update is shown with the load and the rebuild", () => {
   expect(text).toContain("| 50 % | 2.00 (1.00) | 8.00 (2.00) | 1.00 (4.00) | 0.25 | 2.00 | 0 |");
 });
 
-test("a changed page is compared with a new one by processor time", () => {
-  // 0.2 s for each of 5 changed pages, and 0.25 s for each of 8 new ones.
+test("changed pages are compared with as many new ones by processor time", () => {
   expect(costOfChanged(recrawl)).toBeCloseTo(0.8);
-  expect(describeRecrawl({ first, crawls: [recrawl] }).join("\n")).toContain("| 0.80 | at most 1: met |");
+  // 0.2 s for each of 5 changed pages, and 0.25 s for each of 8 loaded ones.
+  expect(costBesideLoad({ ...recrawl, insert: { ...cost, cpuSeconds: 9 } })).toBeCloseTo(0.8);
+  expect(describeRecrawl({ first, crawls: [recrawl] }).join("\n")).toContain(
+    "| 0.80 | at most 1: met | 0.80 |",
+  );
   const dear = { ...recrawl, update: { ...cost, cpuSeconds: 1.5 } };
   const text = describeRecrawl({ first, crawls: [dear] }).join("\n");
-  expect(text).toContain("| 1.20 | at most 1: **missed** |");
+  expect(text).toContain("| 1.20 | at most 1: **missed** | 1.20 |");
 });
 
 test("errors in any result are counted and shown", () => {
@@ -57,6 +62,7 @@ test("errors in any result are counted and shown", () => {
   const result = (crawls: RecrawlResult["crawls"], load = cost) => ({ first: { ...first, load }, crawls });
   expect(wrongOf(result([recrawl]))).toBe(0);
   expect(wrongOf(result([{ ...recrawl, update: bad }]))).toBe(3);
+  expect(wrongOf(result([{ ...recrawl, insert: bad }]))).toBe(3);
   expect(wrongOf(result([{ ...recrawl, load: bad }], bad))).toBe(6);
   expect(describeRecrawl(result([{ ...recrawl, update: bad }]))).toContain("a cell differs");
 });

@@ -69,15 +69,18 @@ async function measure({ args: archives, changes }: Options, folder: string): Pr
     });
   };
   const describe = (number: number) => ask<{ name: string; pages: number }>("describe", number);
-  const index = (number: number, data: string, whole: boolean) =>
-    ask<IndexCost>("index", number, { data, whole });
-  const first = { ...(await describe(0)), load: await index(0, kept, false) };
+  const index = (number: number, data: string, pages: IndexTask["pages"]) =>
+    ask<IndexCost>("index", number, { data, pages });
+  const first = { ...(await describe(0)), load: await index(0, kept, "source") };
   const crawls: Recrawl[] = [];
   for (let number = 1; number <= laterCrawls(plan); number++) {
+    const without = join(folder, `${number}-without`);
+    await index(number, without, "rest");
     crawls.push({
       ...(await describe(number)),
-      update: await index(number, kept, false),
-      load: await index(number, join(folder, `${number}`), true),
+      update: await index(number, kept, "source"),
+      insert: await index(number, without, "source"),
+      load: await index(number, join(folder, `${number}`), "whole"),
       rebuild: await ask<Cost>("rebuild", number),
     });
   }

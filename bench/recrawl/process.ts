@@ -20,8 +20,8 @@ export interface CrawlTask {
 
 export interface IndexTask extends CrawlTask {
   readonly data: string;
-  /** Every page that exists after the crawl, instead of only the crawled ones. */
-  readonly whole: boolean;
+  /** Which pages to load: the names are those of `Crawl`. */
+  readonly pages: "source" | "whole" | "rest";
 }
 
 async function timed<T>(work: () => Promise<T>): Promise<readonly [T, Cost]> {
@@ -35,11 +35,11 @@ serve({
     const { name, pages } = await readCrawl(plan, number);
     return { name, pages };
   },
-  async index({ plan, number, data, whole }: IndexTask): Promise<IndexCost> {
+  async index({ plan, number, data, pages }: IndexTask): Promise<IndexCost> {
     const crawl = await readCrawl(plan, number);
     await using index = await WebIndex.open(data);
     const [report, cost] = await timed(async () => {
-      const loaded = await index.load(whole ? crawl.whole : crawl.source);
+      const loaded = await index.load(crawl[pages]);
       await index.settle();
       return loaded;
     });

@@ -35,6 +35,7 @@ test("npm run recrawl: the index is updated with less work than a rebuild, and e
         name: "2.warc.gz",
         pages: pages - 1,
         update: { added: 0, changed: 1, unchanged: 1, deleted: 1, wrong: 0, problems: [] },
+        insert: { added: 1, changed: 0, unchanged: 1, deleted: 1, wrong: 0, problems: [] },
         load: { added: pages - 1, changed: 0, deleted: 0, wrong: 0, problems: [] },
       },
     ]);

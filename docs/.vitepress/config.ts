@@ -1,7 +1,12 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { defineConfig } from "vitepress";
+import { blockNames } from "./block-names.js";
 import { inlineFigures } from "./figures.js";
 import { linksOutside } from "./links.js";
+import { llmsFiles } from "./llms.js";
 import { nav, sidebar } from "./pages.js";
+import { searchOptions } from "./search.js";
 import { slugOf } from "./slug.js";
 
 /** Where the site is served, such as `/docs/`. */
@@ -29,6 +34,11 @@ export default defineConfig({
   rewrites: { "decisions.md": "decisions/index.md" },
   srcExclude: ["figures/**"],
   lastUpdated: false,
+  async buildEnd({ outDir }) {
+    const { index, full } = llmsFiles(base);
+    await writeFile(join(outDir, "llms.txt"), index);
+    await writeFile(join(outDir, "llms-full.txt"), full);
+  },
   transformPageData({ relativePath, frontmatter }) {
     if (widePages.has(relativePath)) frontmatter.aside = false;
   },
@@ -40,13 +50,14 @@ export default defineConfig({
     config(md) {
       md.use(linksOutside, { repository });
       md.use(inlineFigures);
+      md.use(blockNames);
     },
   },
   themeConfig: {
     nav: [...nav],
     sidebar,
     outline: { level: [2, 3] },
-    search: { provider: "local" },
+    search: { provider: "local", options: { miniSearch: { searchOptions } } },
     docFooter: { prev: "Before", next: "Next" },
     footer: { message: "Apache-2.0" },
     externalLinkIcon: true,

@@ -2,13 +2,13 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { MarkdownRenderer } from "vitepress";
 
-/** Puts the project's own figures (`figures/protocol/*.svg`) into the page itself, where they take the page's colours. */
+/** Puts the project's own figures (`figures/protocol/*.svg`, `figures/concepts/*.svg`) into the page itself, where they take the page's colours. */
 export function inlineFigures(md: MarkdownRenderer): void {
   const image = md.renderer.rules.image!;
   md.renderer.rules.image = (tokens, index, options, env, self) => {
     const token = tokens[index]!;
     const source = token.attrGet("src") ?? "";
-    if (!/(^|\/)figures\/protocol\/[\w-]+\.svg$/.test(source))
+    if (!/(^|\/)figures\/(protocol|concepts)\/[\w-]+\.svg$/.test(source))
       return image(tokens, index, options, env, self);
     const svg = readFileSync(join(dirname(String(env.path)), source), "utf8");
     const label = md.utils.escapeHtml(token.content);

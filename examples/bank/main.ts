@@ -1,31 +1,72 @@
 /**
  * Three scenes: a transfer step by step, many at once under audit, and write skew with its
- * solution. See README.md.
+ * solution. With `--serve`, the audit as a page that updates itself. See README.md.
  */
 import { setTimeout } from "node:timers/promises";
+import { parseArgs } from "node:util";
 import { type Database, open } from "percolatordb";
 import { type AuditReport, audit, auditBank } from "./audit.js";
 import { drawTogether } from "./household.js";
 import { makeTransfers, openAccounts } from "./load.js";
+import { serveBank } from "./serve.js";
 import { showSteps } from "./steps.js";
 import { tables } from "./tables.js";
 
 const load = { accounts: 50, transfers: 2_000, clients: 64, name: new Date().toISOString() };
 const auditEveryMs = 250;
+const payEveryMs = 200;
 
-console.log("1. Bob pays Joe $7, step by step\n");
-await showSteps(console.log);
+const { serves, location, port } = readArguments();
+if (serves) await serve();
+else await showScenes();
 
-console.log(
-  `2. ${load.transfers} transfers between ${load.accounts} accounts, ${load.clients} at a time, under audit\n`,
-);
-await runBank(process.argv[2] ?? "memory:");
+function readArguments() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { serve: { type: "boolean", default: false }, port: { type: "string", default: "8080" } },
+    });
+    if (positionals.length > 1) throw new Error("One location is enough: a folder, or memory: by default.");
+    if (!/^\d{1,5}$/.test(values.port) || Number(values.port) > 65_535)
+      throw new Error(`--port must be a number from 0 to 65535, not ${values.port}.`);
+    return { serves: values.serve, location: positionals[0] ?? "memory:", port: Number(values.port) };
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(2);
+  }
+}
 
-console.log("\n3. Ann and Ben hold $100 each, and draw $150 each at the same time\n");
-for (const isolation of ["snapshot", "serializable"] as const) {
-  const { paid, total, problems } = await drawTogether(isolation);
-  console.log(`${isolation}: ${paid} of 2 were paid, and together they now hold $${total}`);
-  for (const problem of problems) console.log(`  audit: ${problem}`);
+/** Shows the audit of a bank, in which somebody pays somebody else now and then. */
+async function serve(): Promise<void> {
+  const ending = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => ending.abort());
+  await using db = await open(location, { tables, observers: [audit] });
+  await using _ = db.work();
+  await openAccounts(db, load.accounts);
+  await using server = await serveBank(db, { port, account: "account 0" });
+  console.log(`The audit is at ${server.url}\nA transfer is made every ${payEveryMs} ms, until Ctrl-C.`);
+  while (!ending.signal.aborted) {
+    const name = new Date().toISOString();
+    await makeTransfers(db, { accounts: load.accounts, transfers: 1, clients: 1, name });
+    await setTimeout(payEveryMs, undefined, { signal: ending.signal }).catch(() => undefined);
+  }
+}
+
+async function showScenes(): Promise<void> {
+  console.log("1. Bob pays Joe $7, step by step\n");
+  await showSteps(console.log);
+
+  console.log(
+    `2. ${load.transfers} transfers between ${load.accounts} accounts, ${load.clients} at a time, under audit\n`,
+  );
+  await runBank(location);
+
+  console.log("\n3. Ann and Ben hold $100 each, and draw $150 each at the same time\n");
+  for (const isolation of ["snapshot", "serializable"] as const) {
+    const { paid, total, problems } = await drawTogether(isolation);
+    console.log(`${isolation}: ${paid} of 2 were paid, and together they now hold $${total}`);
+    for (const problem of problems) console.log(`  audit: ${problem}`);
+  }
 }
 
 async function runBank(location: string): Promise<void> {

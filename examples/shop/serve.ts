@@ -1,19 +1,15 @@
 /** Serves what observers derived as JSON, and the dashboard. Only this machine reaches it. */
 import { createServer, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Database, Snapshot } from "percolatordb";
 import { dashboardHandler } from "percolatordb/dashboard";
+import { type Listening, listening } from "../support/listening.js";
 import { searchCustomers } from "./search.js";
 import { customers, customerTotals, lowStock, products, revenue } from "./tables.js";
 
 const rowsShown = 100;
 
-export interface ShopServer extends AsyncDisposable {
-  readonly url: string;
-}
-
 /** Starts the server. Port 0 takes a free one. */
-export async function serveShop(db: Database, port: number): Promise<ShopServer> {
+export async function serveShop(db: Database, port: number): Promise<Listening> {
   const dashboard = dashboardHandler(db, { base: "/dashboard/" });
   const server = createServer((request, response) => {
     if (dashboard.handle(request, response)) return;
@@ -23,18 +19,7 @@ export async function serveShop(db: Database, port: number): Promise<ShopServer>
         json(response, 500, { error: "The request failed. The program's output says why." });
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, "127.0.0.1", resolve);
-  });
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
-    async [Symbol.asyncDispose]() {
-      dashboard.close();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  return await listening(server, port, () => dashboard.close());
 }
 
 async function answer(db: Database, url: URL, response: ServerResponse): Promise<void> {

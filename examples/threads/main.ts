@@ -5,6 +5,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { performance } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { type Observer, observer, open } from "percolatordb";
 import { rendering } from "./observers.js";

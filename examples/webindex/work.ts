@@ -4,21 +4,19 @@ import { countWaiting, noPressure, type Pressure, pressureOf } from "./pressure.
 
 /**
  * The observers that need not run before a changed page can be found. Each runs in every
- * `everyRounds`th round for up to `ms` milliseconds, or longer while its backlog grows.
+ * `everyRounds`th round for up to `ms` milliseconds, or longer while its backlog grows, with up to
+ * `width` concurrent runs. While a caller waits in {@link IndexWork.idle}, the limit is
+ * {@link IndexWorkOptions.concurrency} instead.
  */
 export const later = [
-  { name: "relink", everyRounds: 1, ms: 100 },
-  // If merges are rare, each one handles many pages. But every search must read all waiting pages.
-  { name: "merge", everyRounds: 5, ms: 200 },
+  { name: "relink", everyRounds: 1, ms: 100, width: 4 },
+  // If merges are rare, each one handles many pages. But every search must read all waiting pages. A run
+  // computes for a long time, so one at a time leaves more turns to pages.
+  { name: "merge", everyRounds: 5, ms: 200, width: 1 },
 ] as const;
 /** The time between two rounds. */
 export const restMs = 900;
 const looksOfRest = 9;
-/**
- * The concurrent runs of an observer in a round. While a caller waits in {@link IndexWork.idle},
- * the limit is {@link IndexWorkOptions.concurrency} instead.
- */
-const roundWidth = 4;
 const names: readonly string[] = later.map(({ name }) => name);
 /** The most successive rounds that are skipped while pages arrive faster than they are handled. */
 const maxSkipped = 10;
@@ -127,21 +125,21 @@ export class IndexWork {
    * time limit, and its failure does not end the round. So neither observer blocks the other one.
    */
   async #goRound(round: number, signal: AbortSignal): Promise<void> {
-    for (const { name, everyRounds, ms } of later) {
+    for (const { name, everyRounds, ms, width } of later) {
       if (signal.aborted || round % everyRounds !== 0) continue;
       // Failed work stays due, and a later round tries it again.
-      await this.#workOn(name, ms, signal).catch((error: unknown) => {
+      await this.#workOn(name, ms, width, signal).catch((error: unknown) => {
         if (!signal.aborted) this.#onError(error);
       });
     }
   }
 
-  async #workOn(name: string, ms: number, signal: AbortSignal): Promise<void> {
+  async #workOn(name: string, ms: number, width: number, signal: AbortSignal): Promise<void> {
     const waiting = await countWaiting(this.#db, name, signal);
     const pressure = pressureOf(waiting, this.#pressures.get(name) ?? noPressure);
     this.#pressures.set(name, pressure);
     if (waiting === 0) return;
-    await using worker = this.#db.work({ observers: [name], concurrency: roundWidth });
+    await using worker = this.#db.work({ observers: [name], concurrency: width });
     await this.#idleWithin(worker, ms * pressure.longer, signal);
   }
 

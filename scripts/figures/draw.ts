@@ -1,21 +1,11 @@
 import type { Line, Panel, Scene, ShownCell } from "./scene.js";
+import { colours, escaped, margin, monospace, round, svg, text, width } from "./svg.js";
 
 /*
  * Draws a scene: a table of the protocol's cells at each moment. New lines are marked, and removed
- * lines are struck out. The colours below apply if the surrounding page defines none.
+ * lines are struck out.
  */
 
-const colours = {
-  text: "var(--vp-c-text-1, #1f2328)",
-  soft: "var(--vp-c-text-2, #57606a)",
-  rule: "var(--vp-c-divider, #d0d7de)",
-  ground: "var(--vp-c-bg, #ffffff)",
-  brand: "var(--vp-c-brand-1, #0b6e4f)",
-  mark: "var(--vp-c-brand-soft, #d8eee6)",
-};
-
-const width = 760;
-const margin = 14;
 const lineHeight = 19;
 const letter = 7.25;
 const noteLetters = 104;
@@ -43,14 +33,7 @@ export function draw(scene: Scene, title: string): string {
     y = drawn.end + 22;
   }
   const height = y - 22 + margin;
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="12">`,
-    `<title>${escaped(title)}</title>`,
-    `<rect width="${width}" height="${height}" rx="8" style="fill:${colours.ground}"/>`,
-    ...body,
-    "</svg>",
-    "",
-  ].join("\n");
+  return svg(title, height, monospace, body);
 }
 
 /** Numbers timestamps in order, from 1, because only their order matters. */
@@ -191,16 +174,4 @@ function left(widths: readonly number[], index: number): number {
 
 function rule(y: number): string {
   return `<path d="M${margin} ${y}H${width - margin}" style="stroke:${colours.rule}"/>`;
-}
-
-function text(x: number, y: number, content: string, fill: string, more = ""): string {
-  return `<text x="${x}" y="${y}"${more} style="fill:${fill}">${escaped(content)}</text>`;
-}
-
-function escaped(content: string): string {
-  return content.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-}
-
-function round(value: number): number {
-  return Math.round(value * 10) / 10;
 }

@@ -15,6 +15,11 @@ export class Cli {
   readonly err: Output;
   /** Whether the user gave `--json`. */
   json = false;
+  /**
+   * Whether the command prints until it is told to end. If the reader of its output is gone, it then
+   * ends without an error message.
+   */
+  isEndless = false;
   exitCode: number = exitCodes.ok;
   readonly #stopping = new AbortController();
   #endSignal: EndSignal | undefined;

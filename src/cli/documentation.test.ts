@@ -2,11 +2,9 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Command, Option } from "commander";
 import { describe, expect, it } from "vitest";
-import { CommandLine, Printed } from "../../test/support/command-line.js";
-import { systemEnvironment } from "../environment/index.js";
-import { Cli } from "./cli.js";
+import { CommandLine } from "../../test/support/command-line.js";
+import { commandTree } from "../../test/support/command-tree.js";
 import { helpOf } from "./command.js";
-import { buildProgram } from "./program.js";
 
 /*
  * The part of docs/command-line.md after the mark is generated from the program. To regenerate it,
@@ -16,18 +14,6 @@ import { buildProgram } from "./program.js";
 const page = fileURLToPath(new URL("../../docs/command-line.md", import.meta.url));
 const mark = "<!-- From here on made from the program. -->\n";
 const code = (text: string) => `\`${text.replaceAll("|", "\\|")}\``;
-
-function program(): Command {
-  const io = {
-    stdin: process.stdin,
-    stdout: new Printed(),
-    stderr: new Printed(),
-    cwd: ".",
-    environment: systemEnvironment,
-    onSignal: () => () => {},
-  };
-  return buildProgram(new Cli(io));
-}
 
 function escaped(text: string): string {
   return text.replaceAll("|", "\\|").replaceAll("<", "&lt;");
@@ -64,7 +50,7 @@ describe("docs/command-line.md", () => {
     const text = readFileSync(page, "utf8");
     expect(text).toContain(mark);
     const intro = text.slice(0, text.indexOf(mark) + mark.length);
-    const sections = program().commands.map(sectionOf);
+    const sections = commandTree().commands.map(sectionOf);
     await expect(`${intro}\n${sections.join("\n\n")}\n`).toMatchFileSnapshot(page);
   });
 
@@ -76,7 +62,7 @@ describe("docs/command-line.md", () => {
       return match[1];
     });
     expect(listed.sort()).toEqual(
-      program()
+      commandTree()
         .commands.map((command) => command.name())
         .sort(),
     );

@@ -9,15 +9,23 @@ import { addImport } from "./commands/data/import.js";
 import { addInspect } from "./commands/data/inspect.js";
 import { addScan } from "./commands/data/scan.js";
 import { addSet } from "./commands/data/set.js";
+import { addWatch } from "./commands/data/watch.js";
 import { addBackfill } from "./commands/operate/backfill.js";
+import { addBackup } from "./commands/operate/backup.js";
+import { addBackups } from "./commands/operate/backups.js";
 import { addCheck } from "./commands/operate/check.js";
 import { addDoctor } from "./commands/operate/doctor.js";
+import { addDrop } from "./commands/operate/drop.js";
 import { addGc } from "./commands/operate/gc.js";
 import { addLoads } from "./commands/operate/loads.js";
 import { addLocks } from "./commands/operate/locks.js";
+import { addMigrate } from "./commands/operate/migrate.js";
 import { addParked } from "./commands/operate/parked.js";
 import { addPending } from "./commands/operate/pending.js";
+import { addRestore } from "./commands/operate/restore.js";
+import { addSchema } from "./commands/operate/schema.js";
 import { addStatus } from "./commands/operate/status.js";
+import { addUnregister } from "./commands/operate/unregister.js";
 import { addWait } from "./commands/operate/wait.js";
 import { addCoordinator } from "./commands/serve/coordinator.js";
 import { addDashboard } from "./commands/serve/dashboard.js";
@@ -38,6 +46,7 @@ const commands: readonly AddCommand[] = [
   addDelete,
   addScan,
   addHistory,
+  addWatch,
   addInspect,
   addWorker,
   addCoordinator,
@@ -46,12 +55,19 @@ const commands: readonly AddCommand[] = [
   addWait,
   addPending,
   addBackfill,
+  addSchema,
+  addMigrate,
+  addDrop,
+  addUnregister,
   addParked,
   addLocks,
   addLoads,
   addGc,
   addCheck,
   addDoctor,
+  addBackup,
+  addBackups,
+  addRestore,
   addExport,
   addImport,
   addAttach,

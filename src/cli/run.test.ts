@@ -38,6 +38,7 @@ const commandNames = [
   "delete",
   "scan",
   "history",
+  "watch",
   "inspect",
   "status",
   "wait",

@@ -53,6 +53,11 @@ export interface ObserverOverview {
   /** How many live processes run it. */
   readonly hosts: number;
   readonly pending: Count;
+  /**
+   * By how many changes a second the backlog has grown in the last minute; less than 0 if it
+   * shrinks. Undefined if it is not known yet, or if counting stopped at its bound.
+   */
+  readonly growthPerSecond: number | undefined;
   /** Age of the oldest waiting change. */
   readonly oldestPendingMs: number | undefined;
   readonly parked: Count;
@@ -107,9 +112,18 @@ export interface Overview extends Rates {
   readonly schedules: readonly ScheduleOverview[];
   readonly transactionDuration: Durations;
   readonly pending: Count;
+  /** As for an observer, for all of them together. */
+  readonly growthPerSecond: number | undefined;
   readonly parked: Count;
   readonly locks: Count;
   readonly workers: number;
+  /**
+   * Live processes that run observers and send no reports to this dashboard: their transactions are
+   * not shown.
+   */
+  readonly unseen: readonly string[];
+  /** Processes that have stopped sending heartbeats and have not ended in order. */
+  readonly silent: readonly SilentProcess[];
   readonly safepointAgeMs: number | undefined;
   readonly latestTimestamp: number;
   readonly coordinator: CoordinatorShown | undefined;
@@ -117,11 +131,53 @@ export interface Overview extends Rates {
   readonly statistics: Readonly<Record<string, number>>;
 }
 
+/** A process whose heartbeats ended. */
+export interface SilentProcess {
+  readonly process: string;
+  readonly session: string;
+  /** When this dashboard saw its last heartbeat. */
+  readonly lastHeartbeatAt: number;
+  /** Whether the process still exists, if it ran on the dashboard's machine: it is then stopped or blocked. */
+  readonly exists: boolean | undefined;
+}
+
+/** `GET api/past?after=`: the last hour, or the part of it after a time. */
+export interface Past {
+  /** The time between two moments. */
+  readonly everyMs: number;
+  /** Oldest first. Times in which no dashboard ran have none. */
+  readonly moments: readonly PastMoment[];
+  /** Where the moments are kept. Those in memory are lost when the dashboard ends. */
+  readonly keptIn: "database" | "memory";
+}
+
+/** What the dashboard has seen at one moment. Rates are undefined if no process reported. */
+export interface PastMoment {
+  readonly at: number;
+  readonly pending: number;
+  /** Age of the oldest waiting change. 0 if none waits. */
+  readonly oldestMs: number;
+  readonly parked: number;
+  /** Per second, like the others. */
+  readonly commits: number | undefined;
+  readonly conflicts: number | undefined;
+  readonly failures: number | undefined;
+  /** The observers with the largest backlogs. */
+  readonly observers: Readonly<
+    Record<
+      string,
+      readonly [pending: number, oldestMs: number, parked: number, failures: number, hosts: number]
+    >
+  >;
+}
+
 /** `GET api/pipeline`: tables and columns, and the observers between them. */
 export interface Pipeline {
   readonly reach: Reach;
   readonly tables: readonly {
     readonly name: string;
+    /** Whether it belongs to a recipe or to the dashboard, which keep their own records in it. */
+    readonly isInternal: boolean;
     readonly columns: readonly { readonly name: string; readonly kind: "column" | "family" | "signal" }[];
   }[];
   readonly observers: readonly ObserverOverview[];
@@ -144,6 +200,8 @@ export interface RowsPage {
   /** Timestamp of the snapshot. */
   readonly at: number;
   readonly columns: readonly string[];
+  /** How many parts the key has, if it is composite. A row is then a JSON array of as many. */
+  readonly keyParts: number | undefined;
   readonly rows: readonly RowShown[];
   /** The `after` of the next page; undefined at the end. */
   readonly next: string | undefined;
@@ -180,9 +238,21 @@ export interface CellHistory extends CellName {
     readonly commitTimestamp: number;
     readonly startTimestamp: number;
     readonly at: number;
+    /** Undefined if no process of this dashboard remembers the transaction. */
+    readonly writer: Writer | undefined;
     /** Undefined for a delete. */
     readonly value: ValueShown | undefined;
   }[];
+}
+
+/** The transaction that wrote a version, as far as a process remembers it. */
+export interface Writer {
+  /** Its observer or label. Undefined if it has neither. */
+  readonly name: string | undefined;
+  readonly isObserver?: boolean;
+  readonly process?: string;
+  /** For `GET api/transaction`, if its details are still known. */
+  readonly id?: string;
 }
 
 /**
@@ -220,8 +290,9 @@ export interface TransactionSpan {
 }
 
 /**
- * `GET api/transactions?label=&observer=&outcome=&table=&limit=`: newest first. The stream sends
- * new ones as event `transactions`.
+ * `GET api/transactions?list=&label=&observer=&outcome=&table=&slowerThanMs=&limit=`: newest first.
+ * `list` is `recent` (the default), `slow` (the slowest of the last five minutes, slowest first),
+ * `conflicts` or `failed`. The stream sends new ones as event `transactions`.
  */
 export interface TransactionShown {
   /** Unique among the remembered transactions. */
@@ -237,6 +308,8 @@ export interface TransactionShown {
   readonly durationMs: number;
   readonly reads: number;
   readonly cells: number;
+  /** The tables that it read, wrote, conflicted on or ran for, as far as they were recorded. */
+  readonly tables: readonly string[];
   /** The change that an observer ran for: its cell, and when it was committed. */
   readonly cause: { readonly cell: CellName; readonly commitTimestamp: number } | undefined;
   /**
@@ -279,9 +352,64 @@ export interface ConflictInsights {
     readonly lastAt: number;
     readonly advice: string;
   }[];
+  /** The same conflicts by column, most frequent first. Internal tables come last. */
+  readonly columns: readonly ConflictColumn[];
 }
 
-/** `GET api/parked?observer=&after=&limit=`. */
+/** The conflicts over a column. */
+export interface ConflictColumn {
+  readonly table: string;
+  readonly column: string;
+  readonly isInternal: boolean;
+  readonly count: number;
+  readonly lastAt: number;
+  /** In how many rows, as far as they were counted, and the rows with most conflicts. */
+  readonly rowCount: number;
+  readonly rows: readonly { readonly row: string; readonly count: number }[];
+  /** Who lost to whom, most frequent first. */
+  readonly pairs: readonly { readonly loser: string; readonly winner: string; readonly count: number }[];
+  /** What helps. Undefined if no row conflicted more than once: then nothing needs to be done. */
+  readonly remedy: string | undefined;
+}
+
+/**
+ * `GET api/failures?observer=&text=`: the parked changes in groups, the group with the newest one
+ * first. `text` is a part of the error, in any case.
+ */
+export interface Failures {
+  readonly groups: readonly FailureGroupShown[];
+  /** How many changes were grouped. */
+  readonly total: Count;
+  /** Changes in none of the groups, because there are too many groups. */
+  readonly others: number;
+}
+
+/** Parked changes of one observer whose errors differ only in ids, numbers and quoted strings. */
+export interface FailureGroupShown {
+  /** The `group` of other requests. */
+  readonly id: string;
+  readonly observer: string;
+  /** The error, with `"…"` for quoted strings, and `#` for ids and numbers. */
+  readonly message: string;
+  readonly count: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
+  /** The newest changes, newest first, up to a bound. */
+  readonly newest: readonly ParkedShown[];
+}
+
+/** `GET api/parked/export?group=` or `?observer=`, with `&text=`: a file. */
+export interface ParkedExport {
+  readonly exportedAt: number;
+  readonly observer: string | undefined;
+  /** The normalised error of the group. Undefined without a group. */
+  readonly message: string | undefined;
+  readonly parked: readonly ParkedShown[];
+  /** Whether there are more than a file holds. */
+  readonly isMore: boolean;
+}
+
+/** `GET api/parked?observer=&group=&text=&after=&limit=`, ordered by observer and row. */
 export interface ParkedPage {
   readonly parked: readonly ParkedShown[];
   readonly next: string | undefined;
@@ -290,7 +418,8 @@ export interface ParkedPage {
 export interface ParkedShown extends CellName {
   /**
    * Send it as `{ "id": ... }` to `POST api/parked/retry` or `POST api/parked/discard`. To choose
-   * all parked changes of an observer, send `{ "observer": ... }` instead.
+   * all parked changes of an observer or of a group, send `{ "observer": ... }` or
+   * `{ "group": ... }` instead, with a `text` if only some of them are meant.
    */
   readonly id: string;
   readonly observer: string;
@@ -300,13 +429,19 @@ export interface ParkedShown extends CellName {
   readonly stack: string | undefined;
 }
 
-/** The answer of `POST api/parked/retry`, `api/parked/discard` and `api/locks/resolve`. */
+/**
+ * The answer of `POST api/parked/retry`, `api/parked/discard` and `api/locks/resolve`. A request that
+ * accepts `application/x-ndjson` gets a line of JSON for each step instead: this, so far. The last
+ * line has `ended: true`, or is a {@link Failure}.
+ */
 export interface Acted {
   readonly done: number;
   /** How many of the chosen changes or locks no longer existed. */
   readonly gone: number;
   /** How many locks remain because their owner is alive. */
   readonly standing: number;
+  /** True if the request ended at its bound, and there are more. */
+  readonly isMore?: boolean;
 }
 
 /** `GET api/locks?after=&limit=`. */
@@ -336,6 +471,18 @@ export interface Workers {
     readonly process: string;
     readonly observers: readonly string[];
     readonly isHere: boolean;
+    /** False if the process has stopped sending heartbeats and has not ended in order. */
+    readonly isLive: boolean;
+    /** For a process that is not live: whether it still exists, if that is known. */
+    readonly exists: boolean | undefined;
+    readonly lastHeartbeatAt: number;
+    /** What the process has said about itself with its last heartbeat. */
+    readonly vitals: WorkerVitals | undefined;
+    /**
+     * By how much the clock of the process is ahead of the dashboard's, as far as heartbeats tell:
+     * accurate to about two seconds. Undefined until some heartbeats were seen.
+     */
+    readonly clockOffsetMs: number | undefined;
     /** Only processes that send reports have the figures below. */
     readonly runsPerSecond: number | undefined;
     readonly commitsPerSecond: number | undefined;
@@ -348,9 +495,22 @@ export interface Workers {
   readonly unheard?: readonly { readonly name: string; readonly error: string }[];
 }
 
+/** How a process does, as its heartbeats say. */
+export interface WorkerVitals {
+  /** Version of the package. */
+  readonly version: string;
+  readonly upMs: number;
+  /** The part of one processor that the process used since its heartbeat before: 0 to 1, or more. */
+  readonly cpuShare: number;
+  /** The longest delay of its event loop since its heartbeat before. */
+  readonly loopDelayMs: number;
+  /** Memory of the process, without files that it maps. */
+  readonly memoryBytes: number;
+}
+
 /**
  * `GET api/heat?table=&metric=writes|conflicts|hints`: counts by key range (the rows of a matrix)
- * and by time (its columns).
+ * and by time (its columns). Without a table, that with most activity.
  */
 export interface HeatMap {
   readonly reach: Reach;
@@ -363,6 +523,8 @@ export interface HeatMap {
   readonly ranges: readonly string[];
   readonly startsAt: number;
   readonly bucketMs: number;
+  /** Activity of each table in the last minutes, the most active first. */
+  readonly totals: readonly { readonly table: string; readonly count: number }[];
   /** `counts[range][bucket]`. */
   readonly counts: readonly (readonly number[])[];
 }

@@ -4,6 +4,7 @@
  */
 export type * from "./api.js";
 export { type Backlog, countBacklog } from "./backlog.js";
+export { type FailureGroup, FailureGroups, isMeant as isFailureMeant } from "./failures/groups.js";
 export { type CoordinatorMetric, coordinatorCatalogue } from "./metrics/coordinator-metrics.js";
 export { type GaugeDescription, gaugeCatalogue } from "./metrics/gauges.js";
 export type { MetricsServer, MetricsServerOptions, PlainServerOptions } from "./metrics/metrics-server.js";

@@ -129,6 +129,13 @@ export async function oldestPublished(context: TransactionContext): Promise<numb
   return oldest;
 }
 
+/** Removes the records of all processes, from a store that no process uses. */
+export async function clearPublished(store: RowStore): Promise<void> {
+  const rows: Uint8Array[] = [];
+  for await (const { row } of publishedRows(store)) rows.push(row);
+  for (const row of rows) await removeEntry(store, row);
+}
+
 /**
  * Yields the records that every reader ignores. A reader ignores a record that it cannot read, and
  * one whose expiry is so late that only a wrong clock can have written it.

@@ -1,5 +1,6 @@
 import { checkOptionNames, InvalidArgumentError, type OptionNames } from "../errors/index.js";
-import type { ChangesOptions } from "../live/index.js";
+import type { MigrateOptions, PassOptions } from "../evolution/index.js";
+import type { ChangesOptions, LiveOptions, SettledOptions, WatchOptions } from "../live/index.js";
 import type {
   BackfillOptions,
   DiscardLoadOptions,
@@ -39,6 +40,11 @@ interface CallOptions {
   "db.check": CheckOptions;
   "db.changes": ChangesOptions;
   "db.follow": ChangesOptions;
+  "db.live": LiveOptions;
+  "db.watch": WatchOptions;
+  "db.settled": SettledOptions;
+  "db.migrate": MigrateOptions;
+  "db.drop": PassOptions;
 }
 
 const transaction: OptionNames<TransactionOptions> = {
@@ -48,7 +54,7 @@ const transaction: OptionNames<TransactionOptions> = {
   signal: true,
 };
 const listing: OptionNames<PendingOptions & ParkedOptions> = { observer: true, signal: true };
-const reading: OptionNames<ChangesOptions> = { since: true, signal: true, batch: true };
+const reading: OptionNames<ChangesOptions> = { since: true, signal: true, batch: true, onBegin: true };
 const waiting: OptionNames<DrainOptions> = { signal: true, onProgress: true };
 
 const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } = {
@@ -60,6 +66,7 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
     commit: true,
     retentionMs: true,
     collectEveryMs: true,
+    expireEveryMs: true,
     transactionBytes: true,
     lockTtlMs: true,
     logger: true,
@@ -86,6 +93,11 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
   "db.check": { signal: true, onProgress: true, maxProblems: true },
   "db.changes": reading,
   "db.follow": reading,
+  "db.watch": { prefix: true, since: true, signal: true },
+  "db.live": { signal: true, throttleMs: true, timeoutMs: true },
+  "db.settled": { observers: true, timeoutMs: true, signal: true },
+  "db.drop": { rate: true, signal: true, onProgress: true },
+  "db.migrate": { check: true, rate: true, signal: true, onProgress: true },
 };
 
 /**

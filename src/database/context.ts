@@ -21,9 +21,6 @@ import {
 } from "../transaction/index.js";
 import type { OpenWithHooksOptions, Settings } from "./options.js";
 
-/** Milliseconds for which a cached safepoint is used, on a store without atomic batches. */
-const safepointCacheMs = 1_000;
-
 /**
  * Builds what transactions need: the store, the oracle, the safepoint and the settings. `open`
  * calls it once.
@@ -53,7 +50,7 @@ export function buildContext(
     schemas: registry,
     notifications: registry,
     liveness,
-    safepoint: new Safepoint(store, environment, safepointCacheMs),
+    safepoint: new Safepoint(store, environment, options.cacheMs ?? 1_000),
     active: new ActiveTransactions(environment),
     loads: new KnownLoads(),
     resolver: new LockResolver(),

@@ -1,4 +1,4 @@
-import { readUnderSignals, underSignals } from "../environment/index.js";
+import { underSignals } from "../environment/index.js";
 import { ClosedError, SchemaError, StoreError } from "../errors/index.js";
 import {
   checkListener,
@@ -8,16 +8,35 @@ import {
   type MetricsSnapshot,
 } from "../events/index.js";
 import {
+  type DeclaredSchema,
+  type DropReport,
+  type DropTarget,
+  drop,
+  type MigrateOptions,
+  type MigrateReport,
+  migrate,
+  type PassOptions,
+  release,
+  type SchemaReport,
+  schemaReport,
+} from "../evolution/index.js";
+import {
   type ChangesOptions,
-  CommitClock,
-  changes,
   type FeedChange,
   type FeedSource,
   type FollowEvent,
-  follow,
+  Followers,
+  type LiveHub,
+  type LiveOptions,
+  type LiveRead,
+  type LiveValue,
   recordedFeeds,
   removeFeed,
+  type SettledOptions,
   trimFeeds,
+  type Watchable,
+  type WatchedChange,
+  type WatchOptions,
 } from "../live/index.js";
 import {
   type BackfillOptions,
@@ -55,6 +74,7 @@ import {
   type Worker,
   WorkerPool,
   type WorkOptions,
+  wholeTable,
 } from "../observer/index.js";
 import {
   type AnyTable,
@@ -97,6 +117,7 @@ import { BegunTransactions } from "./begun.js";
 import { known } from "./call-options.js";
 import { Collector } from "./collector.js";
 import type { Coordination } from "./coordination.js";
+import { Expirer } from "./expirer.js";
 import type { Settings } from "./options.js";
 import { type DatabaseReach, type ReachOptions, reachOf } from "./reach.js";
 import { type SnapshotOptions, takeSnapshot } from "./snapshots.js";
@@ -132,6 +153,7 @@ export class Database {
   readonly #registry: Registry;
   readonly #sessions: Sessions;
   readonly #collector: Collector;
+  readonly #expirer: Expirer;
   readonly #publisher: ActivePublisher | undefined;
   readonly #readOnly: boolean;
   readonly #metrics: Metrics;
@@ -140,8 +162,7 @@ export class Database {
   readonly #begun = new BegunTransactions();
   readonly #store: RowStore;
   readonly #sources: Sources;
-  readonly #live: FeedSource;
-  readonly #endLive = new AbortController();
+  readonly #followers: Followers;
   readonly #moving = new Set<Promise<void>>();
   readonly #stopMoving = new AbortController();
   #closing: Promise<void> | undefined;
@@ -153,7 +174,7 @@ export class Database {
     this.#context = context;
     this.#registry = registry;
     this.#sessions = sessions;
-    this.#live = { registry, clock: new CommitClock(context) };
+    this.#followers = new Followers(registry);
     this.#metrics = new Metrics(context.events);
     this.#workers = new WorkerPool({ registry, sessions, observers });
     this.#readOnly = settings.readOnly;
@@ -167,6 +188,7 @@ export class Database {
       (signal) => trimFeeds(registry, signal),
       settings.readOnly ? 0 : settings.collectEveryMs,
     );
+    this.#expirer = new Expirer(registry, settings.readOnly ? 0 : settings.expireEveryMs);
   }
 
   #open(): TransactionContext {
@@ -285,6 +307,30 @@ export class Database {
     await this.#workers.idle(known("db.idle", options));
   }
 
+  /**
+   * Resolves when everything that a commit has caused is handled by observers, transitively: a
+   * snapshot that is taken then has all derived writes. Waits for nothing else. The workers of this
+   * or other processes run the observers. Pass `tx.commitTimestamp`, of any process. A transaction
+   * that wrote nothing has none: the call then resolves at once.
+   *
+   * The first call, and the first after ten minutes without one, begins to record which changes
+   * runs cause.
+   *
+   * @throws DerivationFailedError if something that the commit has caused is parked.
+   * @throws TimeoutError after `timeoutMs`, with what is due.
+   *
+   * @example
+   * const tx = await db.transact((tx) => {
+   *   tx.set(orders.state, "o1", "paid");
+   *   return tx;
+   * });
+   * await db.settled(tx.commitTimestamp, { timeoutMs: 5_000 });
+   */
+  async settled(commitTimestamp: number | undefined, options: SettledOptions = {}): Promise<void> {
+    this.#writable("wait for derived writes");
+    await this.#followers.settled(commitTimestamp, known("db.settled", options));
+  }
+
   /** Lists the changes that observers have not handled yet. */
   pending(options: PendingOptions = {}): AsyncIterable<PendingChange> {
     this.#open();
@@ -340,6 +386,68 @@ export class Database {
       isObserver(observer) ? observer.name : observer,
       known("db.backfill", options),
     );
+  }
+
+  /**
+   * Rewrites the values of older versions in the columns that declare versions (see `json`). Readers
+   * return the same values before and after, so nobody is notified, and no transaction conflicts. If
+   * the call is interrupted, call it again: it continues. Run it while no older program writes, or
+   * repeat it when the last one has ended.
+   *
+   * Values whose upgrade fails stay as they are, and are in the report.
+   *
+   * @throws SchemaError if a table contradicts what is recorded.
+   * @throws NewerValueError if a newer program has written a value. Run that program's migration.
+   *
+   * @example
+   * const [report] = await db.migrate([pages], { rate: 1_000 });
+   */
+  async migrate(
+    tables: readonly AnyTable[],
+    options: MigrateOptions = {},
+  ): Promise<readonly MigrateReport[]> {
+    if (options.check === true) this.#open();
+    else this.#writable("rewrite values");
+    return migrate(this.#registry, tables, known("db.migrate", options));
+  }
+
+  /**
+   * Lists what the database records: tables with their columns, observers, feeds and dropped names.
+   * With a program's declarations, also how they differ, and what deals with each difference.
+   * Changes nothing.
+   *
+   * @example
+   * const { differences } = await db.schema({ tables: [orders], observers: [total] });
+   */
+  async schema(declared?: DeclaredSchema): Promise<SchemaReport> {
+    this.#open();
+    return schemaReport(this.#registry, declared);
+  }
+
+  /**
+   * Drops a table, or a column, family or signal of one: takes its name out of what the database
+   * records, and removes its cells. From then on nobody can write there, and `open` refuses a program
+   * that declares the name, until {@link release}. If the call is interrupted, call it again.
+   *
+   * @throws SchemaError if the database has no such name, or if something still uses it: a live
+   * process, an observer, a feed, a unique constraint or an exact index. Nothing was changed.
+   *
+   * @example
+   * await db.drop({ table: "orders", column: "total" }, { rate: 1_000 });
+   */
+  async drop(target: DropTarget, options: PassOptions = {}): Promise<DropReport> {
+    this.#writable("drop a column or a table");
+    return drop(this.#registry, this.#sessions, target, known("db.drop", options));
+  }
+
+  /**
+   * Lets programs use the name of a dropped column or table again.
+   *
+   * @throws SchemaError if the name is not dropped.
+   */
+  async release(target: DropTarget): Promise<void> {
+    this.#writable("release a name");
+    await release(this.#registry, target);
   }
 
   /**
@@ -434,9 +542,7 @@ export class Database {
     options: ChangesOptions = {},
   ): AsyncGenerator<FeedChange<C>, void, undefined> {
     this.#open();
-    known("db.changes", options);
-    const signals = [options.signal, this.#endLive.signal];
-    return readUnderSignals(signals, (signal) => changes(this.#live, feed, { ...options, signal }));
+    return this.#followers.changes(feed, known("db.changes", options));
   }
 
   /**
@@ -455,9 +561,66 @@ export class Database {
     options: ChangesOptions = {},
   ): AsyncGenerator<FollowEvent<C>, void, undefined> {
     this.#open();
-    known("db.follow", options);
-    const signals = [options.signal, this.#endLive.signal];
-    return readUnderSignals(signals, (signal) => follow(this.#live, feed, { ...options, signal }));
+    return this.#followers.follow(feed, known("db.follow", options));
+  }
+
+  /**
+   * Follows the result of a query: runs `read` now, and again whenever something that it has read was
+   * changed by any process. Each value is what `read` returns for the snapshot at its timestamp, and
+   * timestamps rise. A value that deeply equals the one before is left out.
+   *
+   * The function runs only while a `next` waits. So a slow consumer gets the latest value, and never a
+   * backlog. End the loop, abort the signal, or close the database to end the query.
+   *
+   * @throws whatever `read` throws, and a TimeoutError if one run takes longer than `timeoutMs`.
+   * @throws LimitExceededError if a run reads more than 100,000 cells.
+   *
+   * @example
+   * for await (const { value } of db.live((snapshot) => snapshot.get(accounts.balance, "alice"))) show(value);
+   */
+  live<T>(read: LiveRead<T>, options: LiveOptions = {}): AsyncGenerator<LiveValue<T>, void, undefined> {
+    this.#writable("follow a live query, which records a feed");
+    return this.#followers.live(read, known("db.live", options));
+  }
+
+  /**
+   * Follows the committed changes of a column, a family or a table, by any process, in commit order, as
+   * {@link changes} does, but without a declared feed. Each change comes once, and all changes of a
+   * transaction one after another. Never ends by itself.
+   *
+   * While somebody watches a table, each transaction that changes it writes one more cell. Values are
+   * read when the change is told, so a reader that falls behind by more than the retention fails.
+   *
+   * @throws StaleSnapshotError if `since` is older than the retention, or the reader falls behind.
+   *
+   * @example
+   * for await (const { row, value } of db.watch(orders.state, { prefix: "2026-" })) console.log(row, value);
+   */
+  watch<T extends Watchable>(
+    target: T,
+    options: WatchOptions<KeyOf<T>> = {},
+  ): AsyncGenerator<WatchedChange<T>, void, undefined> {
+    this.#writable("watch changes, which records a feed");
+    return this.#followers.watch(target, known("db.watch", options as WatchOptions));
+  }
+
+  /**
+   * What reads feeds, for tests of leased feeds.
+   *
+   * @internal
+   */
+  get liveSource(): FeedSource {
+    this.#open();
+    return this.#followers.source;
+  }
+
+  /**
+   * What the live queries of this process hold.
+   *
+   * @internal
+   */
+  get liveSizes(): LiveHub["sizes"] {
+    return this.#followers.hub.sizes;
   }
 
   /** Returns the feeds that the database has recorded, by name. */
@@ -507,10 +670,29 @@ export class Database {
     return (await resolveLock(this.#writable("resolve a lock"), lock)) === "standing" ? "standing" : "gone";
   }
 
-  /** Collects garbage now: removes the versions that no snapshot within the retention can see. */
+  /**
+   * Collects garbage now. First deletes all cells whose `ttlMs` has passed, whether or not their table
+   * is due for a sweep. Then removes the versions that no snapshot within the retention can see.
+   */
   async collect(options: CollectOptions = {}): Promise<CollectReport> {
     this.#writable("collect garbage");
-    return this.#collector.collect(known("db.collect", options));
+    const { signal, onProgress } = known("db.collect", options);
+    const before = {
+      safepoint: await this.#context.safepoint.current(),
+      locksResolved: 0,
+      versionsDropped: 0,
+    };
+    const cellsExpired = await this.#expirer.expire({
+      isDueOnly: false,
+      signal,
+      onProgress: ({ scanned, changed }) =>
+        onProgress?.({ ...before, cellsSeen: scanned, cellsExpired: changed }),
+    });
+    const report = await this.#collector.collect({
+      ...options,
+      onProgress: onProgress && ((progress) => onProgress({ ...progress, cellsExpired })),
+    });
+    return { ...report, cellsExpired };
   }
 
   /**
@@ -578,7 +760,7 @@ export class Database {
    * workers, and the coordinator.
    */
   async status(): Promise<DatabaseStatus> {
-    return statusOf(this.#open(), this.#sessions, this.#coordination);
+    return statusOf(this.#open(), this.#registry, this.#sessions, this.#coordination);
   }
 
   /** Whether {@link close} was called. */
@@ -599,7 +781,11 @@ export class Database {
   async #tables(): Promise<readonly string[]> {
     const view = await this.#registry.fresh();
     const feeds = view.feedRecords.size === 0 ? [] : [feedTable];
-    return [...view.tables.keys(), systemTable, parkedTable, ...feeds];
+    // The versions of a dropped table stay until collection removes them.
+    const dropped = [...view.droppedRecords]
+      .filter(([, names]) => names.has(wholeTable))
+      .map(([name]) => name);
+    return [...view.tables.keys(), ...dropped, systemTable, parkedTable, ...feeds];
   }
 
   /**
@@ -617,11 +803,11 @@ export class Database {
   async #close(): Promise<void> {
     const steps = [
       () => this.#begun.end(new ClosedError("The database was closed before the transaction was committed.")),
-      () => this.#endLive.abort(new ClosedError("The database was closed while its feeds were read.")),
-      () => this.#live.clock.close(),
+      () => this.#followers.close(),
       () => this.#stopMoving.abort(),
       () => this.#workers.close(),
       () => Promise.all(this.#moving),
+      () => this.#expirer.stop(),
       () => this.#collector.stop(),
       () => this.#publisher?.stop(),
       () => this.#context.background.settled(),

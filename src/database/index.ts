@@ -1,3 +1,4 @@
+export { clearPublished } from "./active-publisher.js";
 export { buildContext } from "./context.js";
 export type { CoordinatorStatus } from "./coordination.js";
 export {
@@ -7,7 +8,7 @@ export {
   tokensOf,
 } from "./coordinator-choice.js";
 export { Database } from "./database.js";
-export { isPostgres, type Location, openStore } from "./location.js";
+export { folderOf, isPostgres, type Location, openStore } from "./location.js";
 export { open, openWithHooks } from "./open.js";
 export type { Logger, OpenOptions, OpenWithHooksOptions } from "./options.js";
 export type { DatabaseReach, ReachOptions, SignOfLife } from "./reach.js";

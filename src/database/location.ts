@@ -48,7 +48,8 @@ export function isPostgres(place: string): boolean {
   return /^postgres(ql)?:/.test(place);
 }
 
-function folderOf(place: string): string {
+/** The folder that a location names. Throws for the scheme of another store. */
+export function folderOf(place: string): string {
   if (place.startsWith("file://")) return fileURLToPath(place);
   if (place.startsWith("file:")) return place.slice("file:".length);
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(place)?.[1];

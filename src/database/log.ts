@@ -16,4 +16,7 @@ export function logEvents(events: Emitter, logger: Logger): void {
   events.on("collect", ({ safepoint, cellsSeen, versionsDropped, durationMs }) => {
     logger.info("Garbage was collected", { safepoint, cellsSeen, versionsDropped, durationMs });
   });
+  events.on("expire", ({ table, cellsSeen, cellsExpired, durationMs }) => {
+    logger.info("Expired cells were deleted", { table, cellsSeen, cellsExpired, durationMs });
+  });
 }

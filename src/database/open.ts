@@ -1,6 +1,7 @@
 import { type Environment, systemEnvironment } from "../environment/index.js";
 import { parkedTable, Registry, Sessions } from "../observer/index.js";
 import type { LeaderFailure } from "../oracle/index.js";
+import { type AnyColumn, type AnyTable, definition, isTable } from "../schema/index.js";
 import type { RowStore } from "../store/index.js";
 import { hintTable, systemTable } from "../transaction/index.js";
 import { known } from "./call-options.js";
@@ -37,7 +38,8 @@ export async function open(location: Location, options: OpenOptions = {}): Promi
 
 /**
  * As `open`, for tests. `hooks`, such as a `StepHooks`, see each step of a commit before the store
- * does. They can delay a step, fail it, or answer in place of the store.
+ * does. They can delay a step, fail it, or answer in place of the store. `cacheMs` shortens
+ * the waits that a cluster needs.
  *
  * @example
  * const hooks = new StepHooks();
@@ -45,7 +47,7 @@ export async function open(location: Location, options: OpenOptions = {}): Promi
  */
 export async function openWithHooks(
   location: Location,
-  { hooks, ...options }: OpenWithHooksOptions,
+  { hooks, cacheMs, ...options }: OpenWithHooksOptions,
 ): Promise<Database> {
   checkOptions(known("open", options));
   const environment = options.environment ?? systemEnvironment;
@@ -55,7 +57,7 @@ export async function openWithHooks(
     await store.prepare([systemTable, hintTable, parkedTable]);
     const failures = new Failures();
     coordination = await coordinate(store, environment, options, failures);
-    return await openDatabase(store, environment, { ...options, hooks }, coordination, failures);
+    return await openDatabase(store, environment, { ...options, hooks, cacheMs }, coordination, failures);
   } catch (error) {
     // The caller gets the original failure, even if closing fails too.
     await coordination?.close().catch(() => undefined);
@@ -93,16 +95,17 @@ async function openDatabase(
   coordination: Coordination | undefined,
   failures: Failures,
 ): Promise<Database> {
-  const { tables = [], observers = [], feeds = [], logger } = options;
+  const { tables = [], observers = [], feeds = [], logger, cacheMs } = options;
   const recorded = await readRetention(store, options.retentionMs);
   const settings = checkSettings(options, recorded);
-  const registry = new Registry({ store, environment, readOnly: settings.readOnly });
+  const registry = new Registry({ store, environment, readOnly: settings.readOnly, cacheMs });
   const sessions = new Sessions({ store, environment, cluster: coordination?.cluster });
   const asked = { ...options, oracle: coordination?.oracle ?? options.oracle };
   const context = buildContext(store, environment, registry, sessions, asked, settings);
   failures.listener = (failure) => context.events.emit("backgroundFailure", failure);
   registry.attach(context);
   sessions.attach(context);
+  sessions.declared = declaredNames([...tables, ...observers.map(({ target }) => target)]);
   if (logger !== undefined) logEvents(context.events, logger);
   await registry.register(tables, observers, feeds);
   if (!settings.readOnly) await registry.untilAllKnown(observers, feeds);
@@ -110,4 +113,13 @@ async function openDatabase(
   if (!settings.readOnly) await recordRetention(store, environment, options.retentionMs, recorded);
   const withSource = tablesWithSource(tables, observers);
   return new Database({ store, withSource, context, registry, sessions, settings, observers, coordination });
+}
+
+/** What a program declares: the names of its tables, and of their columns after the table's. */
+function declaredNames(of: readonly (AnyTable | AnyColumn)[]): readonly string[] {
+  const tables = new Set(of.map((each) => (isTable(each) ? each[definition] : each.table)));
+  return [...tables].flatMap(({ name, columns }) => [
+    name,
+    ...[...columns.keys()].map((column) => `${name}.${column}`),
+  ]);
 }

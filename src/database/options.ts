@@ -54,6 +54,13 @@ export interface OpenOptions {
    * the retention, at least a minute.
    */
   readonly collectEveryMs?: number | undefined;
+  /**
+   * Interval at which this process looks for tables with `ttlMs` that are due for a sweep, in
+   * milliseconds; 0 turns it off. One process at a time sweeps a table. A sweep deletes the expired
+   * cells, and decides when the table is due again: at the earliest after a tenth of its shortest
+   * `ttlMs`. Default: a minute, or 0 if `collectEveryMs` is 0.
+   */
+  readonly expireEveryMs?: number | undefined;
   /** Most bytes that one transaction may write. Default: 64 MiB. */
   readonly transactionBytes?: number | undefined;
   /**
@@ -96,19 +103,29 @@ export interface OpenOptions {
   readonly noReadAhead?: boolean | undefined;
 }
 
-/** The options of `openWithHooks`: those of `open`, and hooks between a commit and its store. */
+/**
+ * The options of `openWithHooks`: those of `open`, hooks between a commit and its store, and a
+ * shorter life of caches.
+ */
 export interface OpenWithHooksOptions extends OpenOptions {
   /**
    * Called for each step of a commit. A hook can delay the step, fail it, or answer in place of the
    * store. Default: none.
    */
   readonly hooks?: CommitHooks | undefined;
+  /**
+   * Milliseconds for which a process may use what it has read of the registry and of the safepoint,
+   * on stores where commits do not check them. Registering an observer waits for twice as long. All
+   * processes of a database need the same value. Default: 1,000.
+   */
+  readonly cacheMs?: number | undefined;
 }
 
 /** The settings of an open database: the checked options with their defaults. */
 export interface Settings {
   readonly retentionMs: number;
   readonly collectEveryMs: number;
+  readonly expireEveryMs: number;
   readonly transactionBytes: number;
   readonly lockTtlMs: number;
   readonly readOnly: boolean;
@@ -132,6 +149,11 @@ export function checkSettings(options: OpenOptions, recorded: number | undefined
     collectEveryMs: positive(
       "collectEveryMs",
       options.collectEveryMs ?? Math.max(retentionMs / 2, minuteMs),
+      0,
+    ),
+    expireEveryMs: positive(
+      "expireEveryMs",
+      options.expireEveryMs ?? (options.collectEveryMs === 0 ? 0 : minuteMs),
       0,
     ),
     transactionBytes: positive("transactionBytes", options.transactionBytes ?? 64 * 1024 * 1024, 1),

@@ -1,4 +1,4 @@
-import { backoffDelay, OneAtATime, sleep } from "../environment/index.js";
+import { backoffDelay, sleep } from "../environment/index.js";
 import type { PercolatorError } from "../errors/index.js";
 import type { Observer } from "../observer/index.js";
 import { type AnyTable, definition, type TableDefinition, type TableSource } from "../schema/index.js";
@@ -26,6 +26,8 @@ export interface MovedSource extends TableSource {
 export interface MoveOutcome {
   /** Whether there may be more. */
   readonly moved: boolean;
+  /** Milliseconds for which the source wants to rest before the next call. 0: none. */
+  readonly restMs: number;
   /** Whether another process moves at the same time, so that this one should wait for a moment. */
   readonly isContended: boolean;
   /** Why tables do not follow their source. The others do. */
@@ -38,6 +40,8 @@ export interface MoveRequest {
   /** The store as it was opened, for a source that is in the same server. */
   readonly store: RowStore;
   readonly tables: readonly TableDefinition[];
+  /** Whether somebody waits until all is moved, so that the source does not rest. Default: false. */
+  readonly isUrgent?: boolean | undefined;
 }
 
 /** Milliseconds between looks at sources without changes. */
@@ -54,8 +58,6 @@ export class Sources {
   readonly #request: MoveRequest;
   /** One of each kind. It moves the tables of all. */
   readonly #kinds: readonly MovedSource[];
-  /** Moves one after another: two at once in one process would only conflict. */
-  readonly #turns = new OneAtATime();
 
   constructor(context: TransactionContext, request: MoveRequest) {
     this.#context = context;
@@ -77,7 +79,7 @@ export class Sources {
     let reported: ReadonlySet<string> = new Set();
     for (let pauseMs = minPauseMs; !signal.aborted; ) {
       try {
-        const { moved, isContended, problems } = await this.#move();
+        const { moved, restMs, isContended, problems } = await this.#move();
         failures = 0;
         for (const error of problems) {
           if (!reported.has(error.message)) events.emit("backgroundFailure", { doing, error });
@@ -87,9 +89,9 @@ export class Sources {
         pauseMs = isContended
           ? backoffDelay(environment, contending, conflicts)
           : moved
-            ? minPauseMs
-            : Math.min(maxPauseMs, pauseMs * 2);
-        if (moved && !isContended) continue;
+            ? Math.min(maxPauseMs, restMs)
+            : Math.min(maxPauseMs, Math.max(minPauseMs, pauseMs * 2));
+        if (pauseMs === 0) continue;
       } catch (error) {
         if (signal.aborted) return;
         events.emit("backgroundFailure", { doing, error });
@@ -110,7 +112,7 @@ export class Sources {
     for (let conflicts = 0; !signal?.aborted; ) {
       // Asked before the last move, whose problems are then those of all changes.
       const isLast = await areMoved();
-      const { moved, isContended, problems } = await this.#move();
+      const { moved, isContended, problems } = await this.#move(true);
       if (!moved || isLast) return problems;
       conflicts = isContended ? conflicts + 1 : 0;
       if (!isContended) continue;
@@ -121,17 +123,19 @@ export class Sources {
     return [];
   }
 
-  async #move(): Promise<MoveOutcome> {
+  async #move(isUrgent = false): Promise<MoveOutcome> {
     let moved = false;
+    let restMs = Number.POSITIVE_INFINITY;
     let isContended = false;
     const problems: PercolatorError[] = [];
     for (const { move } of this.#kinds) {
-      const outcome = await this.#turns.run(() => move(this.#request), undefined, "Moving changes");
+      const outcome = await move({ ...this.#request, isUrgent });
       moved ||= outcome.moved;
+      if (outcome.moved) restMs = Math.min(restMs, outcome.restMs);
       isContended ||= outcome.isContended;
       problems.push(...outcome.problems);
     }
-    return { moved, isContended, problems };
+    return { moved, restMs: moved ? restMs : 0, isContended, problems };
   }
 }
 

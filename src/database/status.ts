@@ -1,4 +1,5 @@
-import type { SessionRecord, Sessions } from "../observer/index.js";
+import { expiries, type TableExpiry } from "../evolution/index.js";
+import type { LiveSession, Registry, Sessions, SilentSession } from "../observer/index.js";
 import type { TransactionContext } from "../transaction/index.js";
 import { type Coordination, type CoordinatorStatus, coordinatorStatus } from "./coordination.js";
 
@@ -18,7 +19,14 @@ export interface DatabaseStatus {
   readonly safepoint: number;
   readonly safepointAgeMs: number | undefined;
   /** The processes that have workers, by session. */
-  readonly sessions: ReadonlyMap<string, SessionRecord>;
+  readonly sessions: ReadonlyMap<string, LiveSession>;
+  /**
+   * The sessions whose heartbeats ended without a clean end, in the last hour, as far as this
+   * process has seen it. A process that is stopped or overloaded is among them until it goes on.
+   */
+  readonly silent: ReadonlyMap<string, SilentSession>;
+  /** The tables whose cells expire (`ttlMs`), by name. */
+  readonly expiries: readonly TableExpiry[];
   /** The cluster's coordinator. Undefined if there never was one. */
   readonly coordinator: CoordinatorStatus | undefined;
 }
@@ -26,6 +34,7 @@ export interface DatabaseStatus {
 /** The state of a database, as its store, its sessions and its coordinator give it now. */
 export async function statusOf(
   { store, safepoint, oracle, environment, settings }: TransactionContext,
+  registry: Registry,
   sessions: Sessions,
   coordination: Coordination | undefined,
 ): Promise<DatabaseStatus> {
@@ -42,6 +51,8 @@ export async function statusOf(
     safepoint: at,
     safepointAgeMs: at === 0 ? undefined : Math.max(0, environment.now() - at / 1_000),
     sessions: await sessions.list(),
+    silent: sessions.silent,
+    expiries: await expiries(registry),
     coordinator: await (coordination?.status() ?? coordinatorStatus(store, environment)),
   };
 }

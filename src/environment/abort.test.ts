@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { describe, expect, test } from "vitest";
 import { collectGarbage } from "../../test/support/garbage.js";
 import { TimeoutError } from "../errors/index.js";
-import { abortError, throwIfAborted, underSignals } from "./index.js";
+import { abortError, onAbort, throwIfAborted, underSignals } from "./index.js";
 
 const aborted = (signal: AbortSignal) =>
   new Promise<unknown>((resolve) => signal.addEventListener("abort", () => resolve(signal.reason)));
@@ -46,4 +46,30 @@ test("abortError keeps our own errors, makes a deadline a TimeoutError, and anyt
     cause: "why",
   });
   expect(() => throwIfAborted(undefined, "It")).not.toThrow();
+});
+
+test("onAbort gives a signal one listener for any number of calls, and calls each of them once", () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const called: number[] = [];
+  const run = () => called.push(0);
+  const stops = [onAbort(signal, run), onAbort(signal, run), onAbort(signal, () => called.push(1))];
+  expect(getEventListeners(signal, "abort")).toHaveLength(1);
+  stops[0]!();
+  stops[0]!();
+  const late: number[] = [];
+  onAbort(signal, () => {
+    // What is added during the abort is too late.
+    onAbort(signal, () => late.push(2));
+    stops[2]!();
+  });
+  controller.abort();
+  expect(called).toEqual([0, 1]);
+  expect(late).toEqual([]);
+  const other = new AbortController();
+  const stopBoth = [1, 2].map(() => onAbort(other.signal, run));
+  for (const stop of stopBoth) stop();
+  expect(getEventListeners(other.signal, "abort")).toEqual([]);
+  other.abort();
+  expect(called).toEqual([0, 1]);
 });

@@ -28,6 +28,28 @@ export interface Environment {
   setTimer(callback: () => void, delayMs: number, options?: { background?: boolean }): Timer;
   /** Runs `callback` soon, after the event loop has had a turn to do I/O. */
   defer(callback: () => void): void;
+  /**
+   * Starts to measure how this process does. Undefined if it cannot be measured, as in a simulation.
+   */
+  readonly meter?: (() => ProcessMeter) | undefined;
+}
+
+/** Measures how a process does, until it is ended. */
+export interface ProcessMeter {
+  /** The figures since the call before. */
+  read(): ProcessVitals;
+  end(): void;
+}
+
+/** How a process does. */
+export interface ProcessVitals {
+  readonly upMs: number;
+  /** The part of one processor that the process used: 0 to 1, or more with several threads. */
+  readonly cpuShare: number;
+  /** The longest delay of the event loop, in milliseconds. */
+  readonly loopDelayMs: number;
+  /** Heap and buffers of JavaScript, without files that the process maps. */
+  readonly memoryBytes: number;
 }
 
 /** A timer that {@link Environment.setTimer} started. */

@@ -1,7 +1,7 @@
 export { abortError, readUnderSignals, throwIfAborted, underSignals, unlessAborted } from "./abort.js";
 export { type Backoff, backoffDelay } from "./backoff.js";
 export { sha256 } from "./crypto.js";
-export type { Environment, Timer } from "./environment.js";
+export type { Environment, ProcessMeter, ProcessVitals, Timer } from "./environment.js";
 export { packageManifest } from "./manifest.js";
 export { onAbort } from "./on-abort.js";
 export { OneAtATime } from "./one-at-a-time.js";

@@ -1,6 +1,7 @@
 import { randomUuid } from "./crypto.js";
 import type { Environment, Timer } from "./environment.js";
 import { machineName, thisMachine } from "./machine.js";
+import { processMeter } from "./meter.js";
 
 // Node fires a timer with a longer delay at once.
 const maxTimerMs = 2 ** 31 - 1;
@@ -69,4 +70,5 @@ export const systemEnvironment: Environment = Object.freeze({
   defer(callback: () => void) {
     setImmediate(callback);
   },
+  meter: processMeter,
 });

@@ -11,11 +11,13 @@ export type ErrorCode =
   | "TIMEOUT"
   | "ABORTED"
   | "INVALID_VALUE"
+  | "NEWER_VALUE"
   | "INVALID_KEY"
   | "INVALID_ARGUMENT"
   | "LIMIT_EXCEEDED"
   | "SCHEMA"
   | "OBSERVER"
+  | "DERIVATION_FAILED"
   | "STORE"
   | "STORE_BUSY"
   | "STORE_FULL"
@@ -24,6 +26,8 @@ export type ErrorCode =
   | "STORE_DAMAGED"
   | "STORE_VERSION"
   | "EXPORT_DAMAGED"
+  | "BACKUP"
+  | "BACKUP_DAMAGED"
   | "NOT_LEADER"
   | "ORACLE_UNAVAILABLE"
   | "COORDINATOR"
@@ -129,6 +133,31 @@ export class InvalidValueError extends PercolatorError {
   readonly code = "INVALID_VALUE";
 }
 
+/** The versions of a {@link NewerValueError}. */
+export interface NewerValueDetails extends ErrorDetails {
+  /** The version of the stored value. */
+  readonly version?: number | undefined;
+  /** The newest version that this program reads. */
+  readonly known?: number | undefined;
+}
+
+/**
+ * A newer program wrote the value, in a version of its column that this program does not know.
+ * Nothing is wrong with the value. Deploy the newer program here too. An observer's run that fails
+ * with this error is repeated until a newer program handles the change, and its change is not parked.
+ */
+export class NewerValueError extends PercolatorError {
+  readonly code = "NEWER_VALUE";
+  readonly version: number | undefined;
+  readonly known: number | undefined;
+
+  constructor(message: string, details: NewerValueDetails = {}) {
+    super(message, details);
+    this.version = details.version;
+    this.known = details.known;
+  }
+}
+
 /** A row key or qualifier is not valid: it has the wrong type, a lone surrogate, or is too long. */
 export class InvalidKeyError extends PercolatorError {
   readonly code = "INVALID_KEY";
@@ -166,6 +195,35 @@ export class SchemaError extends PercolatorError {
  */
 export class ObserverError extends PercolatorError {
   readonly code = "OBSERVER";
+}
+
+/** A change that an observer has given up, in a {@link DerivationFailedError}. */
+export interface FailedDerivation {
+  readonly observer: string;
+  readonly table: string;
+  /** The row's key. */
+  readonly row: unknown;
+  /** The name of the column, family or signal. */
+  readonly column: string;
+  /** The qualifier of a family's cell. Undefined for a column and a signal. */
+  readonly qualifier: string | undefined;
+  /** The message of the observer's last error. */
+  readonly error: string;
+}
+
+/**
+ * `db.settled` cannot resolve, because observers have failed on changes that the commit caused, and
+ * the changes are parked. Retry them, and call it again.
+ */
+export class DerivationFailedError extends PercolatorError {
+  readonly code = "DERIVATION_FAILED";
+  /** The parked changes. There may be more, of which these keep the observers from knowing. */
+  readonly parked: readonly FailedDerivation[];
+
+  constructor(message: string, parked: readonly FailedDerivation[]) {
+    super(message);
+    this.parked = parked;
+  }
 }
 
 /** The details that a {@link StoreError} takes besides its message. */
@@ -261,6 +319,22 @@ export class StoreVersionError extends StoreError {
  */
 export class ExportDamagedError extends PercolatorError {
   readonly code = "EXPORT_DAMAGED";
+}
+
+/**
+ * A backup or a restore could not begin or go on: the place of the backups holds something else, has
+ * no fitting backup, does not answer, or is used by another process. The message says what to do.
+ */
+export class BackupError extends PercolatorError {
+  readonly code: ErrorCode = "BACKUP";
+}
+
+/**
+ * A part of a backup is missing or damaged. The message names it. Restore an earlier backup, and
+ * make a new one.
+ */
+export class BackupDamagedError extends BackupError {
+  override readonly code = "BACKUP_DAMAGED";
 }
 
 /** The details of a {@link NotLeaderError}. */

@@ -165,6 +165,14 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
       (metrics) => metrics.versionsDropped,
     ),
   ],
+  cellsExpired: [
+    single(
+      "counter",
+      "cells_expired_total",
+      "Cells that this process deleted because their `ttlMs` had passed.",
+      (metrics) => metrics.cellsExpired,
+    ),
+  ],
   safepoint: [
     single(
       "gauge",
@@ -185,6 +193,25 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
       "mutations_joined_total",
       "Guarded mutations that were sent together with another one of the same row.",
       ({ requests }) => requests.joined,
+    ),
+  ],
+  liveQueries: [
+    single("gauge", "live_queries", "Open live queries of this process.", ({ liveQueries }) => liveQueries),
+  ],
+  liveRuns: [
+    each(
+      "live_runs_total",
+      "outcome",
+      "Runs of live queries: delivered, unchanged (the value was left out), failed.",
+      ({ liveRuns }) => liveRuns,
+    ),
+  ],
+  liveRunDuration: [
+    single(
+      "histogram",
+      "live_run_duration_seconds",
+      "Duration of runs of live queries.",
+      ({ liveRunDuration }) => liveRunDuration,
     ),
   ],
   observers: [
@@ -223,8 +250,11 @@ export const eventCatalogue: Readonly<Record<EventName, string>> = {
   backgroundFailure: "A step of background work failed. This process or another one tries it again.",
   hints: "This process committed cells on which observers are due.",
   run: "An observer's run ended.",
+  liveQuery: "This process opened or closed a live query.",
+  liveRun: "A live query ran.",
   request: "This process sent a request to a store outside it, or to its oracle.",
   joined: "Guarded mutations of one row were sent as one.",
   prefetch: "A run for which cells were prefetched ended.",
   collect: "A pass of garbage collection ended.",
+  expire: "A sweep of a table for expired cells (`ttlMs`) ended.",
 };

@@ -41,6 +41,8 @@ export interface EventMap {
     readonly startTimestamp: number;
     readonly commitTimestamp: number;
     readonly cells: number;
+    /** The table that it wrote to. Undefined if it wrote to several or none. */
+    readonly onlyTable: string | undefined;
     readonly label: string | undefined;
     readonly phases: 1 | 2;
     /** From the transaction's start to its commit. */
@@ -58,6 +60,8 @@ export interface EventMap {
     readonly table: string | undefined;
     readonly row: string | undefined;
     readonly column: string | undefined;
+    /** The table that it wrote to. Undefined if it wrote to several or none. */
+    readonly onlyTable: string | undefined;
     readonly label: string | undefined;
     readonly phases: 1 | 2;
     /** Start or commit timestamp of the transaction that won. Undefined if it is not known. */
@@ -68,6 +72,8 @@ export interface EventMap {
   /** A transaction's owner rolled it back, or it failed before its commit point. */
   rollback: {
     readonly startTimestamp: number;
+    /** The table that it wrote to. Undefined if it wrote to several or none. */
+    readonly onlyTable: string | undefined;
     readonly label: string | undefined;
     /**
      * The number of phases of the failed commit, or of the commit that the transaction would have
@@ -76,7 +82,7 @@ export interface EventMap {
     readonly phases: 1 | 2;
     readonly durationMs: number;
     readonly cause: Cause | undefined;
-    /** The error of its commit. Undefined if its owner rolled it back. */
+    /** The error of its commit or of its function. Undefined if its owner rolled it back. */
     readonly error: unknown;
   };
   /**
@@ -152,6 +158,17 @@ export interface EventMap {
     /** The change that it ran for. */
     readonly cause: Cause;
   };
+  /** This process opened or closed a live query. `open` is how many are open now. */
+  liveQuery: { readonly open: number };
+  /**
+   * A live query ran. `delivered`: its consumer got the value. `unchanged`: the value equals the one
+   * before, so it was left out. `failed`: the query ends with an error.
+   */
+  liveRun: {
+    readonly outcome: "delivered" | "unchanged" | "failed";
+    /** From the beginning of the run, including runs again after an outage of the store. */
+    readonly durationMs: number;
+  };
   /**
    * This process sent a request to the oracle, or to a store outside this process. If the store
    * gathers several requests into one call, they count as one request.
@@ -178,6 +195,14 @@ export interface EventMap {
     readonly safepoint: number;
     readonly cellsSeen: number;
     readonly versionsDropped: number;
+    readonly durationMs: number;
+  };
+  /** A sweep of a table for expired cells ended. */
+  expire: {
+    readonly table: string;
+    readonly cellsSeen: number;
+    /** Cells that the sweep deleted. */
+    readonly cellsExpired: number;
     readonly durationMs: number;
   };
 }

@@ -16,6 +16,8 @@ export type {
   RequestKind,
   TransactionSpan,
 } from "./events.js";
+export { type MeasureOptions, measureDatabase } from "./measure.js";
+export type { Histogram, HistogramOptions, Meter } from "./meter.js";
 export { Metrics } from "./metrics.js";
 export type { MetricsSnapshot, ObserverMetrics, RequestMetrics } from "./metrics-snapshot.js";
 export { type ExposedMetric, exposedText, metricPrefix, prometheusText } from "./prometheus.js";

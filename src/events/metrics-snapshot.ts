@@ -48,7 +48,14 @@ export interface MetricsSnapshot {
   readonly backgroundFailures: number;
   readonly collections: number;
   readonly versionsDropped: number;
+  /** Cells that this process deleted because their `ttlMs` had passed. */
+  readonly cellsExpired: number;
   readonly safepoint: number;
   readonly requests: RequestMetrics;
+  /** Live queries that are open now. */
+  readonly liveQueries: number;
+  readonly liveRuns: Readonly<Record<EventMap["liveRun"]["outcome"], number>>;
+  /** Milliseconds that each run of a live query took. */
+  readonly liveRunDuration: Distribution;
   readonly observers: Readonly<Record<string, ObserverMetrics>>;
 }

@@ -13,7 +13,13 @@ class ObserverCounts {
 /** Keeps counters and distributions. Events are their only source. */
 export class Metrics {
   readonly #counts = { commits: 0, cellsCommitted: 0, conflicts: 0, rollbacks: 0, hints: 0 };
-  readonly #rare = { backgroundFailures: 0, collections: 0, versionsDropped: 0, safepoint: 0 };
+  readonly #rare = {
+    backgroundFailures: 0,
+    collections: 0,
+    versionsDropped: 0,
+    cellsExpired: 0,
+    safepoint: 0,
+  };
   readonly #locks = { "rolled-forward": 0, "rolled-back": 0, pushed: 0, waited: 0 };
   readonly #requests: Record<RequestKind, number> = {
     read: 0,
@@ -23,6 +29,9 @@ export class Metrics {
     timestamp: 0,
   };
   #joined = 0;
+  #liveQueries = 0;
+  readonly #liveRuns = { delivered: 0, unchanged: 0, failed: 0 };
+  readonly #liveRunDuration = new SampledDistribution();
   readonly #transactionDuration = new SampledDistribution();
   readonly #commitDuration = new SampledDistribution();
   readonly #observers = new Map<string, ObserverCounts>();
@@ -48,6 +57,9 @@ export class Metrics {
       rare.versionsDropped += event.versionsDropped;
       rare.safepoint = event.safepoint;
     });
+    events.on("expire", (event) => {
+      rare.cellsExpired += event.cellsExpired;
+    });
     events.on("request", ({ kind }) => this.#requests[kind]++);
     events.on("joined", ({ mutations }) => {
       this.#joined += mutations - 1;
@@ -57,6 +69,13 @@ export class Metrics {
       prefetch.hits += hits;
       prefetch.misses += misses;
       prefetch.wasted += wasted;
+    });
+    events.on("liveQuery", ({ open }) => {
+      this.#liveQueries = open;
+    });
+    events.on("liveRun", ({ outcome, durationMs }) => {
+      this.#liveRuns[outcome]++;
+      this.#liveRunDuration.add(durationMs);
     });
     events.on("run", (event) => this.#countRun(event));
   }
@@ -97,6 +116,9 @@ export class Metrics {
       commitDuration: this.#commitDuration.distribution(),
       locksResolved,
       requests: this.#countedRequests(),
+      liveQueries: this.#liveQueries,
+      liveRuns: { ...this.#liveRuns },
+      liveRunDuration: this.#liveRunDuration.distribution(),
       observers,
     };
   }

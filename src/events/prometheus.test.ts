@@ -15,6 +15,7 @@ function figures(observer = "cluster") {
     startTimestamp: 1,
     commitTimestamp: 2,
     cells: 3,
+    onlyTable: undefined,
     label: undefined,
     phases: 1,
     durationMs: 30,

@@ -24,7 +24,7 @@ async function traced() {
   const exporter = new InMemorySpanExporter();
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
   db = await open("memory:", { observers: [titles], collectEveryMs: 0 });
-  const stop = traceDatabase(db, provider.getTracer("test"));
+  const stop = traceDatabase(db, provider.getTracer("test"), { namespace: "shop" });
   const spans = (name: string) => exporter.getFinishedSpans().filter((span) => span.name === name);
   return { db, spans, stop };
 }
@@ -74,6 +74,30 @@ test("the span of a conflict names the winner, and the span of a failure its err
   expect(spans("percolator.run titles").map(({ attributes }) => attributes["percolator.outcome"])).toContain(
     "rolled back",
   );
+});
+
+test("spans have the attributes of OpenTelemetry's conventions for databases", async () => {
+  const { db, spans } = await traced();
+  await db.transact((tx) => tx.set(pages.body, "a", "Hello"), { label: "load" });
+  await db.drain();
+  const failure = db.transact(() => {
+    throw new RangeError("too far");
+  });
+  await expect(failure).rejects.toThrow("too far");
+  const attributes = spans("percolator.transaction").map((span) => span.attributes);
+  const common = { "db.system.name": "percolatordb", "db.namespace": "shop" };
+  const operation = { ...common, "db.operation.name": "transaction" };
+  expect(attributes.find((each) => each["percolator.label"] === "load")).toMatchObject({
+    ...operation,
+    "db.collection.name": "pages",
+  });
+  expect(attributes).toContainEqual(expect.objectContaining({ ...operation, "error.type": "RangeError" }));
+  expect(spans("percolator.run titles")[0]?.attributes).toMatchObject({
+    ...common,
+    "db.operation.name": "run",
+    "db.collection.name": "pages",
+    "percolator.observer": "titles",
+  });
 });
 
 test("nothing is traced after the trace was stopped", async () => {

@@ -1,6 +1,7 @@
 import { systemEnvironment } from "../environment/index.js";
 import type { CommitIdGenerator } from "./commit-ids.js";
 import { CommitSpans } from "./commit-spans.js";
+import { conflictType, conventionalAttributes, type Ended, errorTypeOf } from "./conventions.js";
 import type { Cause, EventListener, EventMap, EventName } from "./events.js";
 import type { SpanContext, Tracer } from "./tracer.js";
 
@@ -18,6 +19,11 @@ export interface TraceOptions {
    * Default: no such links.
    */
   readonly ids?: CommitIdGenerator | undefined;
+  /**
+   * The name of the database, for the attribute `db.namespace`. It may not contain secrets, such as
+   * the password of a location. Default: the attribute is left out.
+   */
+  readonly namespace?: string | undefined;
 }
 
 const internal = 0;
@@ -36,6 +42,9 @@ const maxCauses = 10_000;
  * The run of an observer is a transaction as well. Its span is named `percolator.run NAME`, and
  * links to the span of the transaction that made the change, if both ran in this process.
  *
+ * Each span also has the attributes of OpenTelemetry's semantic conventions for databases, as
+ * {@link measureDatabase} has them.
+ *
  * With `ids`, runs also link to commits of other processes. Every commit that makes observers due
  * then has a span `percolator.commit`, which links to the span of its transaction. Without `ids`,
  * the attributes `percolator.commit_timestamp` and `percolator.cause.commit_timestamp` say which
@@ -52,7 +61,7 @@ export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOpt
     causes.set(commitTimestamp, context);
     if (causes.size > maxCauses) causes.delete(causes.keys().next().value!);
   };
-  const span = (event: Ended, attributes: Record<string, string | number>) => {
+  const span = (event: Ended, errorType: string | undefined, attributes: Record<string, string | number>) => {
     const { cause, label, startTimestamp, durationMs } = event;
     const endTime = now();
     const context = cause && (causes.get(cause.commitTimestamp) ?? commits?.contextOf(cause.commitTimestamp));
@@ -62,6 +71,7 @@ export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOpt
         kind: internal,
         startTime: endTime - durationMs,
         attributes: {
+          ...conventionalAttributes(event, options.namespace, errorType),
           "percolator.start_timestamp": startTimestamp,
           ...(label === undefined ? {} : { "percolator.label": label }),
           ...(cause === undefined ? {} : causeAttributes(cause)),
@@ -75,7 +85,7 @@ export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOpt
   const stops = [
     db.on("commit", (event) => {
       const { commitTimestamp, cells, phases, commitMs } = event;
-      const { started, endTime } = span(event, {
+      const { started, endTime } = span(event, undefined, {
         "percolator.outcome": "committed",
         "percolator.commit_timestamp": commitTimestamp,
         "percolator.cells": cells,
@@ -87,7 +97,7 @@ export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOpt
     }),
     db.on("conflict", (event) => {
       const { table, row, column, winnerTimestamp } = event;
-      const { started, endTime } = span(event, {
+      const { started, endTime } = span(event, conflictType, {
         "percolator.outcome": "conflict",
         ...(table === undefined ? {} : { "percolator.table": table }),
         ...(row === undefined ? {} : { "percolator.row": row }),
@@ -99,7 +109,7 @@ export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOpt
     }),
     db.on("rollback", (event) => {
       const { error } = event;
-      const { started, endTime } = span(event, { "percolator.outcome": "rolled back" });
+      const { started, endTime } = span(event, errorTypeOf(error), { "percolator.outcome": "rolled back" });
       if (error !== undefined) {
         const exception = error instanceof Error ? error : new Error(String(error));
         started.recordException(exception);
@@ -117,11 +127,6 @@ export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOpt
     for (const stop of stops) stop();
   };
 }
-
-type Ended = Pick<
-  EventMap["commit"] | EventMap["conflict"] | EventMap["rollback"],
-  "cause" | "label" | "startTimestamp" | "durationMs"
->;
 
 function causeAttributes({ cell, commitTimestamp }: Cause): Record<string, string | number> {
   return {

@@ -1,8 +1,15 @@
-export { CommitClock } from "./commit-clock.js";
-export { type ChangesOptions, changes, type FeedSource } from "./feed/changes.js";
+export type { ChangesOptions, FeedSource } from "./feed/changes.js";
 export { type CellChange, changesOf, type FeedChange } from "./feed/feed-change.js";
 export { readEntries } from "./feed/feed-entries.js";
-export { type FollowEvent, follow } from "./feed/follow.js";
+export type { FollowEvent } from "./feed/follow.js";
+export { leasedFeedName } from "./feed/leases.js";
 export { recordedFeeds } from "./feed/recorded-feeds.js";
 export { removeFeed } from "./feed/remove-feed.js";
 export { trimFeeds } from "./feed/trim.js";
+export { Followers } from "./followers.js";
+export type { LiveHub } from "./query/hub.js";
+export type { LiveOptions } from "./query/live.js";
+export type { LiveRead, LiveValue } from "./query/live-query.js";
+export { isSettled } from "./settled/is-settled.js";
+export type { SettledOptions } from "./settled/settling.js";
+export type { Watchable, WatchedChange, WatchOptions } from "./watch/watch-target.js";

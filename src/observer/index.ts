@@ -33,9 +33,17 @@ export {
   type BackfillReport,
   backfill,
 } from "./registry/backfill.js";
-export type { ObservedCell } from "./registry/cell-of.js";
+export { nameCell, type ObservedCell, registeredObserver } from "./registry/cell-of.js";
 export type { RegistryCell } from "./registry/cells.js";
-export { registryRows } from "./registry/cells.js";
+export {
+  droppedCell,
+  registryRows,
+  type StoredDropped,
+  tableCell,
+  wholeTable,
+} from "./registry/cells.js";
+export type { DroppedRecords } from "./registry/dropped.js";
+export { type CellState, readCellState } from "./registry/due.js";
 export { type LoadRecord, loadRowsPrefix } from "./registry/load-record.js";
 export { type DueCell, markDue } from "./registry/mark-due.js";
 export {
@@ -43,17 +51,45 @@ export {
   listParked,
   type ParkedChange,
   type ParkedOptions,
+  parkedAt,
+  parkedChangeOf,
   retryParked,
 } from "./registry/parked.js";
-export { listPending, type PendingChange, type PendingOptions, pendingOfRow } from "./registry/pending.js";
-export type { ObserverRecord, RegisteredObserver } from "./registry/registered.js";
-export type { FeedRecord } from "./registry/registered-feed.js";
+export {
+  hasHint,
+  hintedCells,
+  listPending,
+  type PendingChange,
+  type PendingOptions,
+  pendingOfRow,
+} from "./registry/pending.js";
+export type { RecentCommit, RecentCommits } from "./registry/recent-commits.js";
+export { isOf, type ObserverRecord, type RegisteredObserver } from "./registry/registered.js";
+export { type FeedRecord, followsSame } from "./registry/registered-feed.js";
 export { Registry, type RegistryOptions } from "./registry/registry.js";
 export { type UnregisterOptions, unregister } from "./registry/unregister.js";
 export { type RegistryView, registryOf } from "./registry/view.js";
-export { type HostedObservers, type SessionRecord, strayedSessions } from "./session/session-records.js";
-export { Sessions, type SessionsOptions } from "./session/sessions.js";
-export { decodeJson, isTime, isWhole, record } from "./stored-json.js";
+export {
+  endSessions,
+  type HostedObservers,
+  type SessionRecord,
+  type SessionVitals,
+  strayedSessions,
+} from "./session/session-records.js";
+export { type LiveSession, Sessions, type SessionsOptions } from "./session/sessions.js";
+export type { SilentSession } from "./session/silent-sessions.js";
+export {
+  decodeJson,
+  encodeJson,
+  isAmount,
+  isHex,
+  isString,
+  isTime,
+  isWhole,
+  listOf,
+  nullable,
+  record,
+} from "./stored-json.js";
 export type { DrainOptions, DrainProgress, IdleOptions } from "./worker/idle.js";
 export { type PoolOptions, WorkerPool, type WorkOptions } from "./worker/pool.js";
 export { type StopOptions, Worker, type WorkerReadiness } from "./worker/worker.js";

@@ -37,11 +37,19 @@ export function record<T extends object>(shape: Shape<T>): Guard<T> {
 
 export const isString: Guard<string> = (value): value is string => typeof value === "string";
 
+/** Bytes in hexadecimal. */
+export const isHex: Guard<string> = (value): value is string =>
+  typeof value === "string" && value.length % 2 === 0 && /^[0-9a-f]*$/.test(value);
+
 export const isBoolean: Guard<boolean> = (value): value is boolean => typeof value === "boolean";
 
 /** A count, a version or a timestamp: a safe integer of 0 or more. */
 export const isWhole: Guard<number> = (value): value is number =>
   Number.isSafeInteger(value) && (value as number) >= 0;
+
+/** A measured amount: a finite number of 0 or more. */
+export const isAmount: Guard<number> = (value): value is number =>
+  Number.isFinite(value) && (value as number) >= 0;
 
 const latestMs = 8.64e15;
 

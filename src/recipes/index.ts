@@ -8,7 +8,7 @@ export type {
   GroupRow,
   TopEntry,
   TopOptions,
-} from "./derive/aggregate.js";
+} from "./derive/aggregate-options.js";
 export {
   type AnyDerivation,
   type BackfillDerivationOptions,
@@ -43,6 +43,12 @@ export {
   isColumnKeeper,
   type KeptChange,
 } from "./lookup/kept-column.js";
+export type {
+  DuplicateValue,
+  RebuildOptions,
+  RebuildProgress,
+  RebuildReport,
+} from "./lookup/rebuild.js";
 export {
   EventualIndex,
   ExactIndex,

@@ -19,6 +19,8 @@ describe.each(variants)("on $store, $commit", (variant) => {
       expect(await times()).toEqual(Array.from({ length: 40 }, (_, n) => n));
       expect(await times({ start: [10, "x"], end: [14, ""] })).toEqual([10, 11, 12, 13]);
       expect(await times({ reverse: true, limit: 3 })).toEqual([39, 38, 37]);
+      expect(await times({ after: [36, "x"] })).toEqual([37, 38, 39]);
+      expect(await times({ after: [3, "x"], reverse: true })).toEqual([2, 1, 0]);
       expect(await times({ prefix: [7] })).toEqual([7]);
       const spreads = new Set(
         (await gather(snapshot.scan(events.table.what))).map(({ row: [spread] }) => spread),

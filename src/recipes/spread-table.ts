@@ -71,7 +71,14 @@ export class SpreadTable<C extends ColumnDeclarations, K extends readonly unknow
     column: Column<V, SpreadRow<K>>,
     options: ScanOptions<K> = {},
   ): AsyncGenerator<ScanItem<K, V>> {
-    checkOptions("scan", options, { prefix: "any", start: "any", end: "any", reverse: "any", limit: "any" });
+    checkOptions("scan", options, {
+      prefix: "any",
+      start: "any",
+      end: "any",
+      after: "any",
+      reverse: "any",
+      limit: "any",
+    });
     const { limit = Number.POSITIVE_INFINITY, reverse = false } = options;
     const scans = Array.from({ length: this.spreads }, (_, spread) =>
       this.#scanSpread(view, column, spread, options),
@@ -87,12 +94,13 @@ export class SpreadTable<C extends ColumnDeclarations, K extends readonly unknow
     view: View,
     column: Column<V, SpreadRow<K>>,
     spread: number,
-    { prefix, start, end, reverse, limit }: ScanOptions<K>,
+    { prefix, start, end, after, reverse, limit }: ScanOptions<K>,
   ): AsyncGenerator<Merged<K, V>> {
     const range: ScanOptions<SpreadRow<K>> = {
       prefix: [spread, ...((prefix ?? []) as readonly unknown[])] as unknown as KeyPrefix<SpreadRow<K>>,
       start: start === undefined ? undefined : [spread, ...start],
       end: end === undefined ? undefined : [spread, ...end],
+      after: after === undefined ? undefined : [spread, ...after],
       reverse,
       limit,
     };

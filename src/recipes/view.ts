@@ -19,6 +19,11 @@ export function bytesOf<K>(column: Column<unknown, K>): Column<Uint8Array, K> {
   return Object.create(column, { codec: { value: bytes() } }) as Column<Uint8Array, K>;
 }
 
+/** The column's name in the program, by which rows have its value. */
+export function propertyOf({ table, name }: Pick<Column<unknown, unknown>, "table" | "name">): string {
+  return table.columns.get(name)?.property ?? name;
+}
+
 /** As {@link columnOf}, for a family. */
 export function familyOf<V, K>(table: AnyTable, name: string): Family<V, K> {
   return (table as unknown as Readonly<Record<string, Family<V, K>>>)[name]!;

@@ -13,9 +13,10 @@ import { checkName } from "./names.js";
 import { type AnyTable, bindTable } from "./table.js";
 import { bigint } from "./value/bigint.js";
 import { buildCodec, type Codec } from "./value/codec.js";
-import { compressed, isCompressedTag, mayBecome, valueTag } from "./value/compressed.js";
+import { compressed, inflated, isCompressedTag, mayBecome, valueTag } from "./value/compressed.js";
 import { date } from "./value/date.js";
-import { json } from "./value/json.js";
+import { jsonOfAnyVersion, jsonOfVersion } from "./value/json.js";
+import { readVersion } from "./value/json-version.js";
 import { boolean, bytes, copyBytes, float, int, text } from "./value/scalars.js";
 
 /** What the database records about a column. Plain JSON. */
@@ -29,6 +30,16 @@ export interface ColumnDescription {
    * does not, or if this is not known.
    */
   readonly schema?: true | undefined;
+  /**
+   * The highest version in which a program has declared to write the column's values. Missing if it
+   * is 1.
+   */
+  readonly version?: number | undefined;
+  /**
+   * Milliseconds from the commit of a cell until it expires. `null`: a program has declared that
+   * cells never expire. Missing if no program has declared a time.
+   */
+  readonly ttlMs?: number | null | undefined;
 }
 
 /** What the database records about a table. Plain JSON. */
@@ -50,7 +61,8 @@ export interface TableComparison {
   readonly additions: readonly string[];
   /**
    * Whether the declaration has a mark that the record lacks. The marks are `schema` of a column,
-   * its compression, and `writtenWith` of a table.
+   * its compression, a higher `version` of its values, another `ttlMs`, and `writtenWith` of a
+   * table.
    */
   readonly hasNewMarks: boolean;
   /** Contradictions between declaration and record, one sentence each. */
@@ -62,11 +74,13 @@ export type UntypedTable = AnyTable & { readonly [name: string]: AnyColumn };
 
 /** What the database records about this table. */
 export function describeTable(table: TableDefinition): TableDescription {
-  const columns = [...table.columns.values()].map(({ name, kind, codec }) => ({
+  const columns = [...table.columns.values()].map(({ name, kind, codec, ttlMs }) => ({
     name,
     kind,
     codec: codec?.tag ?? null,
     ...(codec?.hasSchema === true ? { schema: true as const } : {}),
+    ...versionMark(codec?.versions?.written),
+    ...ttlMark(ttlMs),
   }));
   const { name, key, writtenWith } = table;
   return { name, key: key.tag, columns, ...(writtenWith === undefined ? {} : { writtenWith }) };
@@ -75,7 +89,7 @@ export function describeTable(table: TableDefinition): TableDescription {
 /**
  * The table that a description records, for commands without the program's module. Such a command
  * reads values of a custom codec as bytes, and cannot write them. It cannot write a column with a
- * schema either.
+ * schema or with versions either. It reads each value in the version in which it is stored.
  *
  * @throws SchemaError if this version of the package cannot read the description.
  */
@@ -108,7 +122,8 @@ export function tableFromDescription(description: TableDescription): UntypedTabl
  *   compressed, if no stored value can be taken for a compressed one.
  * - A recorded column that is not declared is neither, since other programs may use it.
  * - A mark that is missing on one side is no clash, since earlier versions of the program or the
- *   package do not know it. A recorded mark stays.
+ *   package do not know it. A recorded mark stays. Of two different `ttlMs`, the declared one is
+ *   recorded.
  */
 export function compareTables(recorded: TableDescription, declared: TableDescription): TableComparison {
   const additions: string[] = [];
@@ -141,6 +156,8 @@ export function compareTables(recorded: TableDescription, declared: TableDescrip
       clashes.push(`column ${declared.name}.${column.name} is ${difference}${adviceFor(before, column)}`);
     } else {
       hasNewMarks ||= before.codec !== column.codec || (column.schema === true && before.schema !== true);
+      hasNewMarks ||= (column.version ?? 1) > (before.version ?? 1);
+      hasNewMarks ||= column.ttlMs !== undefined && column.ttlMs !== (before.ttlMs ?? null);
     }
   }
   return { additions, clashes, hasNewMarks };
@@ -151,8 +168,10 @@ export function mergeTables(recorded: TableDescription, declared: TableDescripti
   const { additions } = compareTables(recorded, declared);
   const known = new Map(declared.columns.map((column) => [column.name, column]));
   const marked = recorded.columns.map((column) => {
-    const { schema, codec } = known.get(column.name) ?? column;
-    return { ...column, codec, ...(schema === true ? { schema: true as const } : {}) };
+    const { schema, codec, version = 1, ttlMs } = known.get(column.name) ?? column;
+    const newest = versionMark(Math.max(version, column.version ?? 1));
+    const schemaMark = schema === true ? { schema: true as const } : {};
+    return { ...column, codec, ...schemaMark, ...newest, ...ttlMark(ttlMs) };
   });
   const writtenWith = recorded.writtenWith ?? declared.writtenWith;
   return {
@@ -160,6 +179,14 @@ export function mergeTables(recorded: TableDescription, declared: TableDescripti
     columns: [...marked, ...additions.map((name) => known.get(name)!)],
     ...(writtenWith === undefined ? {} : { writtenWith }),
   };
+}
+
+function versionMark(version = 1): Pick<ColumnDescription, "version"> {
+  return version === 1 ? {} : { version };
+}
+
+function ttlMark(ttlMs: number | null | undefined): Pick<ColumnDescription, "ttlMs"> {
+  return ttlMs === undefined ? {} : { ttlMs };
 }
 
 function mayHaveCodec(recorded: ColumnDescription, { codec }: ColumnDescription): boolean {
@@ -199,27 +226,29 @@ export function bytesTable(description: TableDescription): UntypedTable {
   return bindTable({ ...defined, columns: new Map(asBytes) }) as UntypedTable;
 }
 
-function storedBytes({ tag, hasSchema }: Codec<unknown>): Codec<unknown> {
+function storedBytes({ tag, hasSchema, versions }: Codec<unknown>): Codec<unknown> {
   const encode = (value: unknown) => bytes().encode(value as Uint8Array);
   const decode = (buffer: Buffer, start: number, end: number) => copyBytes(buffer.subarray(start, end));
-  return buildCodec<unknown, string>(tag, encode, decode, { hasSchema });
+  return buildCodec<unknown, string>(tag, encode, decode, { hasSchema, versions });
 }
 
 function defineFromDescription(
   table: string,
-  { name, kind, codec, schema }: ColumnDescription,
+  { name, kind, codec, schema, version, ttlMs }: ColumnDescription,
 ): ColumnDefinition {
-  if (kind === "signal") return { name, kind, codec: undefined };
+  const names = { name, property: name, ...ttlMark(ttlMs) };
+  if (kind === "signal") return { ...names, kind, codec: undefined };
   if ((kind !== "column" && kind !== "family") || typeof codec !== "string") {
     throw new SchemaError(
       `Column ${table}.${name} is recorded as ${String(kind)} of ${String(codec)}, which this version of the package does not know. Upgrade the package`,
     );
   }
   const builtIn = codecFromTag(codec);
-  if (builtIn === undefined || schema === true) {
-    return { name, kind, codec: unwritableCodec(`${table}.${name}`, codec, builtIn) };
+  if (builtIn === undefined || schema === true || version !== undefined) {
+    const traits = { hasSchema: builtIn !== undefined && schema === true, version };
+    return { ...names, kind, codec: unwritableCodec(`${table}.${name}`, codec, builtIn, traits) };
   }
-  return { name, kind, codec: builtIn };
+  return { ...names, kind, codec: builtIn };
 }
 
 function keyFromTag(table: string, tag: string): KeyCodec<unknown> {
@@ -239,7 +268,7 @@ export function codecFromTag(tag: string): Codec<unknown> | undefined {
 }
 
 const builtIn: ReadonlyMap<string, Codec<unknown>> = new Map<string, Codec<unknown>>(
-  [text(), bytes(), int(), float(), boolean(), date(), bigint(), json<unknown>()].map((codec) => [
+  [text(), bytes(), int(), float(), boolean(), date(), bigint(), jsonOfAnyVersion].map((codec) => [
     codec.tag,
     codec as Codec<unknown>,
   ]),
@@ -247,28 +276,51 @@ const builtIn: ReadonlyMap<string, Codec<unknown>> = new Map<string, Codec<unkno
 
 /**
  * The codec with which a command without the module writes values of a tag. It does not check a
- * schema or the choices of a `oneOf`. Values of a custom codec are bytes.
+ * schema or the choices of a `oneOf`. Values of a custom codec are bytes. JSON is written in
+ * `version`, and read in the version in which it is stored.
  */
-export function plainCodec(tag: string): Codec<unknown> {
+export function plainCodec(tag: string, version = 1): Codec<unknown> {
   const value = valueTag(tag);
   // Every choice of a `oneOf` is a string.
-  const codec = builtIn.get(value === "oneOf" ? "text" : value) ?? (bytes() as Codec<unknown>);
+  const known = builtIn.get(value === "oneOf" ? "text" : value) ?? (bytes() as Codec<unknown>);
+  const codec = known === jsonOfAnyVersion && version > 1 ? jsonOfVersion(version) : known;
   return isCompressedTag(tag) ? compressed(codec) : codec;
 }
 
 /**
- * A codec for a column that only the module can write. To read values, it uses the built-in codec
- * behind a schema, `text` for a `oneOf`, and `bytes` for a custom codec.
+ * The version of a column's stored value: 1 if the codec has no versions. Undefined if the bytes
+ * cannot be read.
  */
-function unwritableCodec(column: string, tag: string, builtIn: Codec<unknown> | undefined): Codec<unknown> {
-  const has = builtIn === undefined ? `a custom codec (${valueTag(tag)})` : "a schema";
+export function storedVersion(tag: string, stored: Uint8Array): number | undefined {
+  if (valueTag(tag) !== "json") return 1;
+  try {
+    const bytes = isCompressedTag(tag) ? inflated(stored) : stored;
+    return readVersion(bytes, 0, bytes.length)?.version;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * A codec for a column that only the module can write. To read values, it uses the built-in codec
+ * behind a schema or versions, `text` for a `oneOf`, and `bytes` for a custom codec.
+ */
+function unwritableCodec(
+  column: string,
+  tag: string,
+  builtIn: Codec<unknown> | undefined,
+  { hasSchema, version }: { readonly hasSchema: boolean; readonly version: number | undefined },
+): Codec<unknown> {
+  const custom = builtIn === undefined ? `a custom codec (${valueTag(tag)})` : undefined;
+  const has = custom ?? (hasSchema ? "a schema" : `values of version ${version}`);
   const refuseWrite = () => {
     throw new SchemaError(
       `Column ${column} has ${has}, which only the module that declares the table knows. To write the column, give that module`,
     );
   };
   const { decodeRange } = plainCodec(tag);
-  return buildCodec<unknown, string>(tag, refuseWrite, decodeRange!, { hasSchema: builtIn !== undefined });
+  const versions = version === undefined ? undefined : { newest: version, written: version };
+  return buildCodec<unknown, string>(tag, refuseWrite, decodeRange!, { hasSchema, versions });
 }
 
 function inWords({ kind, codec }: ColumnDescription): string {

@@ -11,10 +11,18 @@ export type ColumnKind = "column" | "family" | "signal";
 
 /** The declaration of one column. */
 export interface ColumnDefinition {
+  /** The column's name in the database. */
   readonly name: string;
+  /** The column's name in the program. It differs from `name` only with `storedAs`. */
+  readonly property: string;
   readonly kind: ColumnKind;
   /** Undefined for a signal, and only for a signal. */
   readonly codec: Codec<unknown> | undefined;
+  /**
+   * Milliseconds from the commit of a cell until it expires: see `ttlMs` of `table`. `null`: the
+   * declaration says that cells never expire. Undefined: it says nothing.
+   */
+  readonly ttlMs?: number | null | undefined;
 }
 
 /** The name of a column, as the database records it. Plain JSON. */
@@ -30,7 +38,7 @@ export interface ColumnName {
 export interface TableDefinition {
   readonly name: string;
   readonly key: KeyCodec<unknown>;
-  /** In the order of the declaration. Never empty. */
+  /** By their names in the database, in the order of the declaration. Never empty. */
   readonly columns: ReadonlyMap<string, ColumnDefinition>;
   /**
    * The column whose values determine this table's rows. The same transactions write that column

@@ -7,6 +7,7 @@ export {
   isSameColumn,
   mergeTables,
   plainCodec,
+  storedVersion,
   type TableComparison,
   type TableDescription,
   tableFromDescription,
@@ -60,7 +61,14 @@ export {
   lentRow,
   valueErrorAt,
 } from "./position.js";
-export { parseCellRowText, parsePrefixText, parseRowText } from "./row-text.js";
+export {
+  encodePrefixText,
+  keyPartCount,
+  keyPartTags,
+  parseCellRowText,
+  parsePrefixText,
+  parseRowText,
+} from "./row-text.js";
 export {
   type AnyTable,
   bindTable,
@@ -72,13 +80,15 @@ export {
   type KeyOf,
   type RowOf,
   type SignalDeclaration,
+  type StoredDeclaration,
   signal,
+  storedAs,
   type Table,
   type TableOptions,
   table,
   tableColumns,
 } from "./table.js";
-export { formatValue, type Json, parseValue, valueToJson } from "./text-form.js";
+export { formatValue, type Json, parseValue, valueFromJson, valueToJson } from "./text-form.js";
 export { asBuffer, isWellFormed } from "./utf8.js";
 export { bigint } from "./value/bigint.js";
 export type { Codec, KeyPart, KeyPartTag } from "./value/codec.js";
@@ -92,6 +102,7 @@ export {
 export { type CodecFunctions, codec } from "./value/custom.js";
 export { date } from "./value/date.js";
 export { type JsonFit, json } from "./value/json.js";
+export type { Conversions, JsonOptions, ValueVersions } from "./value/json-version.js";
 export { oneOf } from "./value/one-of.js";
 export { boolean, bytes, float, int, text } from "./value/scalars.js";
 export type { SchemaIssue, SchemaResult, StandardSchema } from "./value/standard-schema.js";

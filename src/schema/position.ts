@@ -1,4 +1,11 @@
-import { type ErrorCode, InvalidKeyError, InvalidValueError, type PercolatorError } from "../errors/index.js";
+import {
+  type ErrorCode,
+  InvalidKeyError,
+  InvalidValueError,
+  type NewerValueDetails,
+  NewerValueError,
+  type PercolatorError,
+} from "../errors/index.js";
 import type { Column } from "./column.js";
 import type { TableDefinition } from "./definition.js";
 import { describeValue } from "./describe.js";
@@ -134,9 +141,13 @@ function badRow(table: TableDefinition, row: string, error: unknown): unknown {
 
 /** Adds the column and the row to an error of a codec. Returns any other error unchanged. */
 export function valueErrorAt(column: Column<unknown, unknown>, row: unknown, error: unknown): unknown {
+  const where = () => `${describeColumn(column)}, row ${describeRow(row)}`;
+  if (hasCode(error, "NEWER_VALUE")) {
+    const { version, known } = error as NewerValueDetails;
+    return new NewerValueError(`${where()}: ${error.message}`, { version, known });
+  }
   if (!hasCode(error, "INVALID_VALUE")) return error;
-  const where = `${describeColumn(column)}, row ${describeRow(row)}`;
-  return new InvalidValueError(`${where}: ${error.message}`, { cause: error.cause });
+  return new InvalidValueError(`${where()}: ${error.message}`, { cause: error.cause });
 }
 
 // Compares the code instead of the class, since the codec may come from another copy of the

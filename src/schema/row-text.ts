@@ -37,6 +37,29 @@ export function parsePrefixText(table: TableDefinition, text: string): unknown {
 }
 
 /**
+ * The bytes with which the rows begin that a person means by a text: a prefix as
+ * {@link parsePrefixText} takes it, or for a composite key also the beginning of its first part
+ * alone, without quotes and brackets.
+ */
+export function encodePrefixText(table: TableDefinition, text: string): Uint8Array {
+  const tags = partTags(table.key);
+  if (tags === undefined || tags.length < 2 || text.startsWith("["))
+    return encodePrefix(table, parsePrefixText(table, text));
+  if (tags[0] === "text") return tuple(codecFromTag("text") as KeyPart<string>).prefix(text as never);
+  return encodePrefix(table, parsePrefixText(table, `[${text}]`));
+}
+
+/** How many parts a composite key has. Undefined for any other key. */
+export function keyPartCount(table: TableDefinition): number | undefined {
+  return keyPartTags(table)?.length;
+}
+
+/** The tags of the parts of a composite key. Undefined for any other key. */
+export function keyPartTags(table: TableDefinition): readonly string[] | undefined {
+  return partTags(table.key);
+}
+
+/**
  * The codec of the leading parts of a composite key, as many as the text has. Undefined if the
  * codecs are not known.
  */

@@ -26,17 +26,26 @@ export interface SignalDeclaration {
   readonly kind: "signal";
 }
 
+/** A column, family or signal with another name in the database, for `table`. */
+export interface StoredDeclaration<D> {
+  readonly kind: "stored";
+  readonly name: string;
+  readonly declaration: D;
+}
+
+type NamedDeclaration = Codec<unknown> | FamilyDeclaration<unknown> | SignalDeclaration;
+
 /**
  * What a table declares under a name: a codec for a column, `family(codec)` for a family, or
- * `signal()` for a signal.
+ * `signal()` for a signal. `storedAs(name, declaration)` gives it another name in the database.
  */
-export type ColumnDeclaration = Codec<unknown> | FamilyDeclaration<unknown> | SignalDeclaration;
+export type ColumnDeclaration = NamedDeclaration | StoredDeclaration<NamedDeclaration>;
 
 /** A table's columns by name. */
 export type ColumnDeclarations = Readonly<Record<string, ColumnDeclaration>>;
 
-/** The options of {@link table}, besides its columns. */
-export interface TableOptions<K> {
+/** The options of {@link table}, besides its columns. `C` is the type of their declaration. */
+export interface TableOptions<K, C extends ColumnDeclarations = ColumnDeclarations> {
   /** The row keys. Default: strings, ordered by their UTF-8 bytes. Composite keys: `tuple`. */
   readonly key?: KeyCodec<K> | undefined;
   /**
@@ -45,6 +54,19 @@ export interface TableOptions<K> {
    * without the program's module write neither that column nor this table. Default: none.
    */
   readonly writtenWith?: TableWriter | undefined;
+  /**
+   * Milliseconds from the commit of a cell until it expires, for all columns and families, or for
+   * some of them by name: `{ token: 3_600_000 }`. A later write of the cell begins the time again.
+   *
+   * An expired cell is deleted by a transaction of its own, so observers, feeds and live queries see
+   * the delete. The library looks for expired cells in the background (`expireEveryMs` of `open`),
+   * and `db.collect()` deletes all of them. Until then, reads return the value.
+   *
+   * The database records the time. A program that declares none leaves the recorded one.
+   * `Number.POSITIVE_INFINITY` says that cells stay. A column with a unique constraint or an exact
+   * index takes no time. Default: cells do not expire.
+   */
+  readonly ttlMs?: number | { readonly [N in keyof C]?: number } | undefined;
 }
 
 /** A table of any type. */
@@ -60,7 +82,9 @@ export type Table<C extends ColumnDeclarations = ColumnDeclarations, K = string>
   readonly [rowKey]?: K;
 } & { readonly [N in keyof C]: BoundTo<C[N], K> };
 
-type BoundTo<D, K> =
+type BoundTo<D, K> = D extends StoredDeclaration<infer N> ? BoundNamed<N, K> : BoundNamed<D, K>;
+
+type BoundNamed<D, K> =
   D extends FamilyDeclaration<infer V, infer I>
     ? Family<V, K, I>
     : D extends SignalDeclaration
@@ -112,14 +136,15 @@ export type KeyOf<T> = T extends { readonly [rowKey]?: infer K } ? K : unknown;
  *   anchors: family(text()),
  *   rescore: signal(),
  * });
+ * const logins = table("logins", { token: text() }, { ttlMs: 3_600_000 }); // tokens expire after an hour
  */
 export function table<C extends ColumnDeclarations, K = string>(
   name: string,
   columns: C,
-  options: TableOptions<K> = {},
+  options: TableOptions<K, C> = {},
 ): Table<C, K> {
   checkName("table", name);
-  checkOptionNames(`table ${name}`, options, { key: true, writtenWith: true });
+  checkOptionNames(`table ${name}`, options, { key: true, writtenWith: true, ttlMs: true });
   const key = options.key ?? textKey;
   if (!isKeyCodec(key)) {
     throw new SchemaError(
@@ -129,10 +154,57 @@ export function table<C extends ColumnDeclarations, K = string>(
   const defined = {
     name,
     key,
-    columns: defineColumns(name, columns),
+    columns: withTtl(name, defineColumns(name, columns), options.ttlMs),
     ...definedWriter(name, options.writtenWith),
   };
   return bindTable(defined) as unknown as Table<C, K>;
+}
+
+/** The columns with the times after which their cells expire. */
+function withTtl(
+  tableName: string,
+  columns: ReadonlyMap<string, ColumnDefinition>,
+  ttlMs: number | Readonly<Record<string, number | undefined>> | undefined,
+): ReadonlyMap<string, ColumnDefinition> {
+  if (ttlMs === undefined) return columns;
+  if (typeof ttlMs === "number") {
+    const ofAll = checkTtl(tableName, undefined, ttlMs);
+    return mapColumns(columns, (column) => (column.kind === "signal" ? column : { ...column, ttlMs: ofAll }));
+  }
+  if (typeof ttlMs !== "object" || ttlMs === null) {
+    throw new SchemaError(
+      `Table ${tableName}: ttlMs must be a number of milliseconds, or an object of them by column, not ${describeValue(ttlMs)}`,
+    );
+  }
+  const byProperty = new Map([...columns.values()].map((column) => [column.property, column]));
+  for (const property of Object.keys(ttlMs)) {
+    const column = byProperty.get(property);
+    if (column !== undefined && column.kind !== "signal") continue;
+    const why =
+      column === undefined ? "declares no such column" : "declares it as a signal, which has no cells";
+    throw new SchemaError(`Table ${tableName}: ttlMs names ${property}, but the table ${why}`);
+  }
+  return mapColumns(columns, (column) => {
+    const given = ttlMs[column.property];
+    return given === undefined ? column : { ...column, ttlMs: checkTtl(tableName, column.property, given) };
+  });
+}
+
+function mapColumns(
+  columns: ReadonlyMap<string, ColumnDefinition>,
+  change: (column: ColumnDefinition) => ColumnDefinition,
+): ReadonlyMap<string, ColumnDefinition> {
+  return new Map([...columns].map(([name, column]) => [name, change(column)]));
+}
+
+/** Returns `null` for a time that never ends. */
+function checkTtl(tableName: string, property: string | undefined, ttlMs: unknown): number | null {
+  if (ttlMs === Number.POSITIVE_INFINITY) return null;
+  if (Number.isSafeInteger(ttlMs) && (ttlMs as number) >= 1) return ttlMs as number;
+  const of = property === undefined ? "" : ` of ${property}`;
+  throw new SchemaError(
+    `Table ${tableName}: ttlMs${of} must be a whole number of milliseconds above 0, or Infinity, not ${describeValue(ttlMs)}`,
+  );
 }
 
 function definedWriter(
@@ -176,6 +248,26 @@ export function signal(): SignalDeclaration {
   return Object.freeze({ kind: "signal" });
 }
 
+/**
+ * Renames a column, family or signal in the program, and keeps its name in the database. Programs
+ * with the old and the new name may run at the same time, because both read and write the same
+ * cells. Commands, messages, and the `name` of the column's handle have the database's name.
+ *
+ * A table needs no such call: rename the constant, and leave the name that `table` takes.
+ *
+ * @throws SchemaError for an invalid name.
+ *
+ * @example
+ * const orders = table("orders", { amount: storedAs("total", int()) }); // once `total: int()`
+ */
+export function storedAs<const D extends NamedDeclaration>(
+  name: string,
+  declaration: D,
+): StoredDeclaration<D> {
+  checkName("column", name);
+  return Object.freeze({ kind: "stored", name, declaration });
+}
+
 /** Whether this is a table. */
 export function isTable(value: unknown): value is AnyTable {
   return typeof value === "object" && value !== null && definition in value;
@@ -190,7 +282,7 @@ export function tableColumns(table: AnyTable): readonly AnyColumn[] {
 export function bindTable(defined: TableDefinition): AnyTable {
   const bound: Record<PropertyKey, unknown> = Object.create(null);
   Object.defineProperty(bound, definition, { value: Object.freeze(defined) });
-  for (const name of defined.columns.keys()) bound[name] = bindColumn(defined, name);
+  for (const { name, property } of defined.columns.values()) bound[property] = bindColumn(defined, name);
   return Object.freeze(bound) as unknown as AnyTable;
 }
 
@@ -204,30 +296,48 @@ function defineColumns(
     );
   }
   const defined = new Map<string, ColumnDefinition>();
-  for (const [name, declared] of Object.entries(columns)) {
-    checkName("column", name);
-    defined.set(name, defineColumn(tableName, name, declared));
+  for (const [property, declared] of Object.entries(columns)) {
+    checkName("column", property);
+    const isRenamed = isDeclaration(declared, "stored");
+    const name = isRenamed ? declared.name : property;
+    const before = defined.get(name);
+    if (before !== undefined) {
+      throw new SchemaError(
+        `Table ${tableName}: ${before.property} and ${property} are both stored as ${name}. Give one of them another stored name`,
+      );
+    }
+    defined.set(
+      name,
+      defineColumn(tableName, { name, property }, isRenamed ? declared.declaration : declared),
+    );
   }
   if (defined.size === 0) throw new SchemaError(`Table ${tableName} has no columns; it needs at least one`);
   return defined;
 }
 
-function defineColumn(tableName: string, name: string, declared: ColumnDeclaration): ColumnDefinition {
-  if (isDeclaration(declared, "signal")) return { name, kind: "signal", codec: undefined };
+function defineColumn(
+  tableName: string,
+  names: Pick<ColumnDefinition, "name" | "property">,
+  declared: NamedDeclaration,
+): ColumnDefinition {
+  if (isDeclaration(declared, "signal")) return { ...names, kind: "signal", codec: undefined };
   const kind = isDeclaration(declared, "family") ? "family" : "column";
   const codec = isDeclaration(declared, "family") ? declared.codec : declared;
   if (!isCodecShaped(codec)) {
     throw new SchemaError(
-      `Table ${tableName}: column ${name} must be a codec such as text(), or family(codec), or signal(), not ${describeValue(codec)}`,
+      `Table ${tableName}: column ${names.property} must be a codec such as text(), or family(codec), or signal(), not ${describeValue(codec)}`,
     );
   }
-  return { name, kind, codec: adoptCodec(codec) };
+  return { ...names, kind, codec: adoptCodec(codec) };
 }
 
-function isDeclaration<T extends "family" | "signal">(
-  value: unknown,
-  kind: T,
-): value is T extends "family" ? FamilyDeclaration<unknown> : SignalDeclaration {
+interface Declarations {
+  readonly family: FamilyDeclaration<unknown>;
+  readonly signal: SignalDeclaration;
+  readonly stored: StoredDeclaration<NamedDeclaration>;
+}
+
+function isDeclaration<T extends keyof Declarations>(value: unknown, kind: T): value is Declarations[T] {
   return typeof value === "object" && value !== null && (value as { kind?: unknown }).kind === kind;
 }
 

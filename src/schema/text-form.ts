@@ -40,6 +40,25 @@ export function valueToJson(value: unknown): Json {
   return text === undefined ? describeValue(value) : (JSON.parse(text) as Json);
 }
 
+/** Codecs whose values may be text in JSON, because JSON cannot carry all of them. */
+const asText = new Set(["float", "date", "bigint"]);
+
+/**
+ * The value of JSON that {@link valueToJson} made, or a program wrote by hand. The codec checks it when it
+ * encodes the value.
+ *
+ * @throws InvalidValueError if text is not a value of the codec.
+ */
+export function valueFromJson(codec: CodecOrTag, json: Json | undefined): unknown {
+  const tag = tagOf(codec);
+  if (tag === "bytes") {
+    if (typeof json !== "string") throw new InvalidValueError("the value must be base64 text");
+    return parseValue(tag, json);
+  }
+  if (asText.has(tag) && typeof json === "string") return parseValue(tag, json);
+  return tag === "bigint" && Number.isSafeInteger(json) ? BigInt(json as number) : json;
+}
+
 /**
  * Parses a value that a person typed: see {@link formatValue}. It is strict: `1.0` is not an int,
  * and `yes` is not a boolean.

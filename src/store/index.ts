@@ -1,9 +1,18 @@
-export { asBuffer, byteString, compareBytes, equalBytes, readTimestamp, writeTimestamp } from "./bytes.js";
+export {
+  asBuffer,
+  byteString,
+  compareBytes,
+  equalBytes,
+  readTimestamp,
+  successor,
+  writeTimestamp,
+} from "./bytes.js";
 export * from "./cell.js";
 export * from "./cell-block.js";
 export { storeLimits } from "./check.js";
 export * from "./fill.js";
 export * from "./mutation.js";
+export * from "./page-store.js";
 export { type Page, pages } from "./pages.js";
 export * from "./row-store.js";
 export * from "./zero-copy.js";

@@ -1,6 +1,7 @@
 import type { Columns, Part, Position, RawRow, RowView, Version } from "./cell.js";
 import type { FillAnswer, FillBatch } from "./fill.js";
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "./mutation.js";
+import type { PageStore } from "./page-store.js";
 import type { ZeroCopyStore } from "./zero-copy.js";
 
 /** A result that a store may return at once, without a promise. */
@@ -242,6 +243,8 @@ export interface RowStore {
    * wrapper.
    */
   readonly zeroCopy?: ZeroCopyStore | undefined;
+  /** Copies the store's file page by page, for backups. Optional. */
+  readonly pages?: PageStore | undefined;
   /** Announces tables before their first use. A repeated call has no further effect. */
   prepare(tables: readonly string[]): Promise<void>;
   /** Reads one row at a timestamp, atomically. */

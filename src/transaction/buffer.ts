@@ -48,6 +48,12 @@ export class WriteBuffer {
     return this.#writes === undefined ? 0 : this.#writes.length;
   }
 
+  /** The table of all writes. Undefined if there are writes to several tables, or none. */
+  get onlyTable(): string | undefined {
+    const first = this.#writes?.[0]?.table;
+    return this.#writes?.every(({ table }) => table === first) ? first : undefined;
+  }
+
   get(address: CellAddress): BufferedWrite | undefined {
     return this.#writes?.[this.#place(address)];
   }

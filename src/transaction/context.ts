@@ -5,9 +5,11 @@ import type { TableDefinition } from "../schema/index.js";
 import type { MaybePromise, RowMutation, RowStore } from "../store/index.js";
 import type { ActiveTransactions } from "./active.js";
 import type { BackgroundWork } from "./background.js";
+import type { BufferedWrite } from "./buffer.js";
 import type { CellAddress } from "./cell/address.js";
 import type { KnownLoads } from "./cell/known-loads.js";
 import type { MetLock, Resolution, ResolutionOutcome } from "./cell/met-lock.js";
+import type { HandledCell } from "./feed/feed-entry.js";
 import type { RowTurns } from "./row-turns.js";
 import type { Safepoint } from "./safepoint.js";
 import type { CommitHooks } from "./steps.js";
@@ -52,12 +54,29 @@ export interface ObservedColumns {
   readonly loads?: LoadBarrier | undefined;
   /** The feeds. Undefined if there are none. */
   readonly feeds?: FeedsOfColumns | undefined;
+  /** The dropped columns and tables, which commits must not write. Undefined if there are none. */
+  readonly dropped?: DroppedNames | undefined;
+}
+
+/** Keeps transactions from writing columns and tables that were dropped. */
+export interface DroppedNames {
+  /** Why a commit is not allowed. Undefined if it is. */
+  refusal(commit: Pick<LoadBarrierRequest, "writes">): Error | undefined;
 }
 
 /** Which feeds follow a column. */
 export interface FeedsOfColumns {
   /** The names of the feeds that follow the column with this path. */
   feedsOf(table: string, column: Uint8Array): readonly string[];
+  /** Whether the entries of a feed have the values of the changed cells. */
+  hasValues(feed: string): boolean;
+  /**
+   * The names of the feeds of all observed columns. Their entries also have notified signals, and
+   * what their transaction handled.
+   */
+  readonly ofObserved: readonly string[];
+  /** Whether an observer watches the cell. */
+  isObserved(cell: CellAddress): boolean;
 }
 
 /** Keeps transactions out of the ranges of bulk loads. `LoadedRanges` implements it. */
@@ -71,7 +90,7 @@ export interface LoadBarrier {
 /** What a load barrier must know of a commit. */
 export interface LoadBarrierRequest {
   readonly start: number;
-  readonly writes: readonly CellAddress[];
+  readonly writes: readonly BufferedWrite[];
   readonly signals: readonly CellAddress[];
   readonly reads:
     | {
@@ -138,8 +157,11 @@ export interface Notifications {
   refresh(): void;
   /** Reads the registry now. No copy is used. */
   reload(): MaybePromise<ObservedColumns>;
-  /** Called after the commit point with the hints that the transaction wrote. */
-  committed(hints: readonly Hint[], commitTimestamp: number): void;
+  /**
+   * Called after each commit point with the hints that the transaction wrote, and with what it
+   * handled if it was the run of an observer.
+   */
+  committed(hints: readonly Hint[], commitTimestamp: number, handled: HandledCell | undefined): void;
 }
 
 /** Tells whether the owner of a lock is alive. A wrong answer can only abort a live transaction. */

@@ -5,13 +5,14 @@ import type { MaybePromise, RowMutation } from "../store/index.js";
 import { type BufferedWrite, WriteBuffer } from "./buffer.js";
 import type { CellAddress } from "./cell/address.js";
 import { conflictCell } from "./commit/conflict.js";
+import { commitNotifications } from "./commit/notifications.js";
 import { commitOnePhase } from "./commit/one-phase.js";
 import type { CommitOutcome } from "./commit/outcome.js";
-import { findHints, putHints } from "./commit/put-hints.js";
 import { ReadSet } from "./commit/read-set.js";
 import type { CommitRequest } from "./commit/request.js";
 import { commitTwoPhase } from "./commit/two-phase.js";
 import type { Hint, TransactionContext } from "./context.js";
+import type { HandledCell } from "./feed/feed-entry.js";
 import { SnapshotReader } from "./read/reader.js";
 import type { ReaderOptions } from "./read/reader-options.js";
 import { TransactionTrace, traced } from "./trace.js";
@@ -64,6 +65,7 @@ export class CoreTransaction {
   #afterCommit: ((commitTimestamp: number) => void)[] | undefined;
   #extras: RowMutation[] | undefined;
   #hints: Hint[] | undefined;
+  #handled: HandledCell | undefined;
   readonly #begunAt: number;
   /** Present if the event `transaction` has a listener. */
   readonly #trace: TransactionTrace | undefined;
@@ -220,6 +222,11 @@ export class CoreTransaction {
     this.#hints.push(hint);
   }
 
+  /** Says that this transaction handles the changes of an observer's cell, or parks them. */
+  setHandled(handled: HandledCell): void {
+    this.#handled = handled;
+  }
+
   /**
    * Calls `run` once after the commit point with the commit timestamp, or with the start timestamp
    * if nothing was written.
@@ -284,13 +291,14 @@ export class CoreTransaction {
       this.assertOpen();
       this.#reads?.assertBounded(this.startTimestamp);
     } catch (error) {
-      this.rollback();
+      this.rollback(error);
       throw error;
     }
   }
 
   #commitBuffered(): MaybePromise<CommitOutcome> {
-    if (this.buffer.isEmpty && this.#extras === undefined && this.#hints === undefined) {
+    const hasMore = this.#extras !== undefined || this.#hints !== undefined || this.#handled !== undefined;
+    if (this.buffer.isEmpty && !hasMore) {
       return { commitTimestamp: undefined, hints: [] };
     }
     const request: CommitRequest = {
@@ -302,6 +310,7 @@ export class CoreTransaction {
       system: this.#options.system ?? false,
       extras: this.#extras ?? nothing,
       hints: this.#hints ?? nothing,
+      handled: this.#handled,
       label: this.#options.label,
       observer: this.#options.cause?.observer,
       signal: this.#options.signal,
@@ -315,7 +324,7 @@ export class CoreTransaction {
     }
     return request.writes.length > 0
       ? commitTwoPhase(context, request)
-      : this.#commitNotifications(context, request);
+      : commitNotifications(context, request);
   }
 
   /**
@@ -326,14 +335,6 @@ export class CoreTransaction {
     const { settings, store } = this.context;
     if (settings.commit === "one-phase") return 1;
     return this.#options.system && store.atomic !== undefined ? 1 : 2;
-  }
-
-  async #commitNotifications(context: TransactionContext, request: CommitRequest): Promise<CommitOutcome> {
-    const commitTimestamp = await context.oracle.next({ signal: request.signal });
-    const view = request.system ? undefined : await context.notifications.fresh();
-    const hints = await findHints(context, request, view);
-    await putHints(context, request, hints, commitTimestamp);
-    return { commitTimestamp, hints };
   }
 
   #finish(outcome: CommitOutcome, cells: number, committingAt: number): void {
@@ -349,6 +350,7 @@ export class CoreTransaction {
           startTimestamp,
           commitTimestamp: outcome.commitTimestamp,
           cells,
+          onlyTable: this.buffer.onlyTable,
           label: this.label,
           phases: this.#phases,
           durationMs: this.#lasted(),
@@ -356,7 +358,7 @@ export class CoreTransaction {
           cause: this.#options.cause,
         });
       }
-      if (outcome.hints.length > 0) context.notifications.committed(outcome.hints, outcome.commitTimestamp);
+      context.notifications.committed(outcome.hints, outcome.commitTimestamp, this.#handled);
     }
     this.#trace?.keepHints(outcome.hints);
     this.#tellTransaction("committed");
@@ -382,6 +384,7 @@ export class CoreTransaction {
       table,
       row,
       column,
+      onlyTable: this.buffer.onlyTable,
       label: this.label,
       phases: this.#phases,
       winnerTimestamp,
@@ -394,6 +397,7 @@ export class CoreTransaction {
   #reportRollback(error?: unknown): void {
     this.context.events.emit("rollback", {
       startTimestamp: this.startTimestamp,
+      onlyTable: this.buffer.onlyTable,
       label: this.label,
       phases: this.#phases,
       durationMs: this.#lasted(),
@@ -430,14 +434,17 @@ export class CoreTransaction {
     return this.context.environment.monotonic() - since;
   }
 
-  /** Rolls an open transaction back. Nothing was written, and nothing will be. Safe to repeat. */
-  rollback(): void {
+  /**
+   * Rolls an open transaction back. Nothing was written, and nothing will be. Safe to repeat. `error`
+   * is what ended it, for the events.
+   */
+  rollback(error?: unknown): void {
     if (this.#state !== "open") return;
     this.#state = "rolled back";
     this.#trace?.keepWrites(this.buffer);
     this.#end();
+    this.#reportRollback(error);
     this.buffer.clear();
-    this.#reportRollback();
   }
 
   /**
@@ -446,7 +453,7 @@ export class CoreTransaction {
    */
   fence(error: Error): void {
     if (this.#state !== "open") return;
-    this.rollback();
+    this.rollback(error);
     this.#state = "fenced";
     this.#fence = error;
   }

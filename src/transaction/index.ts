@@ -27,11 +27,13 @@ export {
   type WriteRecord,
 } from "./cell/records.js";
 export { hintTable, isSystemTable, safepointCell, systemCell, systemTable } from "./cell/system.js";
+export { userColumns } from "./cell/user-columns.js";
 export { conflictCell } from "./commit/conflict.js";
 export { contains, LoadedRanges, type LoadToKeepOut, overlap } from "./commit/load-barrier.js";
 export { crashRecordTimestamp, putHint } from "./commit/one-phase.js";
 export type {
   ColumnObserver,
+  DroppedNames,
   FeedsOfColumns,
   Hint,
   Liveness,
@@ -46,7 +48,7 @@ export type {
 } from "./context.js";
 export { type CoreOptions, CoreTransaction, type Isolation } from "./core.js";
 export { type Deadline, deadline } from "./deadline.js";
-export { decodeFeedEntry, type FeedEntry } from "./feed/feed-entry.js";
+export { decodeFeedEntry, type FeedEntry, type HandledCell } from "./feed/feed-entry.js";
 export {
   announcedUs,
   type FeedOrder,
@@ -66,10 +68,19 @@ export {
   listLocks,
   resolveLock,
 } from "./maintenance/inspect.js";
+export { rewriteCell } from "./maintenance/rewrite.js";
+export { isSelected } from "./read/merge.js";
 export type { ReadHow, ReadPredictor } from "./read/read-predictor.js";
 export { SnapshotReader } from "./read/reader.js";
-export type { ScanItem, Scannable, ScanOptions, ValueOfScanned } from "./read/scan-target.js";
-export { Snapshot } from "./read/snapshot.js";
+export {
+  type ScanItem,
+  type Scannable,
+  type ScanOptions,
+  scanRange,
+  scanTarget,
+  type ValueOfScanned,
+} from "./read/scan-target.js";
+export { Snapshot, type SnapshotSettings } from "./read/snapshot.js";
 export type { EntriesOptions, Entry } from "./read/view.js";
 export { type EndTurn, RowTurns } from "./row-turns.js";
 export { Safepoint } from "./safepoint.js";

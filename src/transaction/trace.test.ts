@@ -120,7 +120,7 @@ test("an abandoned transaction reports what it would have written", async () => 
     { retries: 0 },
   );
   await expect(failing).rejects.toBe(failure);
-  expect(told[0]).toMatchObject({ outcome: "rolled back", cells: 1, error: undefined });
+  expect(told[0]).toMatchObject({ outcome: "rolled back", cells: 1, error: failure });
 });
 
 test("an observer's run has its cause, and no protocol record among its cells", async () => {

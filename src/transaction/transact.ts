@@ -164,7 +164,7 @@ async function runOnce<T>(
     await tx.commit();
     return result;
   } catch (error) {
-    core?.rollback();
+    core?.rollback(error);
     if (!retries) throw error;
     return await runAgain(context, run, options, error);
   }

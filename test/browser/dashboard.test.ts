@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openPage, startBrowser } from "./support/browser.js";
 import { buildPages } from "./support/pages.js";
-import { Pipeline, pageCount } from "./support/pipeline.js";
+import { Pipeline, pageCount, visits } from "./support/pipeline.js";
 
 /** A quick look at the dashboard of a real pipeline. `dashboard.long.test.ts` tests all of it. */
 
@@ -34,6 +34,59 @@ test("shows a pipeline at work, without errors in the page", async () => {
     .locator(".data-rows tbody tr")
     .nth(pageCount - 1)
     .waitFor();
+  await close();
+  expect(wrongs).toEqual([]);
+});
+
+test("a row that is open follows its changes, and its history too", async () => {
+  await pipeline.settle();
+  const row = "page-03";
+  const { page, wrongs, close } = await openPage(browser, `${pipeline.url}#/data?table=documents&row=${row}`);
+  await page.locator(".cells dd").first().waitFor();
+  const write = (words: number) => pipeline.db.transact((tx) => tx.set(pipeline.documents.rank, row, words));
+  for (const rank of [1_001, 1_002]) {
+    await write(rank);
+    await page.locator(".cells dd", { hasText: String(rank) }).waitFor();
+  }
+  await page.goto(`${pipeline.url}#/data?table=documents&row=${row}&cell=rank&show=history`);
+  await page.locator(".versions li", { hasText: "1002" }).waitFor();
+  await write(1_003);
+  await page.locator(".versions li", { hasText: "1003" }).waitFor();
+  await close();
+  expect(wrongs).toEqual([]);
+});
+
+test("a composite key has a column for each part, `oslo` finds its rows, and the table is kept", async () => {
+  await pipeline.db.transact(
+    (tx) => {
+      for (const [city, number] of [
+        ["oslo", 1],
+        ["oslo", 2],
+        ["rome", 1],
+      ] as const)
+        tx.set(visits.seen, [city, number], { by: city });
+    },
+    { label: "visit" },
+  );
+  const { page, wrongs, close } = await openPage(browser, `${pipeline.url}#/data?table=visits`);
+  await page.getByLabel("Rows that begin with").fill("oslo");
+  await page.locator(".data-rows tbody tr").nth(1).waitFor();
+  await expect.poll(() => page.locator(".data-rows tbody tr").count()).toBe(2);
+  expect(await page.locator(".data-rows tbody tr").first().locator("th, td").allTextContents()).toEqual([
+    "oslo",
+    "1",
+    '{"by":"oslo"}',
+  ]);
+  await page.goto(
+    `${pipeline.url}#/data?table=visits&row=${encodeURIComponent('["oslo",1]')}&cell=seen&show=history`,
+  );
+  const version = page.locator(".versions li").first();
+  await version.getByText("written by").waitFor();
+  expect(await version.locator(".written-by").textContent()).toMatch(/^written by visit in .+/);
+  expect(await version.locator("pre").textContent()).toBe('{\n  "by": "oslo"\n}');
+  await page.goto(`${pipeline.url}#/overview`);
+  await page.keyboard.press("3");
+  await expect.poll(() => page.getByLabel("Table").inputValue()).toBe("visits");
   await close();
   expect(wrongs).toEqual([]);
 });

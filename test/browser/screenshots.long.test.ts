@@ -74,7 +74,7 @@ const pictures: Readonly<Record<string, Picture>> = {
     first: openFirst("[data-row]", ".protocol"),
   },
   transactions: {
-    hash: "transactions?outcome=committed",
+    hash: "transactions",
     shows: "table.transactions [data-row]",
     first: async (page) => {
       await page.keyboard.press("p");

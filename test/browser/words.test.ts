@@ -1,11 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { bounded, bytes, rate } from "../../web/src/format/numbers.js";
+import type { PastMoment } from "../../src/dashboard/api.js";
+import { bounded, bytes, milliseconds, rate } from "../../web/src/format/numbers.js";
 import { commandLine } from "../../web/src/format/shell.js";
-import { oneLine } from "../../web/src/format/text.js";
+import { formatted, oneLine, partsOf } from "../../web/src/format/text.js";
 import { ago, duration } from "../../web/src/format/times.js";
+import { trend } from "../../web/src/format/trend.js";
 import { hashOf, parseRoute } from "../../web/src/routing/route.js";
-import { healthOf, verdictOf } from "../../web/src/state/health.js";
-import { fits, maxKept, merged } from "../../web/src/views/transactions/kept.js";
+import { healthOf, problemsOf, verdictOf, worstFirst } from "../../web/src/state/health.js";
+import { sinceOf } from "../../web/src/state/past.js";
+import { fits, sorted } from "../../web/src/views/transactions/listed.js";
 import { observers, overviewAt } from "../../web/testing/pipeline.js";
 import { transactionAt } from "../../web/testing/transactions.js";
 
@@ -25,7 +28,7 @@ describe("figures are formatted for readers", () => {
   ])("%s ms is %s", (ms, text) => expect(duration(ms)).toBe(text));
 
   test("ages, counts, rates and bytes", () => {
-    expect([ago(1_000, 1_400), ago(0, 61_000), ago(5_000, 0)]).toEqual(["now", "1 min 1 s ago", "in 5.0 s"]);
+    expect([ago(1_000, 1_400), ago(0, 61_000), ago(5_000, 0)]).toEqual(["now", "1 min 1 s ago", "now"]);
     expect(bounded({ count: 10_000, isBound: true })).toBe("10,000+");
     expect([0, 0.004, 0.5, 12.34, 1_204].map(rate)).toEqual(["0", "<0.01", "0.50", "12.3", "1,204"]);
     expect([812, 4_100, 12_000_000].map(bytes)).toEqual(["812 B", "4.1 KB", "12 MB"]);
@@ -33,6 +36,21 @@ describe("figures are formatted for readers", () => {
 
   test("control characters, and those that change the writing direction, are escaped", () => {
     expect(oneLine("a\nb\u0000\u202ec é 🦉")).toBe("a\\nb\\u0000\\u202ec é 🦉");
+  });
+});
+
+describe("data", () => {
+  test("JSON gets a line for each part, unless that would change it", () => {
+    expect(formatted('{"a":[1,2]}')).toBe('{\n  "a": [\n    1,\n    2\n  ]\n}');
+    for (const text of ['"a"', "17", "{broken", '{"n":12345678901234567890}', '{"a": 1}'])
+      expect(formatted(text)).toBe(text);
+  });
+
+  test("a composite key has a text for each part", () => {
+    expect(partsOf('["oslo",17]', 2)).toEqual(["oslo", "17"]);
+    expect(partsOf('["oslo",17]', 3)).toBeUndefined();
+    expect(partsOf("oslo", undefined)).toBeUndefined();
+    expect(partsOf("damaged", 2)).toBeUndefined();
   });
 });
 
@@ -112,20 +130,103 @@ describe("health", () => {
   });
 });
 
-describe("the kept transactions", () => {
-  const all = Array.from({ length: 900 }, (_, index) => transactionAt(index));
+describe("problems", () => {
+  const [extract] = observers;
+  const ill = {
+    ...extract!,
+    pending: { count: 2_981, isBound: false },
+    growthPerSecond: 14,
+    oldestPendingMs: 74_000,
+    parked: { count: 85, isBound: false },
+    failuresPerSecond: 5.2,
+  };
 
-  test("are the newest, each once, up to a limit", () => {
-    const kept = merged(all.slice(300), all.slice(0, 600));
-    expect(kept).toHaveLength(maxKept);
-    expect(new Set(kept.map(({ id }) => id)).size).toBe(maxKept);
-    expect(kept[0]!.endedAt).toBe(Math.max(...all.map(({ endedAt }) => endedAt)));
+  test("of one observer are all shown, the worst first, each with what to do", () => {
+    const problems = problemsOf(ill);
+    expect(problems.map(({ kind, level }) => [kind, level])).toEqual([
+      ["late", "bad"],
+      ["parked", "warn"],
+      ["failing", "warn"],
+    ]);
+    expect(problems[0]!.why).toBe("The oldest of 2,981 changes has waited 1 min 14 s, +14/s: never.");
+    for (const { remedy } of problems) expect(remedy).toMatch(/\.$/);
+    expect(problemsOf({ ...ill, growthPerSecond: -20 })[0]!.remedy).toMatch(/catches up/);
+    expect(problemsOf(extract!)).toEqual([]);
   });
 
-  test("are those that match the filter", () => {
-    const filter = { label: "load", observer: "", outcome: "committed", table: "" };
+  test("put unhealthy observers first, the oldest backlog before others", () => {
+    const order = worstFirst(observers).map(({ name }) => name);
+    expect(order).toEqual(["invert", "rank", "cluster", "index", "extract", "merge"]);
+  });
+
+  test("of processes are in the verdict, unless an observer is worse", () => {
+    const fresh = { ...overviewAt(0, "here", observers.slice(0, 1)), schedules: [] };
+    const gone = { process: "p", session: "s", lastHeartbeatAt: 0, exists: true };
+    expect(verdictOf({ ...fresh, silent: [gone] })).toMatchObject({ level: "warn", lookAt: "workers" });
+    expect(verdictOf({ ...fresh, silent: [{ ...gone, exists: false }] }).word).toBe("Everything is fresh");
+    expect(verdictOf({ ...overviewAt(0, "here", observers), silent: [gone] }).word).toBe("invert: late");
+  });
+
+  test.each([
+    [14, 100, "+14/s: never"],
+    [2.34, 100, "+2.3/s: never"],
+    [-20, 3_600, "-20/s: about 3 min"],
+    [-20, 100, "-20/s: about 5 s"],
+    [-1, 400_000, "-1.0/s: about 5 d"],
+    [0.2, 100, "steady"],
+    [undefined, 100, ""],
+    [14, 0, ""],
+  ])("growth of %s a second with %s waiting is %j", (growth, count, text) => {
+    expect(trend(growth, { count, isBound: false })).toBe(text);
+  });
+
+  test("growth of a count that stopped is unknown", () => {
+    expect(trend(undefined, { count: 10_000, isBound: true })).toBe("growth unknown");
+  });
+
+  test("last since the moment at which they began", () => {
+    const moment = (at: number, oldestMs: number, parked: number, failures = 0, hosts = 1) =>
+      ({ at, observers: { a: [1, oldestMs, parked, failures, hosts] as const } }) as unknown as PastMoment;
+    const moments = [
+      moment(0, 9_000, 0),
+      moment(60_000, 0, 3),
+      moment(70_000, 6_000, 3, 1),
+      moment(80_000, 16_000, 3),
+      moment(90_000, 26_000, 3, 1),
+    ];
+    expect(sinceOf(moments, "a", "behind")).toEqual({ at: 70_000, isAtLeast: false });
+    expect(sinceOf(moments, "a", "late")).toEqual({ at: 70_000, isAtLeast: false });
+    expect(sinceOf(moments, "a", "parked")).toEqual({ at: 60_000, isAtLeast: false });
+    // A moment without a failure does not end a series of failures.
+    expect(sinceOf(moments, "a", "failing")).toEqual({ at: 70_000, isAtLeast: false });
+    expect(sinceOf(moments.slice(2), "a", "behind")).toEqual({ at: 70_000, isAtLeast: true });
+    expect(sinceOf(moments, "a", "no worker")).toBeUndefined();
+    expect(sinceOf(moments, "b", "parked")).toBeUndefined();
+  });
+});
+
+describe("the listed transactions", () => {
+  const all = Array.from({ length: 900 }, (_, index) => transactionAt(index));
+
+  test("are those that match every part of the filter", () => {
+    const filter = { label: "load", observer: "", table: "documents", slowerThanMs: "5" };
     const through = all.filter((each) => fits(each, filter));
     expect(through.length).toBeGreaterThan(0);
-    expect(through.every(({ label, outcome }) => label === "load" && outcome === "committed")).toBe(true);
+    expect(through.every(({ label, durationMs }) => label === "load" && durationMs >= 5)).toBe(true);
+    expect(all.filter((each) => fits(each, { ...filter, table: "others" }))).toEqual([]);
+    const any = { label: "", observer: "", table: "", slowerThanMs: "" };
+    expect(all.filter((each) => fits(each, any))).toHaveLength(900);
+    expect(all.filter((each) => fits(each, { ...any, observer: "index" })).length).toBeGreaterThan(100);
+  });
+
+  test("are sorted by a figure, the largest first", () => {
+    const took = sorted(all, "took").map(({ durationMs }) => durationMs);
+    expect(took).toEqual(took.toSorted((a, b) => b - a));
+    expect(sorted(all, "reads")[0]!.reads).toBe(13);
+    expect(sorted(all, "ended")[0]!.endedAt).toBe(Math.max(...all.map(({ endedAt }) => endedAt)));
+  });
+
+  test("took milliseconds, in one unit", () => {
+    expect([0.444, 9.99, 12.34, 1_204.4].map(milliseconds)).toEqual(["0.44", "10.0", "12.3", "1,204"]);
   });
 });

@@ -126,6 +126,16 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       expect([behind.rows.map(({ row }) => row), behind.next]).toEqual([["b/3"], undefined]);
       const tupled = await get<RowsPage>(`rows?table=visits&limit=1&prefix=${encodeURIComponent('["p"]')}`);
       expect([tupled.rows[0]?.row, tupled.next]).toEqual(['["p",2]', '["p",2]']);
+      expect([tupled.keyParts, before.keyParts]).toEqual([2, undefined]);
+      await db.transact((tx) => tx.set(visits.seconds, ["page", 1], 9));
+      for (const [prefix, rows] of [
+        ["p", ['["p",2]', '["p",10]', '["page",1]']],
+        ["pa", ['["page",1]']],
+        ["x", []],
+      ] as const) {
+        const found = await get<RowsPage>(`rows?table=visits&prefix=${prefix}`);
+        expect([prefix, found.rows.map(({ row }) => row)]).toEqual([prefix, rows]);
+      }
       const detail = await get<RowDetail>("row?table=pages&row=b/2");
       expect(detail.cells[0]?.value).toMatchObject({ bytes: 1_000, isCut: false });
       expect((await get<RowDetail>("row?table=pages&row=a")).cells).toEqual([]);
@@ -143,6 +153,12 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       expect(history.versions.map(({ value }) => value?.text)).toEqual([undefined, "one two"]);
       const [deleted, put] = history.versions;
       expect(deleted!.commitTimestamp).toBeGreaterThan(put!.commitTimestamp);
+      expect(deleted!.writer).toMatchObject({ process: systemEnvironment.processName });
+      expect(deleted!.writer!.name).toBeUndefined();
+      const title = await get<CellHistory>("history?table=pages&row=a&column=title");
+      expect(title.versions[0]!.writer).toMatchObject({ name: "titles", isObserver: true });
+      const writer = await get<TransactionDetail>(`transaction?id=${title.versions[0]!.writer!.id}`);
+      expect(writer.commitTimestamp).toBe(title.versions[0]!.commitTimestamp);
       const inspected = await get<InspectedRow>("inspect?table=pages&row=a");
       const roles = Object.fromEntries(inspected.columns.map(({ column, role }) => [column, role]));
       expect(roles).toMatchObject({ body: "user", title: "user", "~ack titles body": "acknowledgment" });
@@ -187,6 +203,48 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       const { pairs } = await get<ConflictInsights>("conflicts");
       expect(pairs).toMatchObject([{ cell: { row: "a" }, count: 1, loser: "slow", winner: "quick" }]);
       expect(pairs[0]?.advice).toContain('"slow" and "quick" overlap');
+      const { columns } = await get<ConflictInsights>("conflicts");
+      expect(columns).toMatchObject([
+        {
+          table: "pages",
+          column: "body",
+          isInternal: false,
+          count: 1,
+          rowCount: 1,
+          rows: [{ row: "a", count: 1 }],
+        },
+      ]);
+      // One conflict of a row needs no remedy.
+      expect(columns[0]).not.toHaveProperty("remedy");
+    }));
+
+  test("keeps what is slow, conflicts or fails in lists of its own", () =>
+    run(async (db, { get }) => {
+      const failing = db.transact(() => Promise.reject(new RangeError("mine")), {
+        label: "fails",
+        retries: 0,
+      });
+      await expect(failing).rejects.toThrow("mine");
+      const slow = await db.begin({ label: "slow" });
+      slow.set(pages.body, "slow", "x");
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      await slow.commit();
+      for (let row = 0; row < 20; row++)
+        await db.transact((tx) => tx.set(totals.hits, `r${row}`, 1), { label: "quick" });
+      const list = (query: string) => get<TransactionShown[]>(`transactions?${query}`);
+      expect((await list("list=failed"))[0]).toMatchObject({ label: "fails", error: "RangeError: mine" });
+      const took = (await list("list=slow")).map(({ durationMs }) => durationMs);
+      expect(took).toEqual(took.toSorted((one, other) => other - one));
+      const [found] = await list("list=slow&label=slow");
+      expect(found).toMatchObject({ label: "slow", tables: ["pages"] });
+      // It waited for 30 ms. Timers may fire a little early.
+      expect(found!.durationMs).toBeGreaterThan(25);
+      const bound = Math.floor(found!.durationMs);
+      const slower = await list(`slowerThanMs=${bound}`);
+      expect(slower.map(({ label }) => label)).toContain("slow");
+      expect(slower.every(({ durationMs }) => durationMs >= bound)).toBe(true);
+      expect(await list("list=conflicts")).toEqual([]);
+      await expect(list("list=nothing")).rejects.toThrow("400");
     }));
 
   test("lists parked changes page by page, and retries or discards them", () =>
@@ -215,12 +273,19 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       for (let row = 0; row < 40; row++) {
         await db.transact((tx) => tx.set(pages.body, `r${String(row).padStart(2, "0")}`, "x"));
       }
+      for (let count = 0; count < 3; count++) await db.transact((tx) => tx.set(totals.hits, "all", count));
       const map = await get<HeatMap>("heat?table=pages&metric=writes");
       const all = map.counts.flat().reduce((sum, each) => sum + each, 0);
       expect(Math.abs(all - 40)).toBeLessThanOrEqual(map.ranges.length);
       expect(map.ranges.length).toBeGreaterThan(10);
       expect(map.ranges).toEqual(map.ranges.toSorted());
       expect(map.ranges[0]).toBe("r00");
+      const hottest = await get<HeatMap>("heat");
+      expect([hottest.table, hottest.metric]).toEqual(["pages", "writes"]);
+      expect(hottest.totals).toEqual([
+        { table: "pages", count: 40 },
+        { table: "totals", count: 3 },
+      ]);
       const hints = await get<HeatMap>("heat?table=pages&metric=hints");
       expect(hints.counts.flat().some((count) => count > 0)).toBe(true);
       expect((await get<HeatMap>("heat?table=visits&metric=conflicts")).ranges).toEqual([]);

@@ -1,4 +1,4 @@
-import { compose, deployed, objectOf, unit } from "./files.js";
+import { compose, deployed, type Folder, objectOf, unit } from "./files.js";
 
 /** A command line of the program in one of the files. */
 export interface CommandLine {
@@ -32,15 +32,17 @@ function composed(): readonly CommandLine[] {
 }
 
 function orchestrated(): readonly CommandLine[] {
-  const values: Readonly<Record<string, string>> = {
-    ...objectOf("ConfigMap", "percolator").data,
-    POD_NAME: "percolator-coordinator-0",
-  };
-  return [
-    ["StatefulSet", "percolator-coordinator"],
-    ["Deployment", "percolator-worker"],
-  ].map(([kind = "", name = ""]) => {
-    const [container] = objectOf(kind, name).spec.template.spec.containers;
+  const started: readonly (readonly [Folder, string, string])[] = [
+    ["kubernetes", "StatefulSet", "percolator-coordinator"],
+    ["kubernetes", "Deployment", "percolator-worker"],
+    ["kubernetes-postgres", "Deployment", "percolator-worker"],
+  ];
+  return started.map(([folder, kind, name]) => {
+    const values: Readonly<Record<string, string>> = {
+      ...objectOf("ConfigMap", "percolator", folder).data,
+      POD_NAME: "percolator-coordinator-0",
+    };
+    const [container] = objectOf(kind, name, folder).spec.template.spec.containers;
     const given = container.env.map((each: { name: string }) => each.name);
     const args = container.args.map((arg: string) =>
       arg.replaceAll(/\$\((\w+)\)/g, (_, variable: string) => {
@@ -49,7 +51,7 @@ function orchestrated(): readonly CommandLine[] {
         return values[variable];
       }),
     );
-    return { from: `kubernetes, ${kind} ${name}`, args };
+    return { from: `${folder}, ${kind} ${name}`, args };
   });
 }
 

@@ -25,18 +25,28 @@ export function documentsOf(name: string): readonly Part[] {
   });
 }
 
-export const manifests = ["service-account", "config", "network-policy", "coordinator", "worker"].map(
-  (name) => `kubernetes/${name}.yaml`,
-);
+/** A folder of manifests: for a cluster with coordinators, or for workers on PostgreSQL. */
+export type Folder = "kubernetes" | "kubernetes-postgres";
 
-/** All objects for Kubernetes. */
-export function objects(): readonly Part[] {
-  return manifests.flatMap(documentsOf);
+const files: Readonly<Record<Folder, readonly string[]>> = {
+  kubernetes: ["service-account", "config", "network-policy", "coordinator", "worker"],
+  "kubernetes-postgres": ["service-account", "config", "worker"],
+};
+
+export const folders = Object.keys(files) as readonly Folder[];
+
+export function manifestsOf(folder: Folder): readonly string[] {
+  return files[folder].map((name) => `${folder}/${name}.yaml`);
+}
+
+/** All objects for Kubernetes in a folder. */
+export function objects(folder: Folder = "kubernetes"): readonly Part[] {
+  return manifestsOf(folder).flatMap(documentsOf);
 }
 
 /** Returns the only object of a kind and name. */
-export function objectOf(kind: string, name: string): Part {
-  const found = objects().filter((object) => object.kind === kind && object.metadata.name === name);
+export function objectOf(kind: string, name: string, folder: Folder = "kubernetes"): Part {
+  const found = objects(folder).filter((object) => object.kind === kind && object.metadata.name === name);
   if (found.length !== 1) throw new Error(`There are ${found.length} of ${kind} ${name}.`);
   return found[0];
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
@@ -12,7 +12,8 @@ import {
   compose,
   deployed,
   documentsOf,
-  manifests,
+  folders,
+  manifestsOf,
   objectOf,
   objects,
   type Part,
@@ -32,7 +33,7 @@ function problems(schema: object, value: unknown): readonly string[] {
 }
 
 describe("schemas", () => {
-  test.each(manifests)("%s", (name) => {
+  test.each(folders.flatMap(manifestsOf))("%s", (name) => {
     for (const object of documentsOf(name)) {
       const schema = kubernetesSchemas[object.kind];
       expect(schema, `a schema of ${object.kind}`).toBeDefined();
@@ -54,18 +55,16 @@ describe("schemas", () => {
     expect(problems(composeSchema, services)).toHaveLength(2);
   });
 
-  test("kustomize lists every file, and everything that it names exists", () => {
-    const [{ resources }] = documentsOf("kubernetes/kustomization.yaml");
-    expect(resources.map((name: string) => `kubernetes/${name}`)).toEqual(manifests);
-    const ran = spawnSync("kubectl", ["kustomize", join(root, "deploy/kubernetes")], { encoding: "utf8" });
+  test.each(folders)("kustomize lists every file of %s, and everything that it names exists", (folder) => {
+    const [{ resources }] = documentsOf(`${folder}/kustomization.yaml`);
+    expect(resources.map((name: string) => `${folder}/${name}`)).toEqual(manifestsOf(folder));
+    const ran = spawnSync("kubectl", ["kustomize", join(root, "deploy", folder)], { encoding: "utf8" });
     if (ran.error !== undefined) {
-      process.stderr.write(
-        "NOT CHECKED: kubectl is not there, so kustomize was not run over deploy/kubernetes.\n",
-      );
+      process.stderr.write(`NOT CHECKED: kubectl is not there, so kustomize was not run over ${folder}.\n`);
       return;
     }
     expect(ran.stderr).toBe("");
-    expect(ran.stdout.match(/^kind: /gm)).toHaveLength(objects().length);
+    expect(ran.stdout.match(/^kind: /gm)).toHaveLength(objects(folder).length);
   });
 });
 
@@ -94,6 +93,7 @@ describe("command lines", () => {
         "coordinator",
         "init",
         "status",
+        "worker",
         "worker",
         "worker",
         "worker",
@@ -244,6 +244,57 @@ describe("Kubernetes", () => {
         capabilities: { drop: ["ALL"] },
       });
     }
+  });
+});
+
+describe("Kubernetes with PostgreSQL", () => {
+  const workers: Part = objectOf("Deployment", "percolator-worker", "kubernetes-postgres");
+  const [container] = workers.spec.template.spec.containers;
+
+  test("a worker is that of a cluster, but for its credentials", () => {
+    const withoutCredentials = (worker: Part) => {
+      const copy = structuredClone(worker);
+      const { containers, volumes } = copy.spec.template.spec;
+      const isOther = ({ name }: Part) => name !== "token" && name !== "ca";
+      containers[0].env = containers[0].env.filter(({ name }: Part) => name === "LOCATION");
+      containers[0].volumeMounts = containers[0].volumeMounts.filter(isOther);
+      copy.spec.template.spec.volumes = volumes.filter(isOther);
+      return copy;
+    };
+    const ofCluster = objectOf("Deployment", "percolator-worker");
+    expect(withoutCredentials(workers)).toEqual(withoutCredentials(ofCluster));
+  });
+
+  test("the location has no password, and names a file that is mounted", () => {
+    const { LOCATION } = objectOf("ConfigMap", "percolator", "kubernetes-postgres").data;
+    const location = new URL(LOCATION);
+    expect(location.password).toBe("");
+    expect(location.searchParams.get("sslmode")).toBe("verify-full");
+    const { secret } = workers.spec.template.spec.volumes.find(({ name }: Part) => name === "ca");
+    const { mountPath } = container.volumeMounts.find(({ name }: Part) => name === "ca");
+    expect(location.searchParams.get("sslrootcert")).toBe(`${mountPath}/${secret.items[0].path}`);
+    expect(container.env.find(({ name }: Part) => name === "PGPASSWORD")?.valueFrom.secretKeyRef).toEqual({
+      name: secret.secretName,
+      key: "password",
+    });
+    // Four workers: docs/operations-postgres.md has the sum.
+    const connections = Number(location.searchParams.get("connections")) + 1;
+    const most = workers.spec.replicas * connections;
+    const page = readFileSync(join(root, "docs/operations-postgres.md"), "utf8");
+    expect(page.replaceAll(/\s+/g, " ")).toContain(`make at most ${most} connections`);
+  });
+
+  test("config.yaml says how to create each Secret, and the budget selects the workers", () => {
+    const made = [
+      ...deployed("kubernetes-postgres/config.yaml").matchAll(/create secret generic (\S+)/g),
+    ].map(([, name]) => name);
+    const used = workers.spec.template.spec.volumes.flatMap(({ secret }: Part) => secret?.secretName ?? []);
+    expect([...new Set(used)].sort()).toEqual(made.sort());
+    const { labels } = workers.spec.template.metadata;
+    const budget = objectOf("PodDisruptionBudget", "percolator-worker", "kubernetes-postgres");
+    expect(budget.spec.selector.matchLabels).toEqual(labels);
+    const { serviceAccountName } = workers.spec.template.spec;
+    expect(objectOf("ServiceAccount", serviceAccountName, "kubernetes-postgres")).toBeDefined();
   });
 });
 

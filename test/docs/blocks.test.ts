@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { commandsOf, mistakeIn } from "./commands.js";
 import { blocksOf, examplesOf, root } from "./examples.js";
 import { allPages } from "./pages.js";
+import { stories } from "./story.js";
 
 /** Tests every block of a page, except those that are marked `ts no-run` or `sh no-run`. */
 
@@ -24,9 +25,9 @@ test("every block of TypeScript is run, as an example or as a part of a story", 
   expect(left).toEqual([]);
 });
 
-test("named blocks of a story are only on its page", () => {
+test("named blocks of a story are only on their pages", () => {
   const named = pages.filter(({ text }) => blocksOf(text).some(({ title }) => title !== undefined));
-  expect(named.map(({ page }) => page)).toEqual(["docs/first-hour.md"]);
+  expect(named.map(({ page }) => page)).toEqual(stories);
 });
 
 test("every block names its language", () => {
@@ -40,7 +41,7 @@ test("every block names its language", () => {
 test("every command on a page exists: `percolator` with its arguments and options, scripts, paths", () => {
   let looked = 0;
   const wrong = pages.flatMap(({ page, text }) => {
-    if (page === "docs/first-hour.md") return []; // All of its blocks are run.
+    if (stories.includes(page)) return []; // All of their blocks are run.
     return blocksOf(text)
       .filter(({ language, isShownOnly }) => language === "sh" && !isShownOnly)
       .flatMap(({ body, line }) =>

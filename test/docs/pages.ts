@@ -11,10 +11,16 @@ export async function pagesOf(folder: string): Promise<readonly string[]> {
   return names.sort().map((name) => `${folder}/${name}`);
 }
 
-/** Returns every hand-written page: README.md, those under `docs/`, and those of the examples. */
+/** Returns every hand-written page: those of the root, those under `docs/`, and those of the examples. */
 export async function allPages(): Promise<readonly string[]> {
   const folders = ["docs", "docs/recipes", "docs/decisions"];
   const docs = (await Promise.all(folders.map(pagesOf))).flat();
   const examples = (await readdir(join(root, "examples"))).sort().map((name) => `examples/${name}/README.md`);
-  return ["README.md", ...docs, ...examples.filter((page) => existsSync(join(root, page)))];
+  return [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    ...docs,
+    ...examples.filter((page) => existsSync(join(root, page))),
+  ];
 }

@@ -6,8 +6,7 @@ import { expect, test } from "vitest";
 import { sourceOf, target } from "../../docs/.vitepress/links.js";
 import { nav, sidebar } from "../../docs/.vitepress/pages.js";
 import { slugOf } from "../../docs/.vitepress/slug.js";
-import { draw } from "../../scripts/figures/draw.js";
-import { figures } from "../../scripts/figures/scenes.js";
+import { drawings } from "../../scripts/figures/index.js";
 import { root } from "./examples.js";
 import { allPages } from "./pages.js";
 
@@ -97,7 +96,7 @@ test("every page is in the sidebar once, and each sidebar link is a page", () =>
   };
   walk(sidebar["/"] as Parameters<typeof walk>[0]);
   const wanted = pages.flatMap((page) => {
-    if (page === "README.md" || page === "docs/index.md") return [];
+    if (/^[A-Z]+\.md$/.test(page) || page === "docs/index.md") return [];
     const path = page
       .replace(/^docs\//, "/")
       .replace(/^examples\/([\w-]+)\/README\.md$/, "/examples/$1")
@@ -131,13 +130,17 @@ test("links between pages match the site, and links out of it lead to existing f
   expect(target("#first", "operations.md", {})).toBe("#first");
 });
 
-test.each(Object.entries(figures))(
-  "docs/figures/protocol/%s.svg matches the code (`npm run docs:figures` draws it again)",
-  async (name, { title, make }) => {
-    const file = join(root, "docs/figures/protocol", `${name}.svg`);
-    expect(await readFile(file, "utf8")).toBe(draw(await make(), title));
+test.each(drawings)(
+  "docs/figures/%s.svg matches the code (`npm run docs:figures` draws it again)",
+  async (name, make) => {
+    expect(await readFile(join(root, "docs/figures", `${name}.svg`), "utf8")).toBe(await make());
   },
 );
+
+test("every drawn figure is on a page", () => {
+  const all = pages.map(textOf).join("\n");
+  expect(drawings.map(([name]) => name).filter((name) => !all.includes(`(figures/${name}.svg)`))).toEqual([]);
+});
 
 test("the site loads nothing from other servers: no page, style or figure contains an external resource", () => {
   for (const page of pages)

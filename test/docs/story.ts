@@ -16,6 +16,9 @@ export type Step =
   /** Ends that command with Ctrl-C. */
   | { readonly type: "stop"; readonly line: number };
 
+/** The pages that are one story. Tests of their own play all of their blocks. */
+export const stories: readonly string[] = ["docs/first-hour.md", "docs/live-applications.md"];
+
 const stopMark = "<!-- stop the second terminal -->";
 
 /**

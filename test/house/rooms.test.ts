@@ -22,9 +22,13 @@ const rooms = [
   "oracle",
   "transaction",
   "observer",
+  "evolution",
   "coordinator",
   "live",
+  "live/http",
+  "live/client",
   "database",
+  "backup",
   "recipes",
   "postgres",
   "testing",
@@ -38,7 +42,7 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
   "store/postgres": ["wire", "wake", "table", "read", "write", "health"],
   "store/bigtable": ["protos", "wire", "table", "read", "write"],
   transaction: ["cell", "feed", "lock", "read", "commit", "maintenance", "wire"],
-  live: ["feed"],
+  live: ["feed", "query", "watch", "settled"],
   observer: ["hint", "session", "registry", "load", "queue", "scan", "run", "worker"],
   coordinator: ["protos", "wire", "security", "membership", "client", "server"],
   schema: ["value", "key"],
@@ -64,6 +68,7 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
     "database",
     "worker",
     "dump",
+    "rows",
     "doctor",
     "bench",
     "completion",
@@ -196,6 +201,19 @@ describe("rooms", () => {
     expect(wrong).toEqual([]);
   });
 
+  test("live/client, which runs in browsers, imports only types from other rooms, and nothing of Node", () => {
+    const allowed = ["preact/hooks", "react"];
+    const wrong = files
+      .filter((file) => roomOf(file.path) === "live/client" && !file.isTest)
+      .flatMap((file) =>
+        [...withoutComments(file.text).matchAll(/^(?:import|export) (?!type\b)[^;]*?from "([^"]+)"/gm)]
+          .map(([, target]) => target!)
+          .filter((target) => !target.startsWith("./") && !allowed.includes(target))
+          .map((target) => `${file.path} imports ${target}`),
+      );
+    expect(wrong).toEqual([]);
+  });
+
   test("rooms are imported through their index, except the stores, which are loaded on use", () => {
     const wrong: string[] = [];
     for (const file of files.filter((each) => !each.isTest && each.path !== "index.ts")) {
@@ -221,12 +239,12 @@ describe("habits", () => {
     {
       habit: "randomness comes from the environment",
       pattern: /\bMath\.random\b|\brandomUUID\b|\brandomBytes\b|\bgetRandomValues\b/,
-      except: ["environment"],
+      except: ["environment", "live/client"],
     },
     {
       habit: "timers come from the environment",
       pattern: /\b(setTimeout|setInterval|setImmediate)\s*\(|AbortSignal\.timeout\b|node:timers/,
-      except: ["environment"],
+      except: ["environment", "live/client"],
     },
     {
       habit: "only the command line prints",

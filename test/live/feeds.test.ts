@@ -85,12 +85,49 @@ describe.each(everyVariant)("a feed on $store, $commit", (variant) => {
     });
   });
 
+  test("tells when it begins, and continues from there, however new the feed is", async () => {
+    await withTwo(variant, { feeds }, async (one, other) => {
+      let begin: (timestamp: number) => void = () => {};
+      const begun = new Promise<number>((resolve) => {
+        begin = resolve;
+      });
+      const reading = other.changes(orderFeed, { onBegin: begin });
+      const first = reading.next();
+      const since = await begun;
+      const again = new Promise<number>((resolve) => {
+        begin = resolve;
+      });
+      const ending = new AbortController();
+      const following = one.follow(orderFeed, { since, onBegin: begin, signal: ending.signal });
+      const followed = following.next();
+      expect(await again).toBe(since);
+      ending.abort();
+      await expect(followed).rejects.toThrow();
+      let told: CellChange | undefined;
+      void first.then(({ value }) => {
+        told = value as CellChange;
+      });
+      // A new feed may begin with a later commit than the next one.
+      for (let total = 1; told === undefined; total++) {
+        await one.transact((tx) => tx.set(orders.total, "a", total));
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      expect(told.commitTimestamp).toBeGreaterThan(since);
+      expect((await take(other, orderFeed, since, 1)).map(show)).toEqual([show(told)]);
+      await reading.return();
+    });
+  });
+
   test("tells changes as they are committed, by any process, and which observer made them", async () => {
     const doubled = observer("doubled", orders.state, (tx, { row }) => tx.set(orders.total, row, 2));
+    let begin!: (timestamp: number) => void;
     await withTwo(variant, { feeds, observers: [doubled] }, async (one, other) => {
-      const reading = other.changes(orderFeed);
+      const begun = new Promise<number>((resolve) => {
+        begin = resolve;
+      });
+      const reading = other.changes(orderFeed, { onBegin: (timestamp) => begin(timestamp) });
       const first = reading.next();
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await begun;
       await one.transact((tx) => tx.set(orders.total, "a", 1));
       expect(show((await first).value as CellChange)).toBe("orders/a/total=1.");
       const second = reading.next();

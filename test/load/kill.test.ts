@@ -6,7 +6,7 @@ import { ProgramProcess } from "../support/program-process.js";
 import { until } from "../support/waiting.js";
 import { contentsOf, documents, longSiteOf, observersOf, partsOf, tables } from "./app.js";
 
-const site = longSiteOf(200);
+const site = longSiteOf(400);
 const child = fileURLToPath(new URL("child.ts", import.meta.url));
 
 test("killed while it loads, beside another process, the load continues and equals one that was not", async () => {
@@ -23,7 +23,6 @@ test("killed while it loads, beside another process, the load continues and equa
         expect(await contentsOf(db)).toEqual({ documents: [], clusters: [], inlinks: [] });
         const write = db.transact((tx) => tx.set(documents.contents, "https://site/1", "mine"));
         await expect(write).rejects.toBeInstanceOf(LoadError);
-        expect(loading.lines).not.toContain("published");
       } finally {
         await loading.kill();
       }

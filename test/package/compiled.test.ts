@@ -28,6 +28,7 @@ beforeAll(async () => {
   copy = new PackageCopy();
   manifest = JSON.parse(readFileSync(join(copy.folder, "package.json"), "utf8")) as Manifest;
   await run("npm", ["run", "build:modules"], { cwd: copy.folder });
+  await run("npm", ["run", "build:client"], { cwd: copy.folder });
 }, 120_000);
 afterAll(() => copy?.[Symbol.dispose]());
 
@@ -110,6 +111,27 @@ describe("the compiled package", () => {
       "testing",
     ];
     expect(rooms.filter(isIn([...unwanted, "dashboard/server"]))).toEqual([]);
+  });
+
+  test('loads only the client for `import "percolatordb/live/client"`, as a browser would', async () => {
+    const code = `import ${JSON.stringify(pathToFileURL(fileOf("./live/client")).href)};`;
+    const { files, rooms, packages } = await load("--input-type=module", "-e", code);
+    expect(packages).toEqual([]);
+    expect(files.length).toBeLessThanOrEqual(3);
+    expect(rooms).toEqual(["live/client"]);
+    for (const file of files) {
+      expect(readFileSync(fileURLToPath(file), "utf8")).not.toMatch(/node:|process\./);
+    }
+  });
+
+  test('loads neither a store nor the database for `import "percolatordb/live"`', async () => {
+    const code = `import ${JSON.stringify(pathToFileURL(fileOf("./live")).href)};`;
+    const { rooms, packages } = await load("--input-type=module", "-e", code);
+    expect(packages).toEqual([]);
+    expect(rooms).toContain("live/http");
+    expect(rooms.filter(isIn(["store/lmdb", "store/postgres", "coordinator", "dashboard", "cli"]))).toEqual(
+      [],
+    );
   });
 
   test("finds its package.json", async () => {

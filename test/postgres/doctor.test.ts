@@ -1,10 +1,11 @@
-import { open, systemEnvironment, table, text } from "percolatordb";
+import { systemEnvironment, table, text } from "percolatordb";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { budgetFinding, examinePostgresServer, postgresFindings } from "../../src/cli/doctor/postgres.js";
 import { bloatFindings, horizonFindings } from "../../src/cli/doctor/postgres-bloat.js";
 import { standbyFindings } from "../../src/cli/doctor/postgres-standbys.js";
 import { examinePostgres, type PostgresFacts } from "../../src/store/postgres/index.js";
 import { CommandLine, eventually } from "../support/command-line.js";
+import { openAlone } from "../support/databases.js";
 import {
   locationBehind,
   newPlace,
@@ -27,7 +28,7 @@ beforeEach(async () => {
   schema = `"${place.schema.replaceAll('"', '""')}"`;
   role = `doctor_${process.pid}_${place.schema.replace(/\D/g, "")}`;
   await sql(`create role ${role} login`);
-  await (await open(place.location, { tables: [documents] })).close();
+  await (await openAlone(place.location, { tables: [documents] })).close();
 });
 
 afterEach(async () => {
@@ -119,7 +120,7 @@ describe("percolator doctor on PostgreSQL", () => {
     const grants = findings.map(({ advice }) => advice!.slice(advice!.indexOf("grant ")));
     await sql(grants.join("\n"));
     expect(await bad()).toEqual([ofTests]);
-    await using db = await open(location(), { tables: [documents], create: false });
+    await using db = await openAlone(location(), { tables: [documents], create: false });
     await db.transact((tx) => tx.set(documents.contents, "a", "x"));
     for (const grant of grants) {
       await sql(grant.replace("grant ", "revoke ").replace(/ to ("[^"]+");$/, " from $1;"));
@@ -228,6 +229,23 @@ describe("percolator doctor on PostgreSQL", () => {
       state: "problem",
       what: "`autovacuum` is off on this server",
     });
+  });
+
+  test.each([
+    { name: "cells", live: 0, most: 10_000 },
+    { name: "cells", live: 1_000_000, most: 250_000 },
+    { name: "state", live: 1, most: 10_000 },
+    { name: "outbox", live: 0, most: 500_000 },
+    { name: "outbox", live: 4_000_000, most: 1_000_000 },
+  ])("$most dead rows beside $live of $name are no bloat, and one more is", async ({ name, live, most }) => {
+    await grantAll();
+    const found = await facts();
+    const verdict = (dead: number) => {
+      const [table] = found.tables;
+      return bloatFindings({ ...found, tables: [{ ...table!, name, live, dead }] }).map(({ state }) => state);
+    };
+    expect(verdict(most)).toEqual(["ok"]);
+    expect(verdict(most + 1)).toEqual(["warning"]);
   });
 
   test("compares the server's clock with this machine's", async () => {

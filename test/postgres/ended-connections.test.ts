@@ -1,6 +1,7 @@
-import { int, observer, open, table } from "percolatordb";
+import { int, observer, table } from "percolatordb";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type PostgresServer, startPostgres } from "../../examples/support/postgres-server.js";
+import { openAlone } from "../support/databases.js";
 import {
   newPlace,
   type PostgresPlace,
@@ -34,8 +35,8 @@ async function expectUndisturbed(
   disturb: () => Promise<void>,
 ): Promise<void> {
   const patient = `${location}&deadlineMs=60000`;
-  const db = await open(patient, options);
-  const other = await open(patient, options);
+  const db = await openAlone(patient, options);
+  const other = await openAlone(patient, options);
   const worker = other.work();
   const clients = new CountingClients(db);
   try {
@@ -53,7 +54,7 @@ async function expectUndisturbed(
   await db.drain();
   await worker.stop();
   // What these two databases see is in no cache of theirs alone.
-  await using fresh = await open(patient, options);
+  await using fresh = await openAlone(patient, options);
   for (const each of [db, other, fresh]) await CountingClients.expectSound(each, [clients]);
   await db.close();
   await other.close();

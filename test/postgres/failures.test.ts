@@ -1,6 +1,7 @@
-import { type Database, open, systemEnvironment, table, text } from "percolatordb";
+import { type Database, systemEnvironment, table, text } from "percolatordb";
 import { postgresStore } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openAlone } from "../support/databases.js";
 import {
   newPlace,
   type PostgresPlace,
@@ -37,7 +38,7 @@ const failure = (said: string, more: object = {}) =>
 
 describe("a server that refuses", () => {
   test("writes, because it is read-only, says so; reads work", async () => {
-    await (await open(place.location, { tables: [documents] })).close();
+    await (await openAlone(place.location, { tables: [documents] })).close();
     await sql(`alter role ${role} set default_transaction_read_only = on`);
     const store = await postgresStore({
       connection: { host: place.host, user: role, database: "postgres" },
@@ -51,7 +52,7 @@ describe("a server that refuses", () => {
   });
 
   test("writes on a connection that a failover left at a standby: the store connects again", async () => {
-    await (await open(place.location, { tables: [documents] })).close();
+    await (await openAlone(place.location, { tables: [documents] })).close();
     await sql(`alter role ${role} set default_transaction_read_only = on`);
     const pool = new FaultyPool(place.host, role);
     const store = await postgresStore({ pool, schema: place.schema });
@@ -63,7 +64,7 @@ describe("a server that refuses", () => {
   });
 
   test("another isolation than read committed, in which groups would miss commits, is refused", async () => {
-    await (await open(place.location, { tables: [documents] })).close();
+    await (await openAlone(place.location, { tables: [documents] })).close();
     for (const isolation of ["repeatable read", "serializable"]) {
       await sql(`alter role ${role} set default_transaction_isolation = '${isolation}'`);
       const connection = { host: place.host, user: role, database: "postgres" };
@@ -76,7 +77,7 @@ describe("a server that refuses", () => {
   });
 
   test("connections beyond its limit names the limit; the store opens as soon as one is free", async () => {
-    await (await open(place.location, { tables: [documents] })).close();
+    await (await openAlone(place.location, { tables: [documents] })).close();
     await sql(`alter role ${role} nosuperuser connection limit 1`);
     await sql(`grant usage on schema ${quoted()} to ${role}; grant select on ${quoted()}.state to ${role}`);
     const held = new FaultyPool(place.host, role);
@@ -105,13 +106,13 @@ describe("a server that refuses", () => {
   test("a database or a schema that does not exist says what to create", async () => {
     const connection = { host: place.host, user: "postgres", database: "nowhere" };
     await expect(postgresStore({ connection })).rejects.toEqual(failure("Create the database"));
-    await expect(open(place.location, { create: false })).rejects.toEqual(failure("percolator init"));
-    await expect(open(place.location, { readOnly: true })).rejects.toEqual(failure("percolator init"));
+    await expect(openAlone(place.location, { create: false })).rejects.toEqual(failure("percolator init"));
+    await expect(openAlone(place.location, { readOnly: true })).rejects.toEqual(failure("percolator init"));
   });
 
   test("a server that cannot be reached is named, without the password", async () => {
     const away = `postgres://someone:secret@127.0.0.1:1/nowhere?deadlineMs=50`;
-    const error = await open(away).catch((caught: unknown) => caught);
+    const error = await openAlone(away).catch((caught: unknown) => caught);
     expect(error).toEqual(failure("cannot be reached", { retryable: true }));
     expect((error as Error).message).toContain("postgres://someone@127.0.0.1:1/nowhere");
     expect((error as Error).message).not.toContain("secret");
@@ -126,9 +127,9 @@ describe("a server that refuses", () => {
   });
 
   test("a newer version of the tables is refused, and an unknown one is not overwritten", async () => {
-    await (await open(place.location)).close();
+    await (await openAlone(place.location)).close();
     await sql(`update ${quoted()}.state set version = 99`);
-    await expect(open(place.location)).rejects.toMatchObject({
+    await expect(openAlone(place.location)).rejects.toMatchObject({
       code: "STORE_VERSION",
       message: expect.stringContaining("Upgrade the package"),
     });
@@ -137,10 +138,10 @@ describe("a server that refuses", () => {
   test.each(["statement_timeout", "lock_timeout"])(
     "a statement that takes longer than %s fails the commit with nothing written",
     async (timeout) => {
-      await using db = await open(location(), { tables: [documents] });
+      await using db = await openAlone(location(), { tables: [documents] });
       await put(db, "a");
       await sql(`alter role ${role} set ${timeout} = 300`);
-      await using slow = await open(location(), { tables: [documents] });
+      await using slow = await openAlone(location(), { tables: [documents] });
       await withSuperuser(place.host, async (pool) => {
         const client = await pool.connect();
         await client.query(`begin; select ${quoted()}.lock_commits()`);
@@ -161,7 +162,7 @@ describe("a server that refuses", () => {
 
 describe("connections that end", () => {
   test("between and during requests cost nothing but time", async () => {
-    await using db = await open(location(), { tables: [documents] });
+    await using db = await openAlone(location(), { tables: [documents] });
     let isOver = false;
     const killing = (async () => {
       while (!isOver) {
@@ -209,7 +210,7 @@ describe("connections that end", () => {
 
 test("two processes that make the same database at once both succeed", async () => {
   const databases = await Promise.all(
-    Array.from({ length: 4 }, () => open(place.location, { tables: [documents] })),
+    Array.from({ length: 4 }, () => openAlone(place.location, { tables: [documents] })),
   );
   await put(databases[0]!, "a");
   expect(await databases[3]!.transact((tx) => tx.get(documents.contents, "a"))).toBe("a");
@@ -227,7 +228,7 @@ test("without prepared statements, no session keeps anything between two stateme
     return await send();
   };
   const store = await postgresStore({ pool, schema: place.schema, prepare: false });
-  await using db = await open(store, { tables: [documents] });
+  await using db = await openAlone(store, { tables: [documents] });
   await put(db, "a");
   expect([named, sent > 0]).toEqual([0, true]);
   const names = await sql(

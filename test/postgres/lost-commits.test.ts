@@ -1,7 +1,8 @@
-import { open, table, text } from "percolatordb";
+import { table, text } from "percolatordb";
 import { postgresStore } from "percolatordb/postgres";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type PostgresServer, startPostgres } from "../../examples/support/postgres-server.js";
+import { openAlone } from "../support/databases.js";
 import { calls, FaultyPool } from "./faulty-pool.js";
 
 const documents = table("documents", { contents: text() });
@@ -18,9 +19,9 @@ afterEach(() => server.stop());
 test("what a crash undoes was read by no transaction", async () => {
   const [writing, reading] = [new FaultyPool(server.host), new FaultyPool(server.host)];
   const options = { tables: [documents], collectEveryMs: 0 };
-  const writer = await open(await postgresStore({ pool: writing, schema: "s" }), options);
+  const writer = await openAlone(await postgresStore({ pool: writing, schema: "s" }), options);
   const store = await postgresStore({ pool: reading, schema: "s", deadlineMs: 60_000 });
-  const reader = await open(store, options);
+  const reader = await openAlone(store, options);
   await writer.transact((tx) => tx.set(documents.contents, "before", "x"));
   await reader.transact((tx) => tx.get(documents.contents, "before"));
 
@@ -48,7 +49,7 @@ test("what a crash undoes was read by no transaction", async () => {
   await server.crash();
   await derived.commit();
 
-  await using after = await open(await postgresStore({ pool: reading, schema: "s" }), options);
+  await using after = await openAlone(await postgresStore({ pool: reading, schema: "s" }), options);
   await using snapshot = await after.snapshot();
   expect(seen).toBeUndefined();
   expect(await snapshot.get(documents.contents, "derived")).toBe("from undefined");

@@ -1,7 +1,7 @@
-import { open } from "percolatordb";
 import { postgresStore } from "percolatordb/postgres";
 import { Client } from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openAlone } from "../support/databases.js";
 import {
   locationBehind,
   newPlace,
@@ -63,7 +63,7 @@ describe("a network on which", () => {
   test.each(Object.entries(faults))("%s loses no acknowledged commit and doubles none", async (_, strike) => {
     // The deadline is never reached, so every outcome must be found out.
     const location = `${locationBehind(proxy, place.schema)}&deadlineMs=60000`;
-    const db = await open(location, counting);
+    const db = await openAlone(location, counting);
     const worker = db.work();
     const clients = new CountingClients(db, "", 12);
     try {
@@ -80,7 +80,7 @@ describe("a network on which", () => {
     await worker.stop();
     expect(clients.unknown).toBe(0);
     // Not through the proxy, and without anything that a cache knows.
-    await using other = await open(place.location, counting);
+    await using other = await openAlone(place.location, counting);
     await CountingClients.expectSound(other, [clients]);
     await db.close();
   });
@@ -88,8 +88,8 @@ describe("a network on which", () => {
   test("a commit can be neither sent nor asked about until the deadline is unknown, never failed", async () => {
     const deadlineMs = 1_000;
     // Makes the tables, which may take longer than the deadline.
-    await (await open(place.location, counting)).close();
-    const db = await open(`${locationBehind(proxy, place.schema)}&deadlineMs=${deadlineMs}`, counting);
+    await (await openAlone(place.location, counting)).close();
+    const db = await openAlone(`${locationBehind(proxy, place.schema)}&deadlineMs=${deadlineMs}`, counting);
     const clients = new CountingClients(db, "", 12);
     try {
       for (let round = 0; round < rounds; round++) {
@@ -108,7 +108,7 @@ describe("a network on which", () => {
       proxy.heal();
       await clients.stop();
     }
-    await using other = await open(place.location, counting);
+    await using other = await openAlone(place.location, counting);
     await other.drain();
     await CountingClients.expectSound(other, [clients]);
     await db.close();

@@ -1,6 +1,7 @@
-import { CommitOutcomeUnknownError, int, open, type RowStore, table } from "percolatordb";
+import { CommitOutcomeUnknownError, int, type open, type RowStore, table } from "percolatordb";
 import { type PostgresQuery, postgresStore } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { openAlone } from "../support/databases.js";
 import { newPlace, type PostgresPlace, removePlace, withSuperuser } from "../support/postgres/index.js";
 import { patienceMs } from "../support/waiting.js";
 import { calls, connectionLost, FaultyPool, type Interference } from "./faulty-pool.js";
@@ -48,7 +49,7 @@ function once(
 
 describe("a commit without an answer", () => {
   test("that the server has committed is applied once, with its timestamp", async () => {
-    await using db = await open(await openStore(), { tables: [counters] });
+    await using db = await openAlone(await openStore(), { tables: [counters] });
     await increment(db);
     pool.interfere = once("commit_group", async (send) => {
       await send();
@@ -60,7 +61,7 @@ describe("a commit without an answer", () => {
   });
 
   test("that the server has refused is a conflict, not an unknown outcome", async () => {
-    await using db = await open(await openStore(), { tables: [counters] });
+    await using db = await openAlone(await openStore(), { tables: [counters] });
     const tx = await db.begin();
     tx.set(counters.value, "a", 100);
     await increment(db);
@@ -72,7 +73,7 @@ describe("a commit without an answer", () => {
   });
 
   test("that never reached the server is sent again", async () => {
-    await using db = await open(await openStore(), { tables: [counters] });
+    await using db = await openAlone(await openStore(), { tables: [counters] });
     await increment(db);
     pool.interfere = once("commit_group", () => Promise.reject(connectionLost()));
     expect(await increment(db)).toBe(1);
@@ -80,7 +81,7 @@ describe("a commit without an answer", () => {
   });
 
   test("that reaches the server after it was given up is refused there", async () => {
-    await using db = await open(await openStore(), { tables: [counters] });
+    await using db = await openAlone(await openStore(), { tables: [counters] });
     await increment(db);
     let given: PostgresQuery | undefined;
     pool.interfere = once("commit_group", (_, query) => {
@@ -94,7 +95,7 @@ describe("a commit without an answer", () => {
   });
 
   test("is found out even if the first answer about it is lost too", async () => {
-    await using db = await open(await openStore(), { tables: [counters] });
+    await using db = await openAlone(await openStore(), { tables: [counters] });
     await increment(db);
     let lost = 0;
     pool.interfere = async (query, send) => {
@@ -115,7 +116,7 @@ describe("a commit without an answer", () => {
   });
 
   test("is unknown if the server cannot be asked about it", async () => {
-    await using db = await open(await openStore(), { tables: [counters] });
+    await using db = await openAlone(await openStore(), { tables: [counters] });
     await increment(db);
     pool.interfere = async (query, send) => {
       if (calls(query, "commit_group")) throw connectionLost();
@@ -131,7 +132,7 @@ describe("a commit without an answer", () => {
   });
 
   test("of a process that the server has forgotten is unknown, and the next commit registers again", async () => {
-    await using db = await open(await openStore(), { tables: [counters] });
+    await using db = await openAlone(await openStore(), { tables: [counters] });
     await increment(db);
     pool.interfere = once("commit_group", async () => {
       await withSuperuser(place.host, (superuser) => superuser.query(`delete from ${quoted()}.writers`));

@@ -1,5 +1,5 @@
-import { open } from "percolatordb";
 import { describe, expect, test } from "vitest";
+import { openAlone } from "../support/databases.js";
 import { locationBehind, newPlace, removePlace } from "../support/postgres/index.js";
 import { hasPgBouncer, startPgBouncer } from "../support/postgres/pgbouncer.js";
 import { CountingClients, counting } from "./counting-clients.js";
@@ -21,7 +21,7 @@ describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
       try {
         await using bouncer = await startPgBouncer(place.host, mode);
         const location = `${locationBehind(bouncer, place.schema)}${query}`;
-        const databases = [await open(location, counting), await open(location, counting)];
+        const databases = [await openAlone(location, counting), await openAlone(location, counting)];
         const workers = databases.map((db) => db.work());
         const clients = databases.map((db, index) => new CountingClients(db, `process ${index}, `, 8));
         for (const each of clients) await each.progress(200);
@@ -30,7 +30,7 @@ describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
         for (const worker of workers) await worker.stop();
         expect(clients.map(({ unknown }) => unknown)).toEqual([0, 0]);
         // Not through PgBouncer.
-        await using other = await open(place.location, counting);
+        await using other = await openAlone(place.location, counting);
         await CountingClients.expectSound(other, clients);
         for (const db of databases) await db.close();
       } finally {
@@ -43,11 +43,11 @@ describe.skipIf(!hasPgBouncer)("behind PgBouncer", () => {
     const place = await newPlace();
     try {
       await using bouncer = await startPgBouncer(place.host, "transaction");
-      await (await open(place.location, counting)).close();
+      await (await openAlone(place.location, counting)).close();
       // Sooner or later a statement runs on a connection that another session has prepared.
       const use = async () => {
         for (;;) {
-          const db = await open(locationBehind(bouncer, place.schema), counting);
+          const db = await openAlone(locationBehind(bouncer, place.schema), counting);
           const clients = new CountingClients(db, "", 8);
           await clients.progress(50).catch(() => undefined);
           await clients.stop().finally(() => db.close());

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
-import { int, observer, open, table, text } from "percolatordb";
+import { int, observer, table, text } from "percolatordb";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { openAlone } from "../support/databases.js";
 import {
   newPlace,
   type PostgresPlace,
@@ -41,14 +42,14 @@ async function granted(heading: string): Promise<string> {
 }
 
 test("the privileges that the page lists are enough for transactions, observers and collection", async () => {
-  await (await open(place.location)).close();
-  await expect(open(placeAt(place.host, place.schema, role).location)).rejects.toMatchObject({
+  await (await openAlone(place.location)).close();
+  await expect(openAlone(placeAt(place.host, place.schema, role).location)).rejects.toMatchObject({
     code: "STORE",
     message: expect.stringContaining("docs/postgres.md lists the privileges"),
   });
   await sql(await granted("### The role of the program"));
   const location = placeAt(place.host, place.schema, role).location;
-  await using db = await open(location, { tables: [documents], observers: [measure], create: false });
+  await using db = await openAlone(location, { tables: [documents], observers: [measure], create: false });
   await db.transact((tx) => tx.set(documents.contents, "a", "four"));
   await db.drain();
   await db.transact((tx) => tx.delete(documents.contents, "a"));
@@ -64,11 +65,11 @@ test("the privileges that the page lists are enough for transactions, observers 
 });
 
 test("a role that may only read opens the database with `readOnly`, and writes nothing", async () => {
-  await using db = await open(place.location, { tables: [documents] });
+  await using db = await openAlone(place.location, { tables: [documents] });
   await db.transact((tx) => tx.set(documents.contents, "a", "four"));
   await sql(await granted("### A role that only reads"));
   const location = placeAt(place.host, place.schema, role).location;
-  await using reader = await open(location, { tables: [documents], readOnly: true });
+  await using reader = await openAlone(location, { tables: [documents], readOnly: true });
   await using snapshot = await reader.snapshot();
   expect(await snapshot.get(documents.contents, "a")).toBe("four");
   await expect(reader.transact((tx) => tx.set(documents.contents, "a", "x"))).rejects.toMatchObject({

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
-import { int, open, table } from "percolatordb";
+import { int, table } from "percolatordb";
 import { type PostgresQuery, postgresStore } from "percolatordb/postgres";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { openAlone } from "../support/databases.js";
 import { newPlace, type PostgresPlace, removePlace } from "../support/postgres/index.js";
 import { calls, connectionLost, FaultyPool } from "./faulty-pool.js";
 
@@ -21,7 +22,7 @@ afterEach(async () => {
 });
 
 const openDatabase = async () =>
-  await open(await postgresStore({ pool, schema: place.schema }), { tables: [counters] });
+  await openAlone(await postgresStore({ pool, schema: place.schema }), { tables: [counters] });
 
 /** Applies to the first call of a function. */
 function atFirst(name: string, then: (send: () => Promise<unknown>) => Promise<unknown>) {

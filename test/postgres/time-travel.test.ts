@@ -1,5 +1,6 @@
-import { ConflictError, type Database, int, open, StaleSnapshotError, table } from "percolatordb";
+import { ConflictError, type Database, int, StaleSnapshotError, table } from "percolatordb";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { openAlone } from "../support/databases.js";
 import { newPlace, type PostgresPlace, removePlace } from "../support/postgres/index.js";
 
 const numbers = table("numbers", { value: int() });
@@ -12,7 +13,7 @@ let other: Database;
 beforeEach(async () => {
   place = await newPlace();
   const options = { tables: [numbers], collectEveryMs: 0 };
-  [one, other] = [await open(place.location, options), await open(place.location, options)];
+  [one, other] = [await openAlone(place.location, options), await openAlone(place.location, options)];
 });
 
 afterEach(async () => {

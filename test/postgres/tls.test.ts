@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { TLSSocket } from "node:tls";
-import { open } from "percolatordb";
 import { afterEach, expect, test } from "vitest";
 import { certificate, key } from "../support/coordinator/certificates.js";
+import { openAlone } from "../support/databases.js";
 
 let server: Server | undefined;
 
@@ -31,7 +31,7 @@ async function start(answer: "yes" | "no" | "silence"): Promise<string> {
 }
 
 async function rejection(location: string): Promise<Error & { readonly code?: string }> {
-  return await open(location).then(
+  return await openAlone(location).then(
     () => {
       throw new Error("It was opened.");
     },

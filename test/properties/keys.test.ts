@@ -76,6 +76,7 @@ interface Shape {
   readonly prefix: Key | undefined;
   readonly start: Key | undefined;
   readonly end: Key | undefined;
+  readonly after: Key | undefined;
   readonly reverse: boolean;
   readonly limit: number | undefined;
 }
@@ -98,6 +99,7 @@ const shapes: fc.Arbitrary<Shape> = fc
         prefix,
         start: maybe,
         end: maybe,
+        after: maybe,
         reverse: fc.boolean(),
         limit: fc.option(fc.nat({ max: 5 }), { nil: undefined }),
       });
@@ -124,14 +126,14 @@ async function fresh<T>(use: (db: Database) => Promise<T>): Promise<T> {
 }
 
 describe("scans of composite keys", () => {
-  test("equal a filter of the sorted keys, for any prefix, start, end, direction and limit", async () => {
+  test("equal a filter of the sorted keys, for any prefix, start, end, place to begin behind, direction and limit", async () => {
     const property = fc.asyncProperty(shapes, (shape) =>
       fresh(async (db) => {
         const rows = table("rows", { at: int() }, { key: keyOf(shape.names) });
         await db.transact((tx) => {
           for (const [index, key] of shape.keys.entries()) tx.set(rows.at, key, index);
         });
-        const { names: of, prefix, start, end, reverse, limit } = shape;
+        const { names: of, prefix, start, end, after, reverse, limit } = shape;
         const distinct = shape.keys.filter(
           (key, index) => shape.keys.findLastIndex((other) => compareKeys(of, key, other) === 0) === index,
         );
@@ -139,10 +141,11 @@ describe("scans of composite keys", () => {
           .filter((key) => prefix === undefined || compareKeys(of, key, prefix) === 0)
           .filter((key) => start === undefined || compareKeys(of, key, start) >= 0)
           .filter((key) => end === undefined || compareKeys(of, key, end) < 0)
+          .filter((key) => after === undefined || compareKeys(of, key, after) === (reverse ? -1 : 1))
           .sort((a, b) => compareKeys(of, a, b));
         if (reverse) sorted.reverse();
         await using snapshot = await db.snapshot();
-        const options = { prefix, start, end, reverse, limit } as never;
+        const options = { prefix, start, end, after, reverse, limit } as never;
         const found = await gather(snapshot.scan(rows.at, options));
         const expected = sorted.slice(0, limit).map((key) => ({
           row: key.map((part, index) => (of[index] === "int" && part === 0 ? 0 : part)),

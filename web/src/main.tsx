@@ -1,6 +1,7 @@
 import { render } from "preact";
 import { connect } from "./api/stream.js";
 import { App } from "./app.js";
+import { followPast } from "./state/past.js";
 import { restoreTheme } from "./state/theme.js";
 import "./styles/base.css";
 import "./styles/shell.css";
@@ -17,4 +18,5 @@ import "./styles/narrow.css";
 
 restoreTheme();
 connect();
+followPast();
 render(<App />, document.getElementById("app")!);

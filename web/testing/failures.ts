@@ -1,4 +1,5 @@
-import type { HeatMap, LocksPage, ParkedPage, ParkedShown, Workers } from "../../src/dashboard/api.js";
+import type { Failures, HeatMap, LocksPage, ParkedShown, Workers } from "../../src/dashboard/api.js";
+import { FailureGroups, groupOf, isMeant } from "../../src/dashboard/failures/groups.js";
 import { startedAt } from "./pipeline.js";
 import { numbers } from "./random.js";
 
@@ -24,14 +25,43 @@ const parked: readonly ParkedShown[] = Array.from({ length: 12 }, (_, index) => 
   stack: index === 5 ? undefined : stack,
 }));
 
-export function parkedPage(query: URLSearchParams, gone: ReadonlySet<string>): ParkedPage {
-  const observer = query.get("observer") ?? "";
-  const left = parked.filter((each) => !gone.has(each.id) && (observer === "" || each.observer === observer));
-  return { parked: left, next: undefined };
+const failureOf = (each: ParkedShown) => {
+  const [name = "", ...message] = each.error.split(": ");
+  return {
+    ...each,
+    parkedAt: new Date(each.parkedAt),
+    error: { name, message: message.join(": ") },
+    shown: each,
+  };
+};
+
+export function failuresShown(query: URLSearchParams, gone: ReadonlySet<string>): Failures {
+  const [observer = "", text] = [query.get("observer") ?? "", query.get("text") ?? undefined];
+  const groups = new FailureGroups<ReturnType<typeof failureOf>>();
+  const left = parked
+    .filter((each) => !gone.has(each.id) && (observer === "" || each.observer === observer))
+    .map(failureOf)
+    .filter((each) => isMeant(each, { text }));
+  for (const each of left) groups.add(each);
+  return {
+    groups: groups.list().map((group) => ({
+      ...group,
+      firstAt: group.firstAt.getTime(),
+      lastAt: group.lastAt.getTime(),
+      newest: group.newest.map(({ shown }) => shown),
+    })),
+    total: { count: left.length, isBound: false },
+    others: 0,
+  };
 }
 
-export const parkedIds = (observer: string) =>
-  parked.filter((each) => each.observer === observer).map(({ id }) => id);
+/** The ids of the parked changes of a group or of an observer. */
+export const parkedIds = (of: { readonly group?: string; readonly observer?: string }) =>
+  parked
+    .filter((each) =>
+      of.group === undefined ? each.observer === of.observer : groupOf(failureOf(each)) === of.group,
+    )
+    .map(({ id }) => id);
 
 export function locksPage(gone: ReadonlySet<string>): LocksPage {
   const cell = (column: string) => ({
@@ -67,6 +97,20 @@ export function workers(reach: Workers["reach"], isEmpty: boolean): Workers {
     process,
     observers: ["extract", "cluster", "invert", "index"],
     isHere,
+    isLive: id !== "e1d0",
+    exists: id === "e1d0" ? true : undefined,
+    lastHeartbeatAt: id === "e1d0" ? startedAt - 94_000 : startedAt,
+    vitals:
+      id === "e1d0"
+        ? undefined
+        : {
+            version: "0.1.0",
+            upMs: 187_200_000,
+            cpuShare: 0.42,
+            loopDelayMs: isHere ? 12 : 640,
+            memoryBytes: 212_000_000,
+          },
+    clockOffsetMs: isHere ? 0 : 12_400,
     runsPerSecond: isHeard && isHere ? 402.2 : undefined,
     commitsPerSecond: isHeard && isHere ? 711 : undefined,
     running: isHeard && isHere ? 64 : undefined,
@@ -77,7 +121,11 @@ export function workers(reach: Workers["reach"], isEmpty: boolean): Workers {
     reach,
     sessions: isEmpty
       ? []
-      : [session("0f3a91c2", "4711 on alpha", true), session("77b2e0aa", "993 on beta", false)],
+      : [
+          session("e1d0", "1203 on gamma", false),
+          session("0f3a91c2", "4711 on alpha", true),
+          session("77b2e0aa", "993 on beta", false),
+        ],
     coordinator: undefined,
   };
 }
@@ -98,11 +146,12 @@ export function heatMap(query: URLSearchParams, reach: HeatMap["reach"], isEmpty
   );
   return {
     reach,
-    table: query.get("table") ?? "",
+    table: query.get("table") ?? "documents",
     metric,
     ranges,
     startsAt: startedAt - 600_000,
     bucketMs: 10_000,
+    totals: isEmpty ? [] : [{ table: "documents", count: 12_304 }],
     counts,
   };
 }

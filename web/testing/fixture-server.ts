@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { extname, join, normalize } from "node:path";
 import type { About, Acted, Pipeline, Reach } from "../../src/dashboard/api.js";
-import { heatMap, locksPage, parkedIds, parkedPage, workers } from "./failures.js";
-import { flows, observers, overviewAt, startedAt, tables } from "./pipeline.js";
+import { failuresShown, heatMap, locksPage, parkedIds, workers } from "./failures.js";
+import { flows, observers, overviewAt, pastAt, startedAt, tables } from "./pipeline.js";
 import { cellHistory, inspectedRow, rowDetail, rowsPage } from "./rows.js";
 import { conflictInsights, transactionAt, transactionDetail, transactions } from "./transactions.js";
 
@@ -133,7 +133,8 @@ class Fixture {
         code: "STORE",
         message: "The store at ./data does not answer: it was closed.",
       });
-    if (request.method === "POST") return json(response, 200, this.#act(name, await bodyOf(request)));
+    if (request.method === "POST")
+      return json(response, 200, { ...this.#act(name, await bodyOf(request)), ended: true });
     const found = this.#get(name, query);
     if (found === undefined)
       return json(response, 404, { code: "NOT_FOUND", message: "It is not remembered any more." });
@@ -147,6 +148,10 @@ class Fixture {
         return this.#about();
       case "overview":
         return this.#overview();
+      case "past":
+        return query.has("after")
+          ? { everyMs: 10_000, moments: [], keptIn: "memory" }
+          : pastAt(reach, isEmpty ? [] : observers);
       case "pipeline":
         return this.#pipeline();
       case "rows":
@@ -162,9 +167,13 @@ class Fixture {
       case "transaction":
         return transactionDetail(query.get("id") ?? "");
       case "conflicts":
-        return isEmpty || reach === "store" ? { reach, sinceMs: 600_000, pairs: [] } : conflictInsights();
-      case "parked":
-        return isEmpty ? { parked: [] } : parkedPage(query, this.#gone);
+        return isEmpty || reach === "store"
+          ? { reach, sinceMs: 600_000, pairs: [], columns: [] }
+          : conflictInsights();
+      case "failures":
+        return isEmpty
+          ? { groups: [], total: { count: 0, isBound: false }, others: 0 }
+          : failuresShown(query, this.#gone);
       case "locks":
         return isEmpty ? { locks: [] } : locksPage(this.#gone);
       case "workers":
@@ -203,7 +212,7 @@ class Fixture {
   }
 
   #act(name: string, body: Readonly<Record<string, string>>): Acted {
-    const ids = body.observer === undefined ? [body.id ?? ""] : parkedIds(body.observer);
+    const ids = body.id === undefined ? parkedIds(body) : [body.id];
     const fresh = ids.filter((id) => !this.#gone.has(id));
     if (name === "locks/resolve" && body.id === "l3") return { done: 0, gone: 0, standing: 1 };
     for (const id of fresh) this.#gone.add(id);
@@ -230,7 +239,7 @@ class Fixture {
 
 function json(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
-  response.end(JSON.stringify(body));
+  response.end(`${JSON.stringify(body)}\n`);
 }
 
 async function bodyOf(request: IncomingMessage): Promise<Readonly<Record<string, string>>> {

@@ -1,6 +1,7 @@
 import type {
   ObserverOverview,
   Overview,
+  Past,
   Pipeline,
   Reach,
   ScheduleOverview,
@@ -13,6 +14,7 @@ export const startedAt = Date.UTC(2025, 0, 31, 12, 0, 0);
 const idle: Omit<ObserverOverview, "name" | "watches"> = {
   hosts: 2,
   pending: { count: 0, isBound: false },
+  growthPerSecond: 0,
   oldestPendingMs: undefined,
   parked: { count: 0, isBound: false },
   delay: { count: 900, p50Ms: 12, p99Ms: 86 },
@@ -28,6 +30,7 @@ export const observers: readonly ObserverOverview[] = [
     name: "cluster",
     watches: "documents.hash",
     pending: { count: 418, isBound: false },
+    growthPerSecond: -20,
     oldestPendingMs: 7_400,
     delay: { count: 900, p50Ms: 340, p99Ms: 2_900 },
     conflictsPerSecond: 3.1,
@@ -37,6 +40,7 @@ export const observers: readonly ObserverOverview[] = [
     name: "invert",
     watches: "documents.links",
     pending: { count: 10_000, isBound: true },
+    growthPerSecond: undefined,
     oldestPendingMs: 94_000,
     delay: { count: 900, p50Ms: 21_000, p99Ms: 71_000 },
   },
@@ -70,6 +74,7 @@ const column = (name: string, kind: "column" | "family" | "signal" = "column") =
 export const tables: Pipeline["tables"] = [
   {
     name: "documents",
+    isInternal: false,
     columns: [
       column("contents"),
       column("title"),
@@ -81,8 +86,8 @@ export const tables: Pipeline["tables"] = [
       column("fetched"),
     ],
   },
-  { name: "clusters", columns: [column("canonical"), column("members", "family")] },
-  { name: "postings", columns: [column("parts", "family"), column("merged")] },
+  { name: "clusters", isInternal: false, columns: [column("canonical"), column("members", "family")] },
+  { name: "postings", isInternal: false, columns: [column("parts", "family"), column("merged")] },
 ];
 
 const flow = (observer: string, does: "reads" | "writes", name: string, perSecond: number) => {
@@ -141,12 +146,46 @@ export function overviewAt(tick: number, reach: Reach, these: readonly ObserverO
       ? { count: 1_024, p50Ms: 2.4, p99Ms: 31 }
       : { count: 0, p50Ms: undefined, p99Ms: undefined },
     pending: { count: sum(({ pending }) => pending.count), isBound: bounded },
+    growthPerSecond: bounded ? undefined : 0,
     parked: { count: sum(({ parked }) => parked.count), isBound: false },
     locks: { count: these.length === 0 ? 0 : 3, isBound: false },
     workers: these.length === 0 ? 0 : 2,
+    unseen: these.length === 0 ? [] : ["993 on beta"],
+    silent: [],
     safepointAgeMs: these.length === 0 ? undefined : 3_612_000,
     latestTimestamp: now * 1_000,
     coordinator: undefined,
     statistics: these.length === 0 ? {} : { entries: 1_204_311, fileBytes: 812_000_000, readers: 4 },
   };
+}
+
+/** The hour before: a backlog that has grown for twenty minutes. */
+export function pastAt(reach: Reach, these: readonly ObserverOverview[]): Past {
+  const moments = Array.from({ length: these.length === 0 ? 0 : 360 }, (_, index) => {
+    const grown = Math.max(0, index - 240) / 120;
+    const observers = Object.fromEntries(
+      these.map(({ name, pending, oldestPendingMs = 0, parked, failuresPerSecond, hosts }) => [
+        name,
+        [
+          Math.round(pending.count * grown),
+          Math.round(oldestPendingMs * grown),
+          index > 300 ? parked.count : 0,
+          failuresPerSecond,
+          hosts,
+        ] as const,
+      ]),
+    );
+    const rate = (value: number) => (reach === "store" ? undefined : value * (1 + Math.sin(index / 9) / 3));
+    return {
+      at: startedAt - (360 - index) * 10_000,
+      pending: Math.round(10_421 * grown),
+      oldestMs: Math.round(94_000 * grown),
+      parked: index > 300 ? 12 : 0,
+      commits: rate(700),
+      conflicts: rate(3),
+      failures: rate(0.4),
+      observers,
+    };
+  });
+  return { everyMs: 10_000, moments, keptIn: "memory" };
 }

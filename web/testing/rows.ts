@@ -61,6 +61,7 @@ export function rowsPage(query: URLSearchParams): RowsPage {
   return {
     table: query.get("table") ?? "documents",
     at: at > 1e14 ? at : at * 1_000,
+    keyParts: undefined,
     columns: ["contents", "title", "hash", "links", "anchors"],
     rows,
     next: index < rowCount ? String(index - 1) : undefined,
@@ -81,6 +82,7 @@ export function cellHistory(query: URLSearchParams): CellHistory {
       commitTimestamp,
       startTimestamp: commitTimestamp - 2_400,
       at,
+      writer: undefined,
       value: index === 2 ? undefined : value(`the value ${6 - index}`),
     };
   });
@@ -93,6 +95,7 @@ export function inspectedRow(query: URLSearchParams): InspectedRow {
   const start = startedAt * 1_000;
   const entry = (timestamp: number, shown: Partial<InspectedRow["columns"][number]["entries"][number]>) => ({
     timestamp,
+    writer: undefined,
     at: timestamp / 1_000,
     data: undefined,
     lock: undefined,

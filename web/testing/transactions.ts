@@ -18,7 +18,8 @@ const cellOf = (index: number): CellName => ({
 });
 
 export function transactionAt(index: number): TransactionShown {
-  const random = numbers(index + 1);
+  // Seeds that are far apart, because close ones give close first numbers.
+  const random = numbers(Math.imul(index + 1, 2_654_435_761));
   const isLoad = index % 4 === 0;
   const roll = random();
   const outcome = roll < 0.06 ? "conflict" : roll < 0.08 ? "rolled back" : "committed";
@@ -38,6 +39,7 @@ export function transactionAt(index: number): TransactionShown {
     durationMs,
     reads: Math.floor(random() * 14),
     cells: outcome === "committed" ? 1 + Math.floor(random() * 6) : 0,
+    tables: ["documents"],
     cause: isLoad
       ? undefined
       : { cell: cellOf(index - (index % 4)), commitTimestamp: startTimestamp - 9_000 },
@@ -59,15 +61,20 @@ export function transactionAt(index: number): TransactionShown {
 export function transactions(query: URLSearchParams, newest: number): readonly TransactionShown[] {
   const limit = Number(query.get("limit") ?? 100);
   const [label, observer, outcome] = ["label", "observer", "outcome"].map((name) => query.get(name) ?? "");
+  const list = query.get("list") ?? "recent";
+  const slowerThanMs = Number(query.get("slowerThanMs") ?? 0);
   const all: TransactionShown[] = [];
   for (let index = newest; index >= 0 && all.length < limit; index--) {
     const transaction = transactionAt(index);
     if (label && transaction.label !== label) continue;
     if (observer && transaction.observer !== observer) continue;
     if (outcome && transaction.outcome !== outcome) continue;
+    if (transaction.durationMs < slowerThanMs) continue;
+    if (list === "conflicts" && transaction.outcome !== "conflict") continue;
+    if (list === "failed" && transaction.outcome !== "rolled back") continue;
     all.push(transaction);
   }
-  return all;
+  return list === "slow" ? all.sort((a, b) => b.durationMs - a.durationMs) : all;
 }
 
 export function transactionDetail(id: string): TransactionDetail | undefined {
@@ -118,6 +125,40 @@ export function conflictInsights(): ConflictInsights {
   return {
     reach: "here",
     sinceMs: 600_000,
+    columns: [
+      {
+        table: "clusters",
+        column: "members",
+        isInternal: false,
+        count: 1_235,
+        lastAt: startedAt - 2_000,
+        rowCount: 2,
+        rows: [
+          { row: "93ab0011", count: 1_204 },
+          { row: "11f0", count: 31 },
+        ],
+        pairs: [
+          { loser: "cluster", winner: "cluster", count: 1_204 },
+          { loser: "load", winner: "cluster", count: 31 },
+        ],
+        remedy:
+          "Runs of cluster conflict on one row. Spread the shared row by hash (spread table recipe), or give cluster `concurrency: 1`.",
+      },
+      {
+        table: "documents",
+        column: "hash",
+        isInternal: false,
+        count: 2,
+        lastAt: startedAt - 9_000,
+        rowCount: 2,
+        rows: [
+          { row: "a", count: 1 },
+          { row: "b", count: 1 },
+        ],
+        pairs: [{ loser: "load", winner: "load", count: 2 }],
+        remedy: undefined,
+      },
+    ],
     pairs: [
       pair(
         "93ab0011",

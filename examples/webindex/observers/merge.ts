@@ -4,6 +4,7 @@ import { bucketOf } from "../identity.js";
 import { decodePostings, encodePostings } from "../postings.js";
 import { documents, postings, type Statistics, shards } from "../tables.js";
 import { type Counts, lengthsOf, parseCounts, parseTerms } from "../terms.js";
+import { Turns } from "../turns.js";
 
 /**
  * One run merges at most this many pages, and takes no further page after this many changed
@@ -37,6 +38,7 @@ export const merge = observer(
   "merge",
   shards.merge,
   async (tx, { row: shard }) => {
+    const turns = new Turns();
     const changes: Change[] = [];
     let changed = 0;
     for await (const { qualifier: id, value } of tx.entries(shards.pending, shard, {
@@ -51,10 +53,11 @@ export const merge = observer(
       changes.push(change);
       changed += change.postings.size;
       tx.delete(shards.pending.at(id), shard);
+      await turns.give();
     }
     if (changes.length === 0) return;
     changes.sort(inOrder);
-    await mergePostings(tx, shard, changes);
+    await mergePostings(tx, shard, changes, turns);
     await mergeLengths(tx, shard, changes);
     tx.set(shards.merged, shard, tx.startTimestamp);
   },
@@ -72,7 +75,12 @@ function compareTerms(name: string, url: string, before: string, after: string |
   return { url, name, id: Buffer.from(name, "base64url"), lengths, postings: changed };
 }
 
-async function mergePostings(tx: Transaction, shard: string, changes: readonly Change[]): Promise<void> {
+async function mergePostings(
+  tx: Transaction,
+  shard: string,
+  changes: readonly Change[],
+  turns: Turns,
+): Promise<void> {
   const buckets = byBucket(changes);
   const stored = await readCells(tx, shard, [...buckets.keys()]);
   for (const [bucket, terms] of buckets) {
@@ -86,6 +94,7 @@ async function mergePostings(tx: Transaction, shard: string, changes: readonly C
     const encoded = encodePostings(cell);
     if (encoded === undefined) tx.delete(column, shard);
     else tx.set(column, shard, encoded);
+    await turns.give();
   }
 }
 

@@ -48,14 +48,17 @@ export class IndexCache {
   /** Reads the state of every shard. Decodes only shards that changed since another view. */
   async shards(view: Snapshot): Promise<ShardState[]> {
     const versions = await view.getMany(shards.merged, names);
-    const isKnown = (at: number) =>
-      versions[at] !== undefined && this.#shards.get(names[at]!)?.version === versions[at];
-    const changed = names.filter((_, at) => !isKnown(at));
+    // Other views may be read meanwhile, and keep other versions.
+    const known = names.map((name, at) => {
+      const kept = this.#shards.get(name);
+      return versions[at] !== undefined && kept?.version === versions[at] ? kept.value : undefined;
+    });
+    const changed = names.filter((_, at) => known[at] === undefined);
     const lengths = await view.getMany(shards.lengths, changed);
     const read = new Map(changed.map((name, at) => [name, decodePages(lengths[at])]));
     return names.map((name, at) => {
       const version = versions[at];
-      const pages = read.get(name) ?? this.#shards.get(name)!.value;
+      const pages = known[at] ?? read.get(name)!;
       this.#shards.set(name, { version, value: pages });
       return { name, version, pages };
     });
@@ -97,7 +100,10 @@ export class IndexCache {
   /** The words of the index, for suggestions. Searches that need them together read them once. */
   vocabulary(view: Snapshot, states: readonly ShardState[]): Promise<Vocabulary> {
     if (this.#vocabulary?.isCurrent(states)) return Promise.resolve(this.#vocabulary);
-    this.#readsVocabulary ??= Vocabulary.read(view, states)
+    // The search that reads them may be given up, and its snapshot closed. Another one then reads them.
+    if (this.#readsVocabulary !== undefined)
+      return this.#readsVocabulary.catch(() => this.vocabulary(view, states));
+    this.#readsVocabulary = Vocabulary.read(view, states)
       .then((vocabulary) => {
         this.#vocabulary = vocabulary;
         return vocabulary;

@@ -1,3 +1,4 @@
+import type { PageScript } from "../../support/page-script.js";
 import type { SearchAnswer, SearchResult } from "../search/search.js";
 import type { SnippetPart } from "../search/snippet.js";
 import { Html, html } from "./html.js";
@@ -20,24 +21,38 @@ export interface Answered {
   /** How many results were left out at the beginning, and the most results on a page. */
   readonly offset: number;
   readonly limit: number;
-  readonly milliseconds: number;
 }
 
-/** The results of a search. */
-export function resultsPage(answered: Answered, loading: Status["loading"]): Html {
-  const { query, answer, offset, milliseconds } = answered;
+/** The results of a search. With a script, the page keeps itself up to date. */
+export function resultsPage(
+  answered: Answered & { readonly milliseconds: number },
+  loading: Status["loading"],
+  script: PageScript | undefined,
+): Html {
+  const { query, milliseconds } = answered;
+  const still = loading === undefined ? "" : ` Still loading: ${loading}`;
+  // The script replaces the note by whether the page is live.
+  const note = `Searched in ${milliseconds.toFixed(0)} ms.${still}`;
+  return frame({
+    title: `${query} - Search`,
+    content: html`${form(query)}<div id="found">${foundPart(answered)}</div>
+<p class="note" id="state" role="status">${note}</p>`,
+    script,
+  });
+}
+
+/** The part of a page of results that changes when the index does. It depends on nothing else. */
+export function foundPart(answered: Answered): Html {
+  const { answer, offset } = answered;
   const { results, total } = answer;
   const first = offset + 1;
   const shown = total > results.length ? ` The ${order(first, offset + results.length)} best of them:` : "";
   const content =
     results.length === 0
       ? emptyNote(answered)
-      : html`<p class="note">${count(total, "page")} found in ${milliseconds.toFixed(0)} ms.${shown}</p>
+      : html`<p class="note">${count(total, "page")} found.${shown}</p>
 <ol start="${first}">${results.map(resultItem)}</ol>`;
-  return frame({
-    title: `${query} - Search`,
-    content: html`${form(query)}${suggestionNote(answer)}${content}${pagesNote(answered)}${loadingNote(loading)}`,
-  });
+  return html`${suggestionNote(answer)}${content}${pagesNote(answered)}`;
 }
 
 function order(first: number, last: number): string {
@@ -80,7 +95,13 @@ export function messagePage(title: string, message: string): Html {
   });
 }
 
-function frame(page: { readonly title: string; readonly content: Html; readonly start?: boolean }): Html {
+function frame(page: {
+  readonly title: string;
+  readonly content: Html;
+  readonly start?: boolean;
+  readonly script?: PageScript | undefined;
+}): Html {
+  const script = page.script && html`<script type="module">${new Html(page.script.source)}</script>\n`;
   const body = page.start ? new Html(' class="start"') : undefined;
   return html`<!doctype html>
 <html lang="en">
@@ -92,7 +113,7 @@ function frame(page: { readonly title: string; readonly content: Html; readonly 
 </head>
 <body${body}>
 <main>${page.content}</main>
-</body>
+${script}</body>
 </html>
 `;
 }

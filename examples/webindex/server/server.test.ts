@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { crawl, page } from "../testing/site.js";
 import { WebIndex } from "../webindex.js";
@@ -63,8 +64,48 @@ describe("the search server", () => {
     expect(body).toContain("2 pages found");
     expect(body).toContain("<mark>walrus</mark>");
     expect(body).toContain("&#60;script&#62;");
-    expect(body).not.toMatch(/<script|<img|<b>/);
+    const [before, after, ...more] = body.split('<script type="module">');
+    expect(more).toEqual([]);
+    const script = after!.slice(0, after!.indexOf("</script>"));
+    expect(before + after!.slice(script.length)).not.toMatch(/<script|<img|<b>/);
     expect(body).toContain(`href="${bold}"`);
+  });
+
+  it("allows its own script on a page of results, and no script elsewhere", async () => {
+    const policyOf = async (path: string) => {
+      const response = await get(path);
+      return { policy: response.headers.get("content-security-policy")!, body: await response.text() };
+    };
+    const { policy, body } = await policyOf("/search?q=walrus");
+    const script = /<script type="module">(.*?)<\/script>/s.exec(body)![1]!;
+    const hash = createHash("sha256").update(script).digest("base64");
+    expect(policy).toContain(`; script-src 'sha256-${hash}'; connect-src 'self'`);
+    expect(policy).not.toContain("unsafe");
+    for (const path of ["/", "/search?q=", "/search?q=%2B", `/search?q=x&limit=0`, `/page?url=${bold}`]) {
+      const other = await policyOf(path);
+      expect(other.policy).toContain("default-src 'none'");
+      expect(other.policy).not.toMatch(/script-src|connect-src/);
+      expect(other.body).not.toContain("<script");
+    }
+  });
+
+  it("sends the results of a live search, and refuses what the page of results refuses", async () => {
+    const client = new AbortController();
+    const response = await get("/api/search/live?q=walrus", { signal: client.signal });
+    expect(response.headers.get("content-type")).toContain("text/event-stream");
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    // Otherwise the server, when it stops, waits for the client's idle connection.
+    expect(response.headers.get("connection")).toBe("close");
+    let told = "";
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      told += chunk;
+      if (told.includes("2 pages found.")) break;
+    }
+    client.abort();
+    const refused = await get("/api/search/live?q=walrus&limit=0");
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toHaveProperty("error");
+    expect((await get("/api/search/live?q=walrus", { method: "POST" })).status).toBe(405);
   });
 
   it("escapes the query, and reports that nothing was found", async () => {

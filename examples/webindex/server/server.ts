@@ -6,14 +6,15 @@ import {
   type DashboardHandlerOptions,
   dashboardHandler,
 } from "percolatordb/dashboard";
+import { type PageScript, pageScript } from "../../support/page-script.js";
 import { unpackContents } from "../contents.js";
-import { parseCursor } from "../search/cursor.js";
-import { type SearchOptions, searchLimits } from "../search/search.js";
 import { SearchIndex } from "../search/search-index.js";
 import { documents } from "../tables.js";
 import { extract, normalizeUrl, urlFitsKey } from "../text/index.js";
 import type { Html } from "./html.js";
+import { LiveSearches } from "./live-search.js";
 import { messagePage, resultsPage, startPage, textPage } from "./pages.js";
+import { readQuestion } from "./question.js";
 import type { Status } from "./status.js";
 import { styleHash } from "./style.js";
 import { WaitingLine } from "./waiting-line.js";
@@ -41,23 +42,34 @@ export interface ServerOptions {
    * person's patience.
    */
   readonly deadlineMs?: number | undefined;
+  /** The most pages of results that are live at the same time. Default: 64. */
+  readonly maxLive?: number | undefined;
+  /**
+   * The least time between two updates of a live page, in milliseconds. Default: 500: soon enough
+   * for a reader, and a load is hardly slowed.
+   */
+  readonly throttleMs?: number | undefined;
   /** Receives internal errors. */
   readonly onError: (error: unknown) => void;
 }
 
-const longestQuery = 500;
 /** Limits the memory, because each request may hold the bodies of some results. */
 const maxAtOnce = 16;
 const dashboardBase = "/dashboard/";
 
+/** Where a page of results gets its updates, with the parameters of the page itself. */
+const livePath = "/api/search/live";
+
+const policy = [
+  "default-src 'none'",
+  `style-src '${styleHash}'`,
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
 const headers = {
-  "Content-Security-Policy": [
-    "default-src 'none'",
-    `style-src '${styleHash}'`,
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join("; "),
+  "Content-Security-Policy": policy,
   "X-Content-Type-Options": "nosniff",
   "Referrer-Policy": "no-referrer",
   "Cache-Control": "no-store",
@@ -69,8 +81,11 @@ const headersOf: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   503: { "Retry-After": "1" },
 };
 
-/** An answer: an HTML page, or a value as JSON. */
-type Answer = { readonly status: number } & ({ readonly page: Html } | { readonly json: unknown });
+/** An answer: an HTML page, which may have a script, or a value as JSON. */
+type Answer = { readonly status: number } & (
+  | { readonly page: Html; readonly script?: PageScript | undefined }
+  | { readonly json: unknown }
+);
 
 /** Serves the search page, the same results as JSON, and the dashboard. */
 export class SearchServer {
@@ -80,13 +95,20 @@ export class SearchServer {
   readonly #dashboard: DashboardHandler;
   readonly #index: SearchIndex;
   readonly #line: WaitingLine;
+  readonly #live: LiveSearches;
+  /** Keeps a page of results up to date. */
+  readonly #script: PageScript;
 
-  private constructor(db: Database, options: ServerOptions) {
+  private constructor(db: Database, options: ServerOptions, script: PageScript) {
     this.#db = db;
     this.#options = options;
+    this.#script = script;
     this.#index = new SearchIndex(db);
     const { atOnce = maxAtOnce, maxWaiting = 500, deadlineMs = 5_000 } = options;
-    this.#line = new WaitingLine({ atOnce, maxWaiting, deadlineMs });
+    const { maxLive: maxOpen = 64, throttleMs = 500, onError } = options;
+    const line = new WaitingLine({ atOnce, maxWaiting, deadlineMs });
+    this.#line = line;
+    this.#live = new LiveSearches(db, this.#index, { line, maxOpen, throttleMs, deadlineMs, onError });
     this.#dashboard = dashboardHandler(db, { ...options.dashboard, base: dashboardBase });
     this.#server = createServer((request, response) => {
       if (!this.#dashboard.handle(request, response)) void this.#handle(request, response);
@@ -96,7 +118,8 @@ export class SearchServer {
 
   /** Rejects if the port is not available. */
   static async start(db: Database, options: ServerOptions): Promise<SearchServer> {
-    const server = new SearchServer(db, options);
+    const script = await pageScript(new URL("./search-page.ts", import.meta.url));
+    const server = new SearchServer(db, options, script);
     try {
       await server.#listen();
     } catch (error) {
@@ -127,18 +150,22 @@ export class SearchServer {
     return `http://${family === "IPv6" ? `[${address}]` : address}:${port}/`;
   }
 
-  /** Finishes the current requests, then stops. */
+  /** Ends live pages, finishes the current requests, then stops. */
   async stop(): Promise<void> {
     this.#dashboard.close();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
+    // Also for a live page that takes nothing.
     const impatient = setTimeout(() => this.#server.closeAllConnections(), 2_000);
+    await this.#live.stop();
     await closed;
     clearTimeout(impatient);
     await this.#index.close();
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const address = addressOf(request);
+    if (address?.pathname === livePath) return this.#handleLive(address, request, response);
     const abandoned = new AbortController();
     response.once("close", () => abandoned.abort(new Error("Nobody waits for the answer any more")));
     const leave = await this.#line.enter(abandoned.signal);
@@ -147,17 +174,31 @@ export class SearchServer {
       return send(request, response, failure(request, 503, "Busy", message));
     }
     try {
-      const answer = await this.#answerOrFailure(request, abandoned.signal);
+      const answer = await this.#answerOrFailure(address, request, abandoned.signal);
       if (answer !== undefined) send(request, response, answer);
     } finally {
       leave();
     }
   }
 
+  /** A live search takes a turn in line for each of its runs, and not for as long as it is open. */
+  async #handleLive(address: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const question = readQuestion(address.searchParams);
+    if (typeof question === "string") return send(request, response, notUnderstood(request, question));
+    response.setHeader("X-Content-Type-Options", headers["X-Content-Type-Options"]);
+    // So that `stop` need not wait for its client to close an idle connection.
+    response.setHeader("Connection", "close");
+    await this.#live.answer(question, request, response);
+  }
+
   /** `undefined` if the request was aborted. */
-  async #answerOrFailure(request: IncomingMessage, signal: AbortSignal): Promise<Answer | undefined> {
+  async #answerOrFailure(
+    address: URL | undefined,
+    request: IncomingMessage,
+    signal: AbortSignal,
+  ): Promise<Answer | undefined> {
     try {
-      return await this.#answer(request, signal);
+      return await this.#answer(address, request, signal);
     } catch (error) {
       if (signal.aborted) return undefined;
       this.#options.onError(error);
@@ -165,15 +206,12 @@ export class SearchServer {
     }
   }
 
-  async #answer(request: IncomingMessage, signal: AbortSignal): Promise<Answer> {
+  async #answer(address: URL | undefined, request: IncomingMessage, signal: AbortSignal): Promise<Answer> {
     if (request.method !== "GET" && request.method !== "HEAD") {
       return failure(request, 405, "Not possible", "Here one can only read.");
     }
-    const target = request.url ?? "/";
-    if (!URL.canParse(target, "http://localhost")) {
-      return failure(request, 400, "Not understood", "The address is none.");
-    }
-    const { pathname, searchParams } = new URL(target, "http://localhost");
+    if (address === undefined) return notUnderstood(request, "The address is none.");
+    const { pathname, searchParams } = address;
     if (pathname === "/") return this.#start();
     if (pathname === "/search") return this.#search(request, searchParams, signal);
     if (pathname === "/page") return this.#page(request, searchParams.get("url") ?? "", signal);
@@ -189,17 +227,19 @@ export class SearchServer {
 
   async #search(request: IncomingMessage, given: URLSearchParams, signal: AbortSignal): Promise<Answer> {
     const asked = readQuestion(given);
-    if (typeof asked === "string") return failure(request, 400, "Not understood", asked);
+    if (typeof asked === "string") return notUnderstood(request, asked);
     const start = performance.now();
     const answer = await this.#index.search(asked.query, { ...asked.options, signal });
     const milliseconds = performance.now() - start;
-    const page = resultsPage({ ...asked, answer, milliseconds }, this.#options.loading());
-    return { status: 200, page };
+    // Without a word there is nothing to follow.
+    const script = answer.terms.length === 0 ? undefined : this.#script;
+    const page = resultsPage({ ...asked, answer, milliseconds }, this.#options.loading(), script);
+    return { status: 200, page, script };
   }
 
   async #searchJson(request: IncomingMessage, given: URLSearchParams, signal: AbortSignal): Promise<Answer> {
     const asked = readQuestion(given);
-    if (typeof asked === "string") return failure(request, 400, "Not understood", asked);
+    if (typeof asked === "string") return notUnderstood(request, asked);
     const { query, options } = asked;
     return { status: 200, json: { query, ...(await this.#index.search(query, { ...options, signal })) } };
   }
@@ -227,46 +267,32 @@ export class SearchServer {
   }
 }
 
-/** A search as a client asked for it. */
-interface Question {
-  readonly query: string;
-  readonly options: SearchOptions;
-  readonly offset: number;
-  readonly limit: number;
-}
-
-/** Parses the parameters of a search. Returns a message if one of them is wrong. */
-function readQuestion(given: URLSearchParams): Question | string {
-  const query = given.get("q") ?? "";
-  if (query.length > longestQuery) return `A query has at most ${longestQuery} characters.`;
-  const limit = wholeNumber(given.get("limit"), 10);
-  if (limit === undefined || limit < 1 || limit > searchLimits.results)
-    return `limit must be a whole number from 1 to ${searchLimits.results}.`;
-  const offset = wholeNumber(given.get("offset"), 0);
-  const maxOffset = searchLimits.depth - searchLimits.results;
-  if (offset === undefined || offset > maxOffset)
-    return `offset must be a whole number from 0 to ${maxOffset}. Use a query with more words instead.`;
-  const place = given.get("after");
-  const after = place === null ? undefined : parseCursor(place);
-  if (place !== null && after === undefined) return "after must be the next of an earlier answer.";
-  return { query, offset, limit, options: { limit, offset, after } };
-}
-
-function wholeNumber(text: string | null, byDefault: number): number | undefined {
-  if (text === null) return byDefault;
-  return /^\d{1,6}$/.test(text) ? Number(text) : undefined;
-}
-
 function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
   const body = "page" in answer ? answer.page.source : `${JSON.stringify(answer.json)}\n`;
   const type = "page" in answer ? "text/html; charset=utf-8" : "application/json; charset=utf-8";
+  const script = "page" in answer ? answer.script : undefined;
   response.writeHead(answer.status, {
     ...headers,
+    ...(script && { "Content-Security-Policy": policyWith(script) }),
     ...headersOf[answer.status],
     "Content-Type": type,
     "Content-Length": Buffer.byteLength(body),
   });
   response.end(request.method === "HEAD" ? undefined : body);
+}
+
+/** Allows this script, and requests to this server, and otherwise nothing more. */
+function policyWith({ hash }: PageScript): string {
+  return `${policy}; script-src '${hash}'; connect-src 'self'`;
+}
+
+/** `undefined` if the address of the request is none. */
+function addressOf({ url = "/" }: IncomingMessage): URL | undefined {
+  return URL.canParse(url, "http://localhost") ? new URL(url, "http://localhost") : undefined;
+}
+
+function notUnderstood(request: IncomingMessage, message: string): Answer {
+  return failure(request, 400, "Not understood", message);
 }
 
 function failure(request: IncomingMessage, status: number, title: string, message: string): Answer {

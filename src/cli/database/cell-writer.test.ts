@@ -152,6 +152,29 @@ describe("a write that needs the module", () => {
     await expectSound();
   });
 
+  it("is done with the module when rows are imported: a row that breaks a constraint is rejected", async () => {
+    await cli.write("users.csv", "id,email,name\nbob,bob@example.org,Bob\ncid,ANN@example.org,Cid\n");
+    const rows = ["--format", "csv", "--table", "users", "--key", "id", "--app", "app.ts"];
+    const refused = await cli.run(["import", "data", "users.csv", ...rows]);
+    expect(refused.stderr).toMatch(
+      /users\.csv, line 3: Unique constraint "emails": .* is taken by row "ann"/,
+    );
+    expect(refused.code).toBe(1);
+    const { code, documents } = await cli.run([
+      "import",
+      "data",
+      "users.csv",
+      ...rows,
+      "--max-bad",
+      "1",
+      "--json",
+    ]);
+    expect(code).toBe(0);
+    expect(documents[0]).toMatchObject({ rows: 1, bad: 1 });
+    expect((await cli.run(["get", "data", "users.email", "bob"])).lines).toEqual(["bob@example.org"]);
+    await expectSound();
+  });
+
   it("is done with the module: by the schema, the constraint and the index", async () => {
     const app = ["--app", "app.ts"];
     const set = (target: string, row: string, value: string) =>

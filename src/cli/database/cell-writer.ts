@@ -1,6 +1,7 @@
 import { columnWriter, isColumnKeeper } from "../../recipes/index.js";
 import {
   type AnyTable,
+  bindColumn,
   type Column,
   type ColumnName,
   definition,
@@ -70,7 +71,8 @@ export class CellWriters {
     const why = this.#whyUnreadable(column);
     if (why === undefined) return this.#keeping(column);
     this.#refuse(column, why);
-    return this.#keeping(Object.create(column, { codec: { value: plainCodec(column.codec.tag) } }));
+    const { tag, versions } = column.codec;
+    return this.#keeping(Object.create(column, { codec: { value: plainCodec(tag, versions?.written) } }));
   }
 
   /**
@@ -97,7 +99,7 @@ export class CellWriters {
   }
 
   #columnOf({ name: table }: TableDefinition, { column, qualifier }: ColumnName) {
-    const bound = Reflect.get(this.#opened.table(table)!, column) as
+    const bound = bindColumn(this.#opened.table(table)![definition], column) as
       | Column<unknown, unknown>
       | { at(qualifier: string): Column<unknown, unknown> }
       | undefined;
@@ -118,7 +120,9 @@ export class CellWriters {
         ? "it is recorded with a schema, and the module declares it without one"
         : `its values are checked by a schema ${ofModule}`;
     }
-    if (isDeclared || plainCodec(recorded.tag).tag === recorded.tag) return undefined;
+    if (isDeclared) return undefined;
+    if (recorded.versions !== undefined) return `its values have a version ${ofModule}`;
+    if (plainCodec(recorded.tag).tag === recorded.tag) return undefined;
     return `its values have ${valueTag(recorded.tag) === "oneOf" ? "choices" : "a custom codec"} ${ofModule}`;
   }
 

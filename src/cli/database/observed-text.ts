@@ -1,3 +1,4 @@
+import type { FailureGroup } from "../../dashboard/index.js";
 import type { ParkedChange, PendingChange } from "../../observer/index.js";
 import { definition } from "../../schema/index.js";
 import { counted, oneLine } from "../print/layout.js";
@@ -89,4 +90,34 @@ export async function checkObserver({ db }: OpenedDatabase, name: string | undef
     `Observer ${JSON.stringify(name)} is not registered. Registered: ${known}.`,
     "OBSERVER",
   );
+}
+
+/** Converts a group of parked changes to JSON. */
+export function groupToJson(opened: OpenedDatabase, group: FailureGroup<ParkedChange>): object {
+  const { observer, message, count, firstAt, lastAt, newest } = group;
+  return {
+    observer,
+    error: message,
+    count,
+    first: firstAt.toISOString(),
+    last: lastAt.toISOString(),
+    rows: newest.map((change) => rowText(opened, change)),
+  };
+}
+
+const rowsInLine = 3;
+
+/** Formats a group of parked changes for people. */
+export function groupLines(
+  opened: OpenedDatabase,
+  { observer, message, count, firstAt, lastAt, newest }: FailureGroup<ParkedChange>,
+  nowMs: number,
+): readonly string[] {
+  const ago = (at: Date) => formatDuration(Math.max(0, nowMs - at.getTime()));
+  const rows = newest.slice(0, rowsInLine).map((change) => oneLine(rowText(opened, change)));
+  return [
+    `${observer}  ${counted(count, "change")}, the last parked ${ago(lastAt)} ago, the first ${ago(firstAt)} ago`,
+    `  ${oneLine(message)}`,
+    `  such as ${rows.join("  ")}`,
+  ];
 }

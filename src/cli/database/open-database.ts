@@ -69,7 +69,7 @@ export async function withDatabase<T>(
  * Returns whether the folder, or one of LMDB's files in it, exists and is read-only for this
  * process.
  */
-async function cannotWrite(place: string): Promise<boolean> {
+export async function cannotWrite(place: string): Promise<boolean> {
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(place) && !place.startsWith("file://")) return false;
   const folder = place.startsWith("file://") ? fileURLToPath(place) : place;
   for (const path of [folder, join(folder, "data.mdb"), join(folder, "lock.mdb")]) {

@@ -69,8 +69,8 @@ export interface NamedValue {
 /** Returns a row's cells in the order of the table's columns. */
 export function rowCells(table: AnyTable, row: object): readonly NamedValue[] {
   const cells: NamedValue[] = [];
-  for (const { name, codec } of table[definition].columns.values()) {
-    const value: unknown = Reflect.get(row, name);
+  for (const { name, property, codec } of table[definition].columns.values()) {
+    const value: unknown = Reflect.get(row, property);
     if (codec === undefined || value === undefined) continue;
     if (!(value instanceof Map)) cells.push({ name, text: formatValue(codec, value) });
     else for (const cell of familyCells(name, codec, value)) cells.push(cell);
@@ -93,8 +93,8 @@ export function familyCells(
 /** Converts a row to JSON: columns by name, families as objects by qualifier. */
 export function rowToJson(table: AnyTable, row: object): Readonly<Record<string, Json>> {
   const entries: [string, Json][] = [];
-  for (const { name } of table[definition].columns.values()) {
-    const value: unknown = Reflect.get(row, name);
+  for (const { name, property } of table[definition].columns.values()) {
+    const value: unknown = Reflect.get(row, property);
     if (value === undefined) continue;
     entries.push([name, value instanceof Map ? familyToJson(value) : valueToJson(value)]);
   }

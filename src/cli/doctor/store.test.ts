@@ -12,6 +12,8 @@ const status: DatabaseStatus = {
   safepoint: 0,
   safepointAgeMs: undefined,
   sessions: new Map(),
+  silent: new Map(),
+  expiries: [],
   coordinator: undefined,
 };
 const facts: StoreFacts = { status, assignsTimestamps: true, nowMs, timestamp: nowMs * 1_000 };
@@ -34,6 +36,15 @@ describe("findings on a store", () => {
       ["map size: warning", "readers: problem"],
     );
     expect(bad({}, { statistics: { timesMended: 1 } })).toEqual(["mending: warning"]);
+  });
+
+  it("report tables that nobody sweeps", () => {
+    const expiry = { table: "logins", ttlMs: { token: 3_600_000 }, sweptAt: undefined, expired: 0 };
+    const due = (agoMs: number) => ({ expiries: [{ ...expiry, dueAt: new Date(nowMs - agoMs) }] });
+    expect(bad({}, due(-1))).toEqual([]);
+    expect(bad({}, due(9 * 60_000))).toEqual([]);
+    expect(bad({}, due(3_600_000 + 11 * 60_000))).toEqual(["expiry of logins: warning"]);
+    expect(bad({}, { expiries: [{ ...expiry, dueAt: undefined }] })).toEqual([]);
   });
 
   it("report clocks that differ", () => {

@@ -1,4 +1,5 @@
 import type { DatabaseStatus } from "../../database/index.js";
+import type { TableExpiry } from "../../evolution/index.js";
 import { counted, showBytes } from "../print/layout.js";
 import { formatDuration } from "../time.js";
 import { type Finding, nearLimit, ok, problem, warning } from "./finding.js";
@@ -26,6 +27,7 @@ export function examineStore(facts: StoreFacts): readonly Finding[] {
     ...sessionClocks(facts),
     coordinatorFinding(facts),
     safepointFinding(facts.status),
+    ...facts.status.expiries.map((expiry) => expiryFinding(expiry, facts.nowMs)),
   ];
 }
 
@@ -105,6 +107,20 @@ function coordinatorFinding({ status: { coordinator }, assignsTimestamps }: Stor
   }
   const asked = answers === undefined ? "not asked" : counted(sessions?.size ?? 0, "session");
   return ok("coordinator", `${leader}, epoch ${epoch}, ${asked}`);
+}
+
+/** A process looks for due tables once a minute, so a sweep that is late by more than that has no process. */
+function expiryFinding({ table, ttlMs, dueAt, sweptAt }: TableExpiry, nowMs: number): Finding {
+  const check = `expiry of ${table}`;
+  const swept =
+    sweptAt === undefined ? "not swept yet" : `last swept ${formatDuration(nowMs - sweptAt.getTime())} ago`;
+  const lateMs = dueAt === undefined ? 0 : nowMs - dueAt.getTime();
+  if (lateMs <= 10 * largeMs + Math.min(...Object.values(ttlMs))) return ok(check, swept);
+  return warning(
+    check,
+    `${swept}, due for ${formatDuration(lateMs)}`,
+    "No process deletes its expired cells. Keep a program or worker running, and read its backgroundFailure events, or run `percolator gc`.",
+  );
 }
 
 function safepointFinding({ safepointAgeMs, retentionMs }: DatabaseStatus): Finding {

@@ -11,10 +11,11 @@ import {
   isFamily,
   type Json,
   parsePath,
-  parseValue,
   plainCodec,
+  storedVersion,
   type TableDefinition,
   type UntypedTable,
+  valueFromJson,
   valueTag,
 } from "../../schema/index.js";
 import type { CellLine } from "./format.js";
@@ -23,8 +24,10 @@ import type { CellLine } from "./format.js";
 export function cellToLine(table: TableDefinition, path: Uint8Array, value: Uint8Array): CellLine {
   const { name, qualifier } = parsePath(path);
   const codec = table.columns.get(name)?.codec;
-  const readable = codec === undefined ? undefined : toJson(codec, value);
+  const version = codec === undefined ? 1 : storedVersion(codec.tag, value);
+  const readable = codec === undefined ? undefined : toJson(codec, value, version);
   if (readable === undefined) return { column: name, qualifier, raw: base64(value) };
+  if (version !== undefined && version > 1) return { column: name, qualifier, version, value: readable };
   return qualifier === undefined ? [name, readable] : [name, qualifier, readable];
 }
 
@@ -39,7 +42,7 @@ export interface DumpedCell {
  * fit the table.
  */
 export function cellFromLine(table: UntypedTable, typed: TableDefinition, line: CellLine): DumpedCell {
-  const { name, qualifier, json, raw } = partsOf(line);
+  const { name, qualifier, json, version, raw } = partsOf(line);
   const bound = Object.hasOwn(table, name) ? table[name] : undefined;
   const column =
     qualifier === undefined
@@ -50,7 +53,10 @@ export function cellFromLine(table: UntypedTable, typed: TableDefinition, line: 
       `${describeColumn({ table: typed, name, qualifier })} is not a column in the header`,
     );
   }
-  const value = raw === undefined ? fromJson(typed.columns.get(name)!.codec!, json) : fromBase64(raw);
+  const value =
+    raw === undefined
+      ? fromJson(typed.columns.get(name)!.codec!, json, version)
+      : (valueFromJson("bytes", raw) as Uint8Array);
   return { column, value };
 }
 
@@ -59,6 +65,7 @@ interface LineParts {
   readonly name: string;
   readonly qualifier?: string | undefined;
   readonly json?: Json | undefined;
+  readonly version?: number | undefined;
   readonly raw?: string | undefined;
 }
 
@@ -70,11 +77,15 @@ export function partsOf(line: CellLine): LineParts {
     if (typeof name === "string" && line.length === 3 && typeof second === "string") {
       return { name, qualifier: second, json: third };
     }
-  } else if (typeof line === "object" && typeof line?.column === "string" && typeof line.raw === "string") {
-    return { name: line.column, qualifier: line.qualifier, raw: line.raw };
+  } else if (typeof line === "object" && typeof line?.column === "string") {
+    const { column: name, qualifier } = line;
+    if ("raw" in line && typeof line.raw === "string") return { name, qualifier, raw: line.raw };
+    if ("version" in line && Number.isSafeInteger(line.version)) {
+      return { name, qualifier, json: line.value, version: line.version };
+    }
   }
   throw new InvalidValueError(
-    "it is not a cell. A cell is [column, value], [family, qualifier, value] or {column, raw}",
+    "it is not a cell. A cell is [column, value], [family, qualifier, value], {column, version, value} or {column, raw}",
   );
 }
 
@@ -86,11 +97,11 @@ function isList(line: CellLine): line is Extract<CellLine, readonly Json[]> {
  * Returns the value as JSON. Returns undefined if the codec would not encode that JSON to the same
  * bytes. In that case, the export holds the bytes.
  */
-function toJson({ tag }: Codec<unknown>, stored: Uint8Array): Json | undefined {
+function toJson({ tag }: Codec<unknown>, stored: Uint8Array, version: number | undefined): Json | undefined {
   try {
     // Two versions of Node may compress a value to different bytes, so only the value counts.
     const bytes = isCompressedTag(tag) ? inflated(stored) : stored;
-    const codec = plainCodec(valueTag(tag));
+    const codec = plainCodec(valueTag(tag), version);
     if (codec.tag === "bytes") return base64(bytes);
     const value = codec.decode(bytes);
     if (Buffer.compare(codec.encode(value), bytes) !== 0) return undefined;
@@ -106,19 +117,9 @@ function isJson(value: unknown): value is Json {
   return typeof value !== "bigint" && !types.isDate(value);
 }
 
-/** Codecs whose values an export may hold as text, because JSON cannot represent all of them. */
-const asText = new Set(["float", "date", "bigint"]);
-
-function fromJson({ tag }: Codec<unknown>, json: Json | undefined): Uint8Array {
-  const codec = plainCodec(tag);
-  const value = valueTag(codec.tag);
-  if (value === "bytes") return codec.encode(fromBase64(json));
-  return codec.encode(asText.has(value) && typeof json === "string" ? parseValue(value, json) : json);
-}
-
-function fromBase64(text: Json | undefined): Uint8Array {
-  if (typeof text !== "string") throw new InvalidValueError("the value must be base64 text");
-  return parseValue("bytes", text) as Uint8Array;
+function fromJson({ tag }: Codec<unknown>, json: Json | undefined, version?: number): Uint8Array {
+  const codec = plainCodec(tag, version);
+  return codec.encode(valueFromJson(codec, json));
 }
 
 function base64(bytes: Uint8Array): string {

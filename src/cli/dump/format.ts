@@ -9,7 +9,15 @@ import type { Json, TableDescription } from "../../schema/index.js";
  */
 
 export const formatName = "percolatordb-export";
-export const formatVersion = 1;
+const formatVersion = 1;
+/** The version of exports with cells that say the version of their value. */
+const versionedFormat = 2;
+
+/** The version of the format that the cells of these tables need. */
+export function formatVersionOf(tables: readonly TableDescription[]): number {
+  const isVersioned = tables.some(({ columns }) => columns.some(({ version }) => version !== undefined));
+  return isVersioned ? versionedFormat : formatVersion;
+}
 
 /**
  * An export ends a block after this many characters, or after `blockCells` cells. An import commits
@@ -49,12 +57,19 @@ export interface DueLine {
 }
 
 /**
- * A cell: column and value, or family, qualifier and value. If the codec's JSON cannot carry the
- * value, the entry holds the stored bytes as base64 instead.
+ * A cell: column and value, or family, qualifier and value. A JSON value of a version above 1 says its
+ * version. If the codec's JSON cannot carry the value, the entry holds the stored bytes as base64
+ * instead.
  */
 export type CellLine =
   | readonly [column: string, value: Json]
   | readonly [family: string, qualifier: string, value: Json]
+  | {
+      readonly column: string;
+      readonly qualifier?: string | undefined;
+      readonly version: number;
+      readonly value: Json;
+    }
   | { readonly column: string; readonly qualifier?: string | undefined; readonly raw: string };
 
 /** A row, or the part of a wide row that fits on one line. */
@@ -101,9 +116,9 @@ export function parseHeader(line: string): ExportHeader {
       "This is not an export of percolatordb: the first line is not a header. Give what `percolator export` wrote.",
     );
   }
-  if (header.version !== formatVersion) {
+  if (header.version !== formatVersion && header.version !== versionedFormat) {
     throw new ExportDamagedError(
-      `The export has version ${String(header.version)} of the format; this package reads only version ${formatVersion}. Upgrade the package.`,
+      `The export has version ${String(header.version)} of the format; this package reads only versions ${formatVersion} and ${versionedFormat}. Upgrade the package.`,
     );
   }
   if (!Number.isSafeInteger(header.timestamp) || !Array.isArray(header.tables) || !isDue(header.due)) {

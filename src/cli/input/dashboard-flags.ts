@@ -3,7 +3,7 @@ import type { DashboardOptions } from "../../dashboard/index.js";
 import { isPostgres } from "../../database/index.js";
 import type { Cli } from "../cli.js";
 import { parsedBy } from "../command.js";
-import { type ListenAddress, parseListen } from "./listen.js";
+import { type ListenAddress, listenText, parseListen } from "./listen.js";
 import type { App } from "./module.js";
 import { watchedToken } from "./token-file.js";
 
@@ -29,6 +29,16 @@ export function addDashboardFlags(command: Command): Command {
 export const dashboardTokenHelp =
   "file with the token that the dashboard asks for; needed if it listens beyond this machine";
 export const dashboardWritableHelp = "let the dashboard retry and discard parked changes, and resolve locks";
+
+/** Returns the flags as arguments of another process's command line. */
+export function dashboardArguments(flags: DashboardFlags): readonly string[] {
+  const { dashboard, dashboardTokenFile, dashboardWritable } = flags;
+  return [
+    ...(dashboard === undefined ? [] : ["--dashboard", listenText(dashboard)]),
+    ...(dashboardTokenFile === undefined ? [] : ["--dashboard-token-file", dashboardTokenFile]),
+    ...(dashboardWritable ? ["--dashboard-writable"] : []),
+  ];
+}
 
 /** Returns the options for the dashboard's server. */
 export async function dashboardOptions(

@@ -12,6 +12,7 @@ export async function reportFailure(cli: Cli, thrown: unknown): Promise<number> 
   // A lost output ends the command. The command may then throw something else, but the lost output
   // is the cause.
   const error = cli.signal.reason instanceof OutputError ? cli.signal.reason : thrown;
+  if (cli.isEndless && error instanceof OutputError && error.isClosed) return outputExitCode(error);
   const { code, message } = describeFailure(error);
   try {
     if (cli.json) await cli.err.json({ error: { code, message } });
@@ -38,7 +39,8 @@ function isOf(error: unknown, code: string): boolean {
   return describeFailure(error).code === code;
 }
 
-function describeFailure(error: unknown): { readonly code: string; readonly message: string } {
+/** The code and the message of an error, as they are printed. */
+export function describeFailure(error: unknown): { readonly code: string; readonly message: string } {
   if (error instanceof PercolatorError) return { code: error.code, message: error.message };
   if (error instanceof OutputError) return { code: "OUTPUT", message: error.message };
   if (isSystemError(error)) return { code: "SYSTEM", message: error.message };

@@ -105,6 +105,19 @@ export const gaugeCatalogue: readonly GaugeDescription[] = [
     ({ parked }) => parked.count,
   ),
   standingGauge("sessions", "Processes with workers.", ({ status }) => one(status.sessions.size)),
+  standingGauge(
+    "clock_offset_seconds",
+    "The largest difference between this process's clock and that of another process with workers, too small by up to a second; 0 if there is no other one.",
+    ({ status: { sessions } }) => {
+      const offsets = [...sessions.values()].map(({ clockOffsetMs = 0 }) => Math.abs(clockOffsetMs));
+      return one(Math.max(0, ...offsets) / 1_000);
+    },
+  ),
+  standingGauge(
+    "retention_seconds",
+    "The retention with which this process opened the database.",
+    ({ status }) => one(status.retentionMs / 1_000),
+  ),
   standingGauge("latest_timestamp", "The newest timestamp issued.", ({ status }) =>
     one(status.latestTimestamp),
   ),

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { adviceOn, type Fight } from "./advice.js";
+import { adviceOn, type Fight, remedyFor } from "./advice.js";
 
 const fight: Fight = {
   cell: { table: "pages", row: "a", column: "title" },
@@ -31,4 +31,15 @@ test.each<[string, Partial<Fight>]>([
   const advice = adviceOn({ ...fight, ...part });
   expect(advice).toContain(words);
   expect(advice).not.toContain("\n");
+});
+
+test("rows that conflicted once need no remedy, and rare conflicts are left to retries", () => {
+  const column = { ...fight, isInternal: false, rows: 40 };
+  expect(remedyFor({ ...column, mostInRow: 1 })).toBeUndefined();
+  expect(remedyFor({ ...column, mostInRow: 3 })).toContain("titles runs again by itself");
+  const load = { ...column, loser: "load", isLoserObserver: false };
+  expect(remedyFor({ ...load, mostInRow: 3 })).toContain("raise its `retries`");
+  expect(remedyFor({ ...column, mostInRow: 90, isNumber: true })).toContain("combine queue");
+  expect(remedyFor({ ...column, mostInRow: 90, rows: 1 })).toContain("concurrency: 1");
+  expect(remedyFor({ ...column, mostInRow: 90, isInternal: true })).toContain("finer keys");
 });

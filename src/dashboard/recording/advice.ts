@@ -13,6 +13,30 @@ export interface Fight extends Pick<ConflictReport, "loser" | "cell"> {
   readonly rows: number;
 }
 
+/** A column with conflicts: its most frequent pair, and how the conflicts spread over rows. */
+export interface ColumnFight extends Fight {
+  readonly isInternal: boolean;
+  /** The most conflicts of one row. */
+  readonly mostInRow: number;
+}
+
+/** Up to this many conflicts of one row are rare enough to be left to retries. */
+const fewInRow = 5;
+
+/** What helps against the conflicts of a column. Undefined if no row conflicted more than once. */
+export function remedyFor(fight: ColumnFight): string | undefined {
+  const { isInternal, mostInRow, isLoserObserver, loser } = fight;
+  if (mostInRow <= 1) return undefined;
+  if (isInternal)
+    return "These are records of a recipe. Give its queue finer keys or more `buckets`, so that fewer updates share a row.";
+  if (mostInRow <= fewInRow) {
+    return isLoserObserver
+      ? `Retries handle so few conflicts: ${loser} runs again by itself.`
+      : `Retries handle so few conflicts. If ${calling(loser)} ends with a ConflictError, raise its \`retries\`.`;
+  }
+  return adviceOn(fight);
+}
+
 /** If the conflicts are in at least this many rows, no single row is hot. */
 const manyRows = 8;
 

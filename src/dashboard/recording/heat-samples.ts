@@ -1,6 +1,7 @@
 import type { Environment } from "../../environment/index.js";
 import type { EventCell } from "../../events/index.js";
 import { type HeatMetric, type HeatSample, heatBucketMs, heatBuckets } from "./report.js";
+import { sumOf } from "./sums.js";
 
 const maxTables = 32;
 const maxRows = 48;
@@ -69,5 +70,16 @@ export class HeatSamples {
         total,
         rows: rows.map((row) => Buffer.from(row).toString("base64")),
       }));
+  }
+
+  /** How much activity each table had in the last minutes. */
+  totals(nowMs: number, metric: HeatMetric): Readonly<Record<string, number>> {
+    const oldest = Math.floor(nowMs / heatBucketMs) - heatBuckets;
+    const sums = [...this.#buckets].flatMap(([key, buckets]) => {
+      if (!key.startsWith(`${metric} `)) return [];
+      const sum = sumOf(buckets, ({ number, total }) => (number > oldest ? total : 0));
+      return [[key.slice(metric.length + 1), sum] as const];
+    });
+    return Object.fromEntries(sums);
   }
 }

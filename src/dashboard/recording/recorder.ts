@@ -1,9 +1,11 @@
 import type { Environment } from "../../environment/index.js";
 import type { EventListener, EventMap, EventName } from "../../events/index.js";
+import { pastLabel } from "../past/past.js";
 import { ConflictCounts } from "./conflict-counts.js";
 import { FlowCounts } from "./flow-counts.js";
 import { HeatSamples } from "./heat-samples.js";
 import { DurationWindow } from "./histogram.js";
+import { KeptTransactions, transactionLists } from "./kept-transactions.js";
 import type { HeatMetric, HeatSample, ObserverReport } from "./report.js";
 import { seriesSeconds, windowMs } from "./report.js";
 import { SlotCounts } from "./slot-counts.js";
@@ -22,7 +24,6 @@ export interface Remembered {
   readonly event: EventMap["transaction"];
 }
 
-export const maxTransactions = 500;
 const maxObservers = 256;
 const rateWindow = 16;
 
@@ -44,7 +45,10 @@ export class Recorder {
   readonly winners = new Winners();
   readonly #environment: Environment;
   readonly #unlisten: readonly (() => void)[];
-  readonly #transactions: Remembered[] = [];
+  readonly #transactions = new KeptTransactions<Remembered>(
+    ({ endedAt, event: { outcome, durationMs } }) => ({ endedAt, outcome, durationMs }),
+    windowMs,
+  );
   readonly #commits = new SlotCounts(seriesSeconds);
   readonly #conflicted = new SlotCounts(seriesSeconds);
   readonly #rollbacks = new SlotCounts(rateWindow);
@@ -75,7 +79,8 @@ export class Recorder {
 
   #transaction(event: EventMap["transaction"]): void {
     const now = this.#environment.now();
-    const { outcome, cause, commitTimestamp } = event;
+    const { outcome, cause, commitTimestamp, label } = event;
+    if (label === pastLabel) return;
     this.winners.addTransaction(event);
     if (outcome === "committed") {
       // A run that found nothing to do is not worth showing.
@@ -84,8 +89,7 @@ export class Recorder {
       if (commitTimestamp !== undefined) this.#committed(now, event);
     } else if (outcome === "conflict") this.#lost(now, event);
     else this.#rollbacks.add(now);
-    this.#transactions.push({ number: ++this.#newest, endedAt: now, event });
-    if (this.#transactions.length > 2 * maxTransactions) this.#transactions.splice(0, maxTransactions);
+    this.#transactions.add({ number: ++this.#newest, endedAt: now, event });
   }
 
   #committed(now: number, event: EventMap["transaction"]): void {
@@ -129,11 +133,18 @@ export class Recorder {
   }
 
   /**
-   * The transactions with a larger number than `after`, oldest first. If there are more than `max`,
-   * only the newest of them.
+   * The transactions with a larger number than `after`, oldest first. If there are more than `max`
+   * of one list, only the newest of them, or the slowest.
    */
   transactions(after: number, max: number): readonly Remembered[] {
-    return this.#transactions.slice(-Math.min(max, maxTransactions)).filter(({ number }) => number > after);
+    const now = this.#environment.now();
+    const chosen = transactionLists.flatMap((list) =>
+      this.#transactions
+        .list(list, now)
+        .filter(({ number }) => number > after)
+        .slice(0, max),
+    );
+    return [...new Set(chosen)].sort((a, b) => a.number - b.number);
   }
 
   conflicts(): ReturnType<ConflictCounts["list"]> {
@@ -146,6 +157,10 @@ export class Recorder {
 
   heat(table: string, metric: HeatMetric): readonly HeatSample[] {
     return this.#heat.list(this.#environment.now(), table, metric);
+  }
+
+  heatTotals(metric: HeatMetric): Readonly<Record<string, number>> {
+    return this.#heat.totals(this.#environment.now(), metric);
   }
 
   figures() {

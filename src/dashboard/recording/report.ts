@@ -2,7 +2,7 @@ import type { CellName, ObserverOverview, Pipeline, Rates, TransactionDetail } f
 import type { Histogram } from "./histogram.js";
 
 /** A transaction as the process that ran it recorded it. */
-export type RecordedTransaction = Omit<TransactionDetail, "causedBy" | "caused">;
+export type RecordedTransaction = Omit<TransactionDetail, "causedBy" | "caused" | "tables">;
 
 /** A request for reports. */
 export interface ReportRequest {
@@ -13,7 +13,10 @@ export interface ReportRequest {
   readonly after: Readonly<Record<string, number>>;
   /** Timestamps of winners of conflicts. The report names the winners that its process knows. */
   readonly who: readonly number[];
-  /** If given, the report has the samples of this heat map too. */
+  /**
+   * If given, the report has the samples of this heat map too, and the activity of all tables. An
+   * empty table has no samples.
+   */
   readonly heat?: { readonly table: string; readonly metric: HeatMetric } | undefined;
 }
 
@@ -65,6 +68,8 @@ export interface Report extends Rates {
   /** The names of winners by timestamp: observer, label, or `transaction`. */
   readonly winners: Readonly<Record<string, string>>;
   readonly heat: readonly HeatSample[];
+  /** Activity of each table for the metric of `heat`. Processes of older versions send none. */
+  readonly heatTotals?: Readonly<Record<string, number>> | undefined;
   readonly running: number | undefined;
   readonly claims: number | undefined;
   readonly memoryBytes: number;

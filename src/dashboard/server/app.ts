@@ -1,9 +1,8 @@
 import type { HttpBindings } from "@hono/node-server";
-import { type Context, Hono, type MiddlewareHandler } from "hono";
+import { Hono, type MiddlewareHandler } from "hono";
 import { setCookie } from "hono/cookie";
 import { etag } from "hono/etag";
-import { onAbort } from "../../environment/index.js";
-import { AbortedError, ClosedError } from "../../errors/index.js";
+import { ClosedError } from "../../errors/index.js";
 import type { MetricsPages } from "../metrics/metrics-pages.js";
 import { answerPlain } from "../metrics/plain-answer.js";
 import type { ViewContext } from "../views/context.js";
@@ -16,8 +15,10 @@ import { securityHeaders } from "./headers.js";
 import { pathOf } from "./listen.js";
 import { tokenPage } from "./plain-page.js";
 import { actions, report, views } from "./routes.js";
+import { endedBy, rowChanges } from "./row-changes.js";
 import { staticPages } from "./static-pages.js";
 import type { Streams } from "./stream.js";
+import { type AppContext, answerSteps, stepsType, untilGone } from "./until-gone.js";
 
 /** The parts that a dashboard's app uses. */
 export interface Served {
@@ -35,8 +36,6 @@ export interface Served {
 
 /** Requests that run at the same time, besides streams. */
 const maxAtOnce = 64;
-
-type AppContext = Context<{ Bindings: HttpBindings }>;
 
 /**
  * The app of a dashboard. The order of its steps matters for security: limits first, then the
@@ -124,6 +123,10 @@ function addApi(at: Hono<{ Bindings: HttpBindings }>, served: Served): void {
     if (c.req.method === "HEAD") return answerJson(c, {});
     return answer(c, 200, "text/event-stream; charset=utf-8", streams.add(), { "x-accel-buffering": "no" });
   });
+  at.all("/api/row/live", only("GET"), (c) => {
+    const given = new Parameters(new URL(c.req.url).searchParams, context.tables);
+    return rowChanges(context, given, endedBy(c.req.raw, served.closing));
+  });
   for (const [name, view] of Object.entries(views)) {
     at.all(`/api/${name}`, only("GET"), (c) => {
       const given = new Parameters(new URL(c.req.url).searchParams, context.tables);
@@ -134,33 +137,18 @@ function addApi(at: Hono<{ Bindings: HttpBindings }>, served: Served): void {
     at.all(`/api/${name}`, only("POST"), (c) => {
       access.checkOrigin(c.env.incoming);
       if (action !== report) access.checkWritable();
-      return untilGone(c, served.closing, async (signal) =>
-        action(context, await readBody(c.env.incoming), signal),
-      );
+      const isStepwise = c.req.header("accept")?.includes(stepsType);
+      return isStepwise
+        ? answerSteps(c, served.closing, async (signal, tell) =>
+            action(context, await readBody(c.env.incoming), signal, tell),
+          )
+        : untilGone(c, served.closing, async (signal) =>
+            action(context, await readBody(c.env.incoming), signal, () => undefined),
+          );
     });
   }
   at.all("/api/*", (c) => {
     const name = c.req.path.slice(served.base.length).slice(0, 100);
     throw new RequestError(404, "NOT_FOUND", `There is no ${name}.`);
   });
-}
-
-/** Answers a request. Aborts its work when the client goes away or the dashboard is closed. */
-async function untilGone(
-  c: AppContext,
-  closing: AbortSignal,
-  work: (signal: AbortSignal) => Promise<unknown>,
-): Promise<Response> {
-  const { outgoing } = c.env;
-  const ending = new AbortController();
-  const end = () =>
-    ending.abort(new AbortedError("The client closed the connection, or the dashboard was closed."));
-  const stopListening = onAbort(closing, end);
-  outgoing.once("close", end);
-  try {
-    return answerJson(c, await work(ending.signal));
-  } finally {
-    stopListening();
-    outgoing.off("close", end);
-  }
 }

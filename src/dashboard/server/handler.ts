@@ -4,7 +4,10 @@ import { systemEnvironment } from "../../environment/index.js";
 import { InvalidArgumentError } from "../../errors/index.js";
 import { bindTable } from "../../schema/index.js";
 import type { Reach } from "../api.js";
+import { FailuresLook } from "../failures/failures-look.js";
 import { MetricsPages } from "../metrics/metrics-pages.js";
+import { Growth } from "../past/growth.js";
+import { PastMoments } from "../past/past.js";
 import { GatheredReports } from "../sources/gathered.js";
 import { LocalSource } from "../sources/local.js";
 import { RemoteSource } from "../sources/remote.js";
@@ -57,8 +60,16 @@ export function dashboardHandler(db: Database, options: DashboardHandlerOptions 
   const gathered = new GatheredReports([...local, ...remote], environment);
   const standing = new StandingLook(db, environment);
   const reach = reachOf(local, remote);
-  const parts = { db, environment, tables, gathered, standing, reach, location, writable };
-  const context = { ...parts, overview: new Shared(environment, 900, () => overview(parts)) };
+  const failures = new FailuresLook(db, environment, tables);
+  const growth = new Growth();
+  const parts = { db, environment, tables, gathered, standing, failures, growth, reach, location, writable };
+  const look = new Shared(environment, 900, async () => {
+    const now = await overview(parts);
+    past.see(now);
+    return now;
+  });
+  const past = new PastMoments({ db, environment, writable, look: () => look.get() });
+  const context = { ...parts, overview: look, past };
   const streams = new Streams(context);
   const metrics = new MetricsPages(db, options);
   const closing = new AbortController();
@@ -79,7 +90,7 @@ export function dashboardHandler(db: Database, options: DashboardHandlerOptions 
   };
   const close = () => {
     closing.abort();
-    for (const part of [streams, metrics, gathered, standing]) part.close();
+    for (const part of [streams, metrics, gathered, standing, failures, past]) part.close();
   };
   return { base, handle, close, [Symbol.dispose]: close };
 }

@@ -4,6 +4,7 @@ import { RemoteSource } from "../sources/remote.js";
 import { about } from "../views/about.js";
 import { conflicts } from "../views/conflicts.js";
 import type { Action, View } from "../views/context.js";
+import { exportParked, failures } from "../views/failures.js";
 import { heat } from "../views/heat.js";
 import { history } from "../views/history.js";
 import { inspect } from "../views/inspect.js";
@@ -15,17 +16,21 @@ import { transaction, transactions } from "../views/transactions.js";
 import { workers } from "../views/workers.js";
 
 const overview: View<unknown> = (context) => context.overview.get();
+const past: View<unknown> = (context, given) => context.past.get(given.whole("after"));
 
 /** `GET api/NAME`: requests that only read. */
 export const views: Readonly<Record<string, View<unknown>>> = {
   about,
   conflicts,
+  failures,
   heat,
   history,
   inspect,
   locks,
   overview,
   parked,
+  "parked/export": exportParked,
+  past,
   pipeline,
   row,
   rows,

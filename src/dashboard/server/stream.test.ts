@@ -19,7 +19,12 @@ test("a viewer that does not read misses events, and gets new ones after reading
   const overview = new Shared(systemEnvironment, 1_000, () => new Promise<never>(() => undefined));
   const streams = new Streams({ environment: systemEnvironment, gathered, overview });
   const reader = streams.add().getReader();
-  const one = { label: "x".repeat(1_000), conflict: undefined } as RecordedTransaction;
+  const one = {
+    label: "x".repeat(1_000),
+    conflict: undefined,
+    read: [],
+    written: [],
+  } as unknown as RecordedTransaction;
   for (let count = 0; count < 1_000; count++) gathered.tell([one]);
   const decoder = new TextDecoder();
   const next = async () => decoder.decode((await reader.read()).value);

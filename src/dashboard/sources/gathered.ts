@@ -1,6 +1,6 @@
 import type { Environment } from "../../environment/index.js";
 import { within } from "../../oracle/index.js";
-import { maxTransactions } from "../recording/recorder.js";
+import { KeptTransactions, type TransactionList } from "../recording/kept-transactions.js";
 import type {
   HeatMetric,
   HeatSample,
@@ -8,17 +8,26 @@ import type {
   Report,
   ReportRequest,
 } from "../recording/report.js";
+import { windowMs } from "../recording/report.js";
+import { sumByKey } from "../recording/sums.js";
 import { Shared } from "./shared.js";
 import type { ReportSource } from "./source.js";
 
 const everyMs = 900;
-const patienceMs = 3_000;
+/** How long a source may take. Others wait for it only if it answered the request before. */
+const patienceMs = 2_000;
 /** A report is forgotten if no newer one comes for 15 s. */
 const freshMs = 15_000;
 const maxWinners = 10_000;
 const maxAsked = 200;
 const maxListened = 64;
 const maxHeat = 64;
+
+/** The activity in a table, and how much of it each table had, the most active first. */
+interface Heat {
+  readonly samples: readonly HeatSample[];
+  readonly totals: readonly { readonly table: string; readonly count: number }[];
+}
 
 /** The reports of all processes. It asks for them on demand, at most once a second. */
 export class GatheredReports {
@@ -27,11 +36,13 @@ export class GatheredReports {
   readonly #closing = new AbortController();
   readonly #shared: Shared<readonly Report[]>;
   readonly #reports = new Map<string, { readonly report: Report; readonly receivedAt: number }>();
-  #transactions: RecordedTransaction[] = [];
+  readonly #transactions = new KeptTransactions<RecordedTransaction>((each) => each, windowMs);
   readonly #winners = new Map<number, string>();
   readonly #asked = new Set<number>();
-  readonly #heat = new Map<string, Shared<readonly HeatSample[]>>();
+  readonly #heat = new Map<string, Shared<Heat>>();
   readonly #failures = new Map<string, string>();
+  /** Sources that others do not wait for, and that have not answered the last request yet. */
+  readonly #late = new Set<ReportSource>();
   readonly #listeners = new Set<(transactions: readonly RecordedTransaction[]) => void>();
 
   constructor(sources: readonly ReportSource[], environment: Environment) {
@@ -50,10 +61,16 @@ export class GatheredReports {
     return this.#shared.get();
   }
 
-  /** The newest transactions, newest first. */
-  async transactions(): Promise<readonly RecordedTransaction[]> {
+  /** The transactions of a list, newest first; the slow ones slowest first. */
+  async transactions(list: TransactionList): Promise<readonly RecordedTransaction[]> {
     await this.reports();
-    return this.#transactions;
+    return this.#transactions.list(list, this.#environment.now());
+  }
+
+  /** Every transaction that is still known, in no order. */
+  async everyTransaction(): Promise<readonly RecordedTransaction[]> {
+    await this.reports();
+    return [...this.#transactions.all()];
   }
 
   /** Calls `listener` with new transactions, newest first. Returns a function that stops it. */
@@ -73,8 +90,24 @@ export class GatheredReports {
     return known;
   }
 
+  /**
+   * The names of the transactions at these timestamps, as far as a process remembers them: at most
+   * the first 200. Asks the processes for those that are not known here.
+   */
+  async names(timestamps: readonly number[]): Promise<ReadonlyMap<number, string>> {
+    const wanted = timestamps.slice(0, maxAsked);
+    const who = wanted.filter((timestamp) => !this.#winners.has(timestamp));
+    if (who.length > 0) this.#learnWinners(await this.#ask({ after: await this.#everything(), who }));
+    return new Map(
+      wanted.flatMap((timestamp) => {
+        const name = this.#winners.get(timestamp);
+        return name === undefined ? [] : [[timestamp, name] as const];
+      }),
+    );
+  }
+
   /** Samples of rows for a heat map. */
-  heat(table: string, metric: HeatMetric): Promise<readonly HeatSample[]> {
+  heat(table: string, metric: HeatMetric): Promise<Heat> {
     const key = `${metric} ${table}`;
     let shared = this.#heat.get(key);
     if (shared === undefined) {
@@ -85,9 +118,19 @@ export class GatheredReports {
     return shared.get();
   }
 
-  async #lookForHeat(table: string, metric: HeatMetric): Promise<readonly HeatSample[]> {
+  async #lookForHeat(table: string, metric: HeatMetric): Promise<Heat> {
     const reports = await this.#ask({ after: await this.#everything(), who: [], heat: { table, metric } });
-    return reports.flatMap((report) => report.heat);
+    const totals = reports.flatMap(({ heatTotals = {} }) =>
+      Object.entries(heatTotals).map(([name, count]) => ({ table: name, count })),
+    );
+    return {
+      samples: reports.flatMap((report) => report.heat),
+      totals: sumByKey(
+        totals,
+        (each) => each.table,
+        (sum, { count }) => ({ ...sum, count: sum.count + count }),
+      ).toSorted((a, b) => b.count - a.count),
+    };
   }
 
   /**
@@ -123,31 +166,41 @@ export class GatheredReports {
   #learnTransactions(reports: readonly Report[]): void {
     const learned = reports.flatMap(({ transactions }) => transactions).sort((a, b) => b.endedAt - a.endedAt);
     if (learned.length === 0) return;
-    this.#transactions = [...learned, ...this.#transactions]
-      .sort((a, b) => b.endedAt - a.endedAt)
-      .slice(0, maxTransactions);
+    for (const transaction of learned.toReversed()) this.#transactions.add(transaction);
     for (const listener of this.#listeners) listener(learned.slice(0, maxListened));
   }
 
-  /** Asks all sources. A source that does not answer in time is left out. */
+  /**
+   * Asks all sources. A source that does not answer in time is left out. Requests after that do not
+   * wait for it until it answers again, so that a process that is stopped does not hold up the views.
+   */
   async #ask(request: ReportRequest): Promise<readonly Report[]> {
+    const answers = this.sources.map((source) => {
+      if (this.#late.has(source)) return [];
+      const asked = this.#askOne(source, request);
+      if (!this.#failures.has(source.name)) return asked;
+      this.#late.add(source);
+      void asked.finally(() => this.#late.delete(source));
+      return [];
+    });
+    return (await Promise.all(answers)).flat();
+  }
+
+  async #askOne(source: ReportSource, request: ReportRequest): Promise<readonly Report[]> {
     const bounds = {
       environment: this.#environment,
       timeoutMs: patienceMs,
       signal: this.#closing.signal,
     };
-    const answers = this.sources.map(async (source) => {
-      try {
-        const ask = (signal: AbortSignal) => source.reports(request, signal);
-        const reports = await within({ ...bounds, doing: `Asking ${source.name}` }, ask);
-        this.#failures.delete(source.name);
-        return reports;
-      } catch (error) {
-        this.#failures.set(source.name, error instanceof Error ? error.message : String(error));
-        return [];
-      }
-    });
-    return (await Promise.all(answers)).flat();
+    try {
+      const ask = (signal: AbortSignal) => source.reports(request, signal);
+      const reports = await within({ ...bounds, doing: `Asking ${source.name}` }, ask);
+      this.#failures.delete(source.name);
+      return reports;
+    } catch (error) {
+      this.#failures.set(source.name, error instanceof Error ? error.message : String(error));
+      return [];
+    }
   }
 
   /** The sources that did not answer the last request, and why. */

@@ -9,8 +9,8 @@ import type { KnownTables } from "../text/tables.js";
 import type { Shared } from "./shared.js";
 import type { ReportSource } from "./source.js";
 
-/** The most transactions in one report. */
-const maxTold = 200;
+/** The most transactions of each list in one report. */
+const maxTold = 150;
 
 /** Reports about this process. It listens to the events of its database until it is closed. */
 export class LocalSource implements ReportSource {
@@ -59,6 +59,7 @@ export class LocalSource implements ReportSource {
       flows: recorder.flows(),
       winners: Object.fromEntries(known),
       heat: heat === undefined ? [] : recorder.heat(heat.table, heat.metric),
+      heatTotals: heat === undefined ? undefined : recorder.heatTotals(heat.metric),
       ...this.#db.activity,
       memoryBytes: process.memoryUsage.rss(),
     };

@@ -1,6 +1,9 @@
 import type { Database } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
 import type { Overview, Reach } from "../api.js";
+import type { FailuresLook } from "../failures/failures-look.js";
+import type { Growth } from "../past/growth.js";
+import type { PastMoments } from "../past/past.js";
 import type { Body } from "../server/body.js";
 import type { GatheredReports } from "../sources/gathered.js";
 import type { Shared } from "../sources/shared.js";
@@ -15,6 +18,8 @@ export interface ViewContext {
   readonly tables: Shared<KnownTables>;
   readonly gathered: GatheredReports;
   readonly standing: StandingLook;
+  readonly failures: FailuresLook;
+  readonly growth: Growth;
   readonly reach: Reach;
   /**
    * The location as the command line takes it; undefined for the name that the store gives itself.
@@ -22,10 +27,16 @@ export interface ViewContext {
   readonly location: string | undefined;
   readonly writable: boolean;
   readonly overview: Shared<Overview>;
+  readonly past: PastMoments;
 }
 
 /** Computes the answer to `GET api/NAME` from the query parameters. */
 export type View<T> = (context: ViewContext, given: Parameters, signal: AbortSignal) => Promise<T>;
 
-/** Does what `POST api/NAME` asks for. */
-export type Action<T> = (context: ViewContext, body: Body, signal: AbortSignal) => Promise<T>;
+/** Does what `POST api/NAME` asks for. Calls `tell` with what is done so far. */
+export type Action<T> = (
+  context: ViewContext,
+  body: Body,
+  signal: AbortSignal,
+  tell: (soFar: T) => void,
+) => Promise<T>;

@@ -3,6 +3,7 @@ import { asBuffer } from "../../store/index.js";
 import type { HeatMap } from "../api.js";
 import { type HeatSample, heatBucketMs, heatBuckets, heatMetrics } from "../recording/report.js";
 import { rowText } from "../text/cells.js";
+import { isInternal } from "../text/internal.js";
 import type { View } from "./context.js";
 
 const maxRanges = 24;
@@ -11,10 +12,17 @@ const maxRanges = 24;
  * How often transactions wrote, conflicted on or hinted at rows of a table, by key range and time.
  */
 export const heat: View<HeatMap> = async (context, given) => {
-  const table = (await given.table())[definition].name;
   const metric = given.oneOf("metric", heatMetrics) ?? "writes";
   const { gathered, environment, reach } = context;
-  const [tables, samples] = await Promise.all([context.tables.get(), gathered.heat(table, metric)]);
+  const tables = await context.tables.get();
+  const hottest = async () => {
+    const totals = (await gathered.heat("", metric)).totals.filter(({ table: name }) => tables.table(name));
+    const own = totals.find(({ table: name }) => !isInternal(tables, name)) ?? totals[0];
+    return own?.table ?? tables.names.find((name) => !isInternal(tables, name)) ?? tables.names[0] ?? "";
+  };
+  const isChosen = given.text("table") !== undefined;
+  const table = isChosen ? (await given.table())[definition].name : await hottest();
+  const { samples, totals } = await gathered.heat(table, metric);
   const newest = Math.floor(environment.now() / heatBucketMs);
   const startsAt = (newest - heatBuckets + 1) * heatBucketMs;
   const weighed = samples.filter((sample) => sample.startsAt >= startsAt).flatMap(weigh);
@@ -32,6 +40,7 @@ export const heat: View<HeatMap> = async (context, given) => {
     ranges: starts.map((row) => rowText(tables, table, row)),
     startsAt,
     bucketMs: heatBucketMs,
+    totals: totals.map((each) => ({ ...each, count: Math.round(each.count) })),
     counts: counts.map((row) => row.map(Math.round)),
   };
 };

@@ -9,7 +9,8 @@ import {
   isFamily,
   parseCellRowText,
 } from "../../schema/index.js";
-import type { CellHistory } from "../api.js";
+import type { CellHistory, Writer } from "../api.js";
+import { unnamedTransaction } from "../recording/winners.js";
 import { valueShown } from "../text/values.js";
 import type { View } from "./context.js";
 
@@ -17,12 +18,24 @@ const maxVersions = 500;
 const maxOfValue = 2_000;
 
 /** The committed versions of a cell, newest first. */
-export const history: View<CellHistory> = async ({ db }, given) => {
+export const history: View<CellHistory> = async ({ db, gathered }, given) => {
   const table = await given.table();
   const cell = { row: given.needed("row"), column: given.needed("column") };
   const column = columnOf(table, cell.column);
   const row = parseCellRowText(column, cell.row);
-  const entries = await db.history(column, row);
+  const [entries, known] = await Promise.all([db.history(column, row), gathered.everyTransaction()]);
+  const names = await gathered.names(entries.map(({ commitTimestamp }) => commitTimestamp));
+  const writers = new Map(known.map((each) => [each.commitTimestamp, each]));
+  const writerOf = (commitTimestamp: number): Writer | undefined => {
+    const writer = writers.get(commitTimestamp);
+    if (writer !== undefined) {
+      const { id, label, observer, process } = writer;
+      return { name: observer ?? label, isObserver: observer !== undefined, process, id };
+    }
+    // The names of transactions are remembered longer than the transactions.
+    const name = names.get(commitTimestamp);
+    return name === undefined || name === unnamedTransaction ? undefined : { name };
+  };
   return {
     table: column.table.name,
     row: column.table.key.format(row),
@@ -31,6 +44,7 @@ export const history: View<CellHistory> = async ({ db }, given) => {
       commitTimestamp,
       startTimestamp,
       at: time.getTime(),
+      writer: writerOf(commitTimestamp),
       value:
         value === undefined
           ? undefined

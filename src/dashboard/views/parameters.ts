@@ -53,6 +53,11 @@ export class Parameters {
     return at === undefined || at >= minTimestamp ? at : new Date(at);
   }
 
+  /** A whole number of 0 or more. */
+  whole(name: string): number | undefined {
+    return this.#number(name, 0, "a whole number");
+  }
+
   #number(name: string, min: number, what: string): number | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;

@@ -2,6 +2,7 @@ import { definition } from "../../schema/index.js";
 import type { Pipeline } from "../api.js";
 import { flowKey } from "../recording/flow-counts.js";
 import { sumByKey } from "../recording/sums.js";
+import { isInternal } from "../text/internal.js";
 import type { View } from "./context.js";
 import { observerOverviews } from "./overview.js";
 
@@ -15,12 +16,16 @@ export const pipeline: View<Pipeline> = async (context) => {
   ]);
   const tables = known.names.map((name) => {
     const columns = [...known.table(name)![definition].columns.values()];
-    return { name, columns: columns.map((column) => ({ name: column.name, kind: column.kind })) };
+    return {
+      name,
+      isInternal: isInternal(known, name),
+      columns: columns.map((column) => ({ name: column.name, kind: column.kind })),
+    };
   });
   const names = new Set(known.names);
   const all = reports.flatMap((report) => report.flows).filter(({ table }) => names.has(table));
   const flows = sumByKey(all, flowKey, (sum, { perSecond, ...flow }) => {
     return { ...flow, perSecond: sum.perSecond + perSecond };
   });
-  return { reach, tables, observers: observerOverviews(stands, reports), flows };
+  return { reach, tables, observers: observerOverviews(stands, reports, context.growth), flows };
 };

@@ -1,9 +1,9 @@
 import {
   definition,
-  encodePrefix,
+  encodePrefixText,
   encodeRow,
+  keyPartCount,
   parsePath,
-  parsePrefixText,
   parseRowText,
   type TableDefinition,
 } from "../../schema/index.js";
@@ -42,8 +42,7 @@ interface FoundRow {
 export const rows: View<RowsPage> = async (context, given, signal) => {
   const table = (await given.table())[definition];
   const prefixText = given.text("prefix");
-  const prefix =
-    prefixText === undefined ? undefined : encodePrefix(table, parsePrefixText(table, prefixText));
+  const prefix = prefixText === undefined ? undefined : encodePrefixText(table, prefixText);
   const start = startOf(table, prefix, given.text("after"));
   const limit = given.limit(usualRows, maxRows);
   const tables = await context.tables.get();
@@ -54,6 +53,7 @@ export const rows: View<RowsPage> = async (context, given, signal) => {
     table: table.name,
     at: snapshot.timestamp,
     columns: [...table.columns.values()].filter(({ kind }) => kind !== "signal").map(({ name }) => name),
+    keyParts: keyPartCount(table),
     rows: shown,
     next: isMore ? shown.at(-1)?.row : undefined,
   };

@@ -6,8 +6,9 @@ import { coordinatorShown } from "./overview.js";
 /** The processes that run observers, with the figures that they report. */
 export const workers: View<Workers> = async (context) => {
   const { standing, gathered, reach } = context;
-  const [{ status }, reports] = await Promise.all([standing.get(), gathered.reports()]);
-  const sessions = [...status.sessions].map(([session, { process, observers }]) => {
+  const [{ status, now }, reports] = await Promise.all([standing.get(), gathered.reports()]);
+  const live = [...status.sessions].filter(([session]) => !status.silent.has(session));
+  const sessions = live.map(([session, { process, observers, vitals, clockOffsetMs }]) => {
     const own = reports.filter((report) => report.process === process);
     const sum = (read: (report: (typeof own)[number]) => number | undefined) => {
       const said = own.map(read).filter((value) => value !== undefined);
@@ -18,6 +19,11 @@ export const workers: View<Workers> = async (context) => {
       process,
       observers: Object.keys(observers),
       isHere: reach === "here" && own.length > 0,
+      isLive: true,
+      exists: undefined,
+      lastHeartbeatAt: Math.round(now),
+      vitals,
+      clockOffsetMs: clockOffsetMs === undefined ? undefined : Math.round(clockOffsetMs),
       runsPerSecond: sum((report) =>
         sumOf(Object.values(report.observers), ({ runsPerSecond }) => runsPerSecond),
       ),
@@ -27,6 +33,27 @@ export const workers: View<Workers> = async (context) => {
       memoryBytes: own[0]?.memoryBytes,
     };
   });
+  const silent = [...status.silent].map(([session, { process, observers, lastHeartbeatAt, exists }]) => ({
+    ...nothingKnown,
+    session,
+    process,
+    observers: Object.keys(observers),
+    exists,
+    lastHeartbeatAt: Math.round(lastHeartbeatAt),
+  }));
   const coordinator = coordinatorShown(status.coordinator);
-  return { reach, sessions, coordinator, unheard: gathered.failures };
+  return { reach, sessions: [...silent, ...sessions], coordinator, unheard: gathered.failures };
 };
+
+/** What is known about a process that has stopped sending heartbeats. */
+const nothingKnown = {
+  isHere: false,
+  isLive: false,
+  vitals: undefined,
+  clockOffsetMs: undefined,
+  runsPerSecond: undefined,
+  commitsPerSecond: undefined,
+  running: undefined,
+  claims: undefined,
+  memoryBytes: undefined,
+} as const;

@@ -5,7 +5,8 @@ import { describeValue, type Feed, type FeedColumn, isFeed } from "../../schema/
 import type { CommitClock } from "../commit-clock.js";
 import { changesOf, type FeedChange } from "./feed-change.js";
 import { type EntryBatch, readEntries } from "./feed-entries.js";
-import { readFloor } from "./feed-floor.js";
+import { readMark } from "./feed-marks.js";
+import type { FeedLeases } from "./leases.js";
 
 /** The options of `db.changes`. Each has a default. */
 export interface ChangesOptions {
@@ -18,12 +19,18 @@ export interface ChangesOptions {
   readonly signal?: AbortSignal | undefined;
   /** The most transactions that one read of the store takes. Default: 1,000. */
   readonly batch?: number | undefined;
+  /**
+   * Called once, when it is certain that the feed can begin, with the timestamp after which changes
+   * come. That may be long before the first change. Default: none.
+   */
+  readonly onBegin?: ((timestamp: number) => void) | undefined;
 }
 
 /** What reading a feed needs of the database. */
 export interface FeedSource {
   readonly registry: Registry;
   readonly clock: CommitClock;
+  readonly leases: FeedLeases;
 }
 
 const defaultBatch = 1_000;
@@ -37,13 +44,20 @@ export async function* changes<C extends FeedColumn>(
 ): AsyncGenerator<FeedChange<C>, void, undefined> {
   const { signal } = options;
   const limit = checkedBatch(options.batch);
-  const cursor = await FeedCursor.open(source, feed, options.since);
+  const cursor = await FeedCursor.open(source, nameOf(feed), options.since);
+  options.onBegin?.(cursor.position);
   for (;;) {
     const { entries } = await cursor.next(limit, signal);
     for (const entry of entries) {
       for (const change of changesOf(entry, feed.columns)) yield change as FeedChange<C>;
     }
   }
+}
+
+/** The name of a feed. Throws for anything else. */
+export function nameOf(feed: Feed): string {
+  if (isFeed(feed)) return feed.name;
+  throw new SchemaError(`${describeValue(feed)} is not a feed: make feeds with \`feed(name, columns)\`.`);
 }
 
 function checkedBatch(batch = defaultBatch): number {
@@ -68,21 +82,19 @@ export class FeedCursor {
   }
 
   /** Begins after `since`. Default: now. Rejects if the feed no longer has all changes since then. */
-  static async open(source: FeedSource, feed: Feed, since: number | undefined): Promise<FeedCursor> {
-    if (!isFeed(feed)) {
-      throw new SchemaError(`${describeValue(feed)} is not a feed: make feeds with \`feed(name, columns)\`.`);
-    }
-    const record = await recordOf(source.registry, feed.name);
-    const now = await currentTimestamp(source.registry.context);
-    const complete = completeFrom(source.registry, record);
-    const cursor = new FeedCursor(source, record, since ?? Math.max(now, complete));
+  static async open(source: FeedSource, feed: string, since: number | undefined): Promise<FeedCursor> {
+    const record = await recordOf(source.registry, feed);
+    const complete = source.registry.feedCompleteFrom(record.since);
+    // A reader that began before the feed was complete may continue from there at once.
+    const now = Math.max(await currentTimestamp(source.registry.context), complete);
+    const cursor = new FeedCursor(source, record, since ?? now);
     if (since === undefined) return cursor;
     if (!Number.isSafeInteger(since) || since < 0 || since > now) {
       throw new InvalidArgumentError(
         `\`since\` must be a timestamp that is not in the future (now: ${now}), not ${String(since)}.`,
       );
     }
-    if (since < complete) throw stale(feed.name, since, `has the changes since ${complete}`);
+    if (since < complete) throw stale(feed, since, `has the changes since ${complete}`);
     await cursor.#checkFloor();
     return cursor;
   }
@@ -91,27 +103,53 @@ export class FeedCursor {
     return this.#position;
   }
 
+  /**
+   * Whether the feed is still recorded, as of now. `next` may learn up to a second late that it was
+   * removed on a store outside of this process. Until then, it returns no entries.
+   */
+  async isCurrent(): Promise<boolean> {
+    const view = await this.#source.registry.reload();
+    return view.feedRecords.get(this.#record.name)?.record.since === this.#record.since;
+  }
+
   /** Waits until there may be newer entries, and returns them. The batch may be empty. */
   async next(limit: number, signal: AbortSignal | undefined): Promise<EntryBatch> {
     const { registry, clock } = this.#source;
-    const { name, retentionMs } = this.#record;
-    const since = this.#position;
-    let newest = since;
+    let upTo = this.#position;
     const batch = await registry.retrying(async () => {
-      newest = await clock.after(since, signal);
-      return readEntries(registry.context, { feed: name, since, upTo: newest, limit, signal });
+      upTo = await clock.after(this.#position, signal);
+      return this.#entries(upTo, limit, signal);
     }, signal);
-    const record = await recordOf(registry, name);
-    if (record.since !== this.#record.since) throw stale(name, since, "was removed and declared again");
+    return await this.#take(batch, upTo);
+  }
+
+  /**
+   * Returns entries of commits up to a timestamp that was already given out. There are further ones
+   * if the batch does not reach that far.
+   */
+  async read(upTo: number, limit: number, signal: AbortSignal | undefined): Promise<EntryBatch> {
+    return await this.#take(await this.#entries(upTo, limit, signal), upTo);
+  }
+
+  #entries(upTo: number, limit: number, signal: AbortSignal | undefined): Promise<EntryBatch> {
+    const read = { feed: this.#record.name, since: this.#position, upTo, limit, signal };
+    return readEntries(this.#source.registry.context, read);
+  }
+
+  /** Checks that no entry is missing, and moves on. */
+  async #take(batch: EntryBatch, upTo: number): Promise<EntryBatch> {
+    const { name, retentionMs, since } = this.#record;
+    const record = await recordOf(this.#source.registry, name);
+    if (record.since !== since) throw stale(name, this.#position, "was removed and declared again");
     // What is missing was removed before it could be read. That takes the whole retention.
-    if (!this.#isChecked || newest - since > (retentionMs * 1_000) / 2) await this.#checkFloor();
+    if (!this.#isChecked || upTo - this.#position > (retentionMs * 1_000) / 2) await this.#checkFloor();
     this.#position = batch.upTo;
     return batch;
   }
 
   async #checkFloor(): Promise<void> {
     const { name } = this.#record;
-    const floor = await readFloor(this.#source.registry.context.store, name);
+    const floor = await readMark(this.#source.registry.context.store, name, "floor");
     if (this.#position < floor) throw stale(name, this.#position, `has removed the changes up to ${floor}`);
     this.#isChecked = true;
   }
@@ -124,12 +162,6 @@ async function recordOf(registry: Registry, name: string): Promise<FeedRecord> {
   throw new SchemaError(
     `The database has no feed named "${name}". Pass the feed to \`open\` with \`feeds\`, which records it.`,
   );
-}
-
-/** The timestamp above which every commit leaves its entry in a feed (protocol §3.5). */
-function completeFrom(registry: Registry, { since }: FeedRecord): number {
-  const { store } = registry.context;
-  return store.atomic !== undefined ? since : since + 2 * registry.cacheMs * 1_000;
 }
 
 function stale(feed: string, since: number, why: string): StaleSnapshotError {

@@ -2,7 +2,7 @@ import { PercolatorError } from "../../errors/index.js";
 import { type Feed, type FeedColumn, familyRange } from "../../schema/index.js";
 import { type ColumnRange, type Position, pages } from "../../store/index.js";
 import { type BufferedWrite, SnapshotReader } from "../../transaction/index.js";
-import { type ChangesOptions, changes, FeedCursor, type FeedSource } from "./changes.js";
+import { type ChangesOptions, changes, FeedCursor, type FeedSource, nameOf } from "./changes.js";
 import { changesOf, type FeedChange } from "./feed-change.js";
 
 /** What `db.follow` tells. */
@@ -21,16 +21,16 @@ export async function* follow<C extends FeedColumn>(
   feed: Feed<C>,
   options: ChangesOptions = {},
 ): AsyncGenerator<FollowEvent<C>, void, undefined> {
-  const { signal, batch } = options;
+  const { signal, batch, onBegin } = options;
   let since = await keptSince(source, feed, options.since);
   if (since === undefined) {
-    since = (await FeedCursor.open(source, feed, undefined)).position;
+    since = (await FeedCursor.open(source, nameOf(feed), undefined)).position;
     since = await source.clock.after(since - 1, signal);
     yield { type: "reset", timestamp: since };
     for await (const change of cellsOf(source, feed, since, signal)) yield { type: "cell", change };
     yield { type: "ready", timestamp: since };
   }
-  for await (const change of changes(source, feed, { since, signal, batch })) {
+  for await (const change of changes(source, feed, { since, signal, batch, onBegin })) {
     yield { type: "change", change };
   }
 }
@@ -43,7 +43,7 @@ async function keptSince(
 ): Promise<number | undefined> {
   if (since === undefined) return undefined;
   try {
-    return (await FeedCursor.open(source, feed, since)).position;
+    return (await FeedCursor.open(source, nameOf(feed), since)).position;
   } catch (error) {
     if (error instanceof PercolatorError && error.code === "STALE_SNAPSHOT") return undefined;
     throw error;

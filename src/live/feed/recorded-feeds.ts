@@ -5,6 +5,7 @@ import { type AnyColumn, type Feed, type FeedColumn, feed, tableColumns } from "
 export function recordedFeeds(view: RegistryView): ReadonlyMap<string, Feed> {
   const feeds = new Map<string, Feed>();
   for (const [name, { record }] of view.feedRecords) {
+    if (record.isLeased) continue;
     const columns = record.columns.flatMap(({ table, column }) => {
       const known = view.table(table);
       return known === undefined ? [] : tableColumns(known).filter((each) => isFollowed(each, column));

@@ -1,5 +1,5 @@
 import type { Registry } from "../../observer/index.js";
-import { removeEntries } from "./trim.js";
+import { removeEntries } from "./remove-entries.js";
 
 /** Removes a feed and its entries: see `Database.removeFeed`. */
 export async function removeFeed(registry: Registry, name: string, signal?: AbortSignal): Promise<void> {

@@ -5,7 +5,8 @@ import { type ErrorCode, ObserverError, PercolatorError } from "../../errors/ind
  *
  * - `failed`, `timeout`: the observer's function threw or took too long. Counts as an attempt.
  * - `conflict`: another transaction won. Only a long series of conflicts counts as an attempt.
- * - `setback`: the store or the coordinator failed, or a bulk load keeps the run from writing.
+ * - `setback`: the store or the coordinator failed, a bulk load keeps the run from writing, or only a
+ *   newer program can read a value.
  * - `endless`: the observer keeps making itself due. The change is parked at once.
  * - `stopped`: the worker gave up the run to stop.
  */
@@ -43,6 +44,8 @@ const serviceCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   "ORACLE_UNAVAILABLE",
   "NOT_LEADER",
   "COORDINATOR",
+  // A newer program wrote the value. It will handle the change, or this process will be replaced.
+  "NEWER_VALUE",
 ]);
 const setbackCodes: ReadonlySet<unknown> = new Set<unknown>([
   ...serviceCodes,

@@ -51,6 +51,7 @@ export async function begin(
       return false;
     }
     for (const { record: feed } of view.feedRecords.values()) {
+      // A leased feed's readers see from the registry that rows were loaded.
       const followed = feed.columns.find(({ table }) => ranges.some((range) => range.table === table));
       if (followed === undefined) continue;
       throw new LoadError(

@@ -99,15 +99,15 @@ export class RowEncoder {
     this.#observers = observers;
     this.#last = last;
     this.#lastKey = last === undefined ? undefined : this.#table.key.decode(last);
-    for (const name of this.#table.columns.keys()) {
+    for (const { name, property } of this.#table.columns.values()) {
       const column = bindColumn(this.#table, name)!;
       if (column.kind === "column") {
-        this.#plans.set(name, {
+        this.#plans.set(property, {
           kind: "column",
           column,
           acknowledgments: this.#acknowledgments(column.path),
         });
-      } else if (column.kind === "family") this.#plans.set(name, { kind: "family", family: column });
+      } else if (column.kind === "family") this.#plans.set(property, { kind: "family", family: column });
     }
   }
 
@@ -156,7 +156,7 @@ export class RowEncoder {
     if (value === undefined) return;
     const plan = this.#plans.get(name);
     if (plan === undefined) {
-      const isSignal = this.#table.columns.has(name);
+      const isSignal = [...this.#table.columns.values()].some(({ property }) => property === name);
       throw new InvalidValueError(
         `Row ${describeRow(key)} of "${this.#table.name}" in a bulk load has a value for ` +
           `${isSignal ? `the signal "${name}", which holds no values` : `"${name}", which is no column of the table`}.`,

@@ -1,5 +1,5 @@
 import { sha256 } from "../../environment/index.js";
-import { decodeJson, encodeJson, type Guard, isWhole, nullable, record } from "../stored-json.js";
+import { decodeJson, encodeJson, isHex, isWhole, nullable, record } from "../stored-json.js";
 
 /**
  * The registry's record of a backfill of one range. With it, a backfill continues after any
@@ -32,8 +32,6 @@ interface StoredState {
   readonly marked: number;
 }
 
-const isHex: Guard<string> = (value): value is string =>
-  typeof value === "string" && value.length % 2 === 0 && /^[0-9a-f]*$/.test(value);
 const isPlace = nullable(isHex);
 const isStoredState = record<StoredState>({
   start: isPlace,

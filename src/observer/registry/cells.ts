@@ -28,6 +28,9 @@ const tableRow = "registry/table/";
 const observerRow = "registry/observer/";
 const forgottenRow = "registry/forgotten/";
 const feedRow = "registry/feed/";
+const droppedRow = "registry/dropped/";
+/** Stands for the whole table among the names of dropped columns. No column has this name. */
+export const wholeTable = "*";
 
 export const tableCell = (table: string): CellAddress => systemCell(`${tableRow}${table}`, "definition");
 
@@ -39,6 +42,10 @@ export const versionCell = (name: string): CellAddress => systemCell(`${observer
 export const feedCell = (name: string): CellAddress => systemCell(`${feedRow}${name}`, "definition");
 /** How long a feed keeps changes. */
 export const feedRetentionCell = (name: string): CellAddress => systemCell(`${feedRow}${name}`, "retention");
+
+/** A dropped column of a table, or the dropped table. */
+export const droppedCell = (table: string, column: string): CellAddress =>
+  systemCell(`${droppedRow}${table}`, column);
 
 const backfillColumn = "backfill";
 
@@ -72,13 +79,14 @@ export interface RegistryCell {
 export function parseRegistryRow(
   row: Uint8Array,
 ):
-  | { readonly kind: "table" | "observer" | "forgotten" | "load" | "feed"; readonly name: string }
+  | { readonly kind: "table" | "observer" | "forgotten" | "load" | "feed" | "dropped"; readonly name: string }
   | undefined {
   const text = Buffer.from(row).toString("utf8");
   if (text.startsWith(tableRow)) return { kind: "table", name: text.slice(tableRow.length) };
   if (text.startsWith(observerRow)) return { kind: "observer", name: text.slice(observerRow.length) };
   if (text.startsWith(loadRowPrefix)) return { kind: "load", name: text.slice(loadRowPrefix.length) };
   if (text.startsWith(feedRow)) return { kind: "feed", name: text.slice(feedRow.length) };
+  if (text.startsWith(droppedRow)) return { kind: "dropped", name: text.slice(droppedRow.length) };
   if (text.startsWith(forgottenRow)) return { kind: "forgotten", name: text.slice(forgottenRow.length) };
   return undefined;
 }
@@ -91,6 +99,10 @@ export interface StoredObserver {
 
 export interface StoredFeed {
   readonly columns: readonly StoredObserver[];
+  /** What a leased feed follows, which has no columns: tables with all their columns. */
+  readonly tables?: readonly string[] | undefined;
+  /** The same: every column that an observer watches. */
+  readonly observed?: true | undefined;
 }
 
 export interface StoredRetention {
@@ -110,6 +122,14 @@ export interface StoredForgotten extends StoredObserver {
   readonly upTo: number;
 }
 
+/** What was dropped, and when. Until it is released, nobody writes there. */
+export interface StoredDropped {
+  /** Wall time, in milliseconds. */
+  readonly droppedAt: number;
+  /** The kind of the column. Null for a table. */
+  readonly kind: ColumnKind | null;
+}
+
 const isKind: Guard<ColumnKind> = oneOf("column", "family", "signal");
 /**
  * Accepts unknown kinds: a kind that only a newer version of the package knows is not damage. A
@@ -126,6 +146,8 @@ const isTableDescription = record<TableDescription>({
       kind: isAnyKind,
       codec: nullable(isString),
       schema: optional(isTrue),
+      version: optional(isWhole),
+      ttlMs: optional(nullable(isWhole)),
     }),
   ),
   writtenWith: optional(
@@ -134,9 +156,14 @@ const isTableDescription = record<TableDescription>({
 });
 const observerShape = { table: isString, column: isString, kind: isKind };
 const isStoredObserver = record<StoredObserver>(observerShape);
-const isStoredFeed = record<StoredFeed>({ columns: listOf(isStoredObserver) });
+const isStoredFeed = record<StoredFeed>({
+  columns: listOf(isStoredObserver),
+  tables: optional(listOf(isString)),
+  observed: optional(isTrue),
+});
 const isStoredRetention = record<StoredRetention>({ retentionMs: isTime });
 const isStoredVersion = record<StoredVersion>({ version: isWhole, recordedAt: isTime });
+const isStoredDropped = record<StoredDropped>({ droppedAt: isTime, kind: nullable(isKind) });
 const isStoredForgotten = record<StoredForgotten>({ ...observerShape, upTo: isWhole });
 
 export function decodeTable(bytes: Uint8Array, table: string): TableDescription {
@@ -163,6 +190,10 @@ export function decodeFeedRetention(bytes: Uint8Array, name: string): StoredRete
 
 export function decodeForgotten(bytes: Uint8Array, name: string): StoredForgotten {
   return decodeJson(bytes, recordOf(`observer ${name}`), isStoredForgotten);
+}
+
+export function decodeDropped(bytes: Uint8Array, what: string): StoredDropped {
+  return decodeJson(bytes, recordOf(`dropped ${what}`), isStoredDropped);
 }
 
 function recordOf(what: string): string {

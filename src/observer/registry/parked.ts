@@ -5,11 +5,18 @@ import { allColumns, type Position, pages } from "../../store/index.js";
 import { type CellAddress, CoreTransaction, SnapshotReader } from "../../transaction/index.js";
 import { encodeAcknowledgment } from "../hint/acknowledgment.js";
 import type { FailureText } from "../hint/failure.js";
-import { decodeParkedEntry, parkedEntryCell, parkedTable, parseParkedRow } from "../hint/parked-entry.js";
+import {
+  decodeParkedEntry,
+  type ParkedEntry,
+  parkedEntryCell,
+  parkedTable,
+  parseParkedRow,
+} from "../hint/parked-entry.js";
 import { addressCell, nameCell, type ObservedCell, registeredObserver } from "./cell-of.js";
 import { type CellState, readCellState } from "./due.js";
 import type { RegisteredObserver } from "./registered.js";
 import type { Registry } from "./registry.js";
+import type { RegistryView } from "./view.js";
 
 /**
  * A change that was parked after its last attempt: a dead letter. It is due again when the cell
@@ -35,8 +42,23 @@ export async function* listParked(
   registry: Registry,
   options: ParkedOptions = {},
 ): AsyncGenerator<ParkedChange, void, undefined> {
+  const at = await currentTimestamp(registry.context);
+  for await (const { change } of parkedAt(registry, at, options)) yield change;
+}
+
+/** A parked change, and the start timestamp up to which the changes of its cell are parked. */
+interface ParkedUpTo {
+  readonly change: ParkedChange;
+  readonly upTo: number;
+}
+
+/** Lists the parked changes as of a timestamp. */
+export async function* parkedAt(
+  registry: Registry,
+  at: number,
+  options: ParkedOptions,
+): AsyncGenerator<ParkedUpTo, void, undefined> {
   const { context } = registry;
-  const at = await currentTimestamp(context);
   const unregister = context.active.register(at);
   try {
     const reader = new SnapshotReader(context, at, { signal: options.signal });
@@ -54,19 +76,37 @@ export async function* listParked(
           if (value === undefined) continue;
           const address = { table: registered.record.table, row, column };
           if (!(await isStillParked(reader, registered, address))) continue;
-          const { attempts, parkedAt, error } = decodeParkedEntry(value);
-          yield {
-            ...nameCell(view, registered, row, column),
-            attempts,
-            parkedAt: new Date(parkedAt),
-            error,
-          };
+          yield parkedUpTo(view, registered, address, decodeParkedEntry(value));
         }
       }
     }
   } finally {
     unregister();
   }
+}
+
+function parkedUpTo(
+  view: RegistryView,
+  registered: RegisteredObserver,
+  { row, column }: CellAddress,
+  { attempts, parkedAt: time, error, start }: ParkedEntry,
+): ParkedUpTo {
+  const cell = nameCell(view, registered, row, column);
+  return { change: { ...cell, attempts, parkedAt: new Date(time), error }, upTo: start };
+}
+
+/** The parked change of one observer's cell, as a reader sees it. Undefined if none is parked. */
+export async function parkedChangeOf(
+  view: RegistryView,
+  reader: SnapshotReader,
+  registered: RegisteredObserver,
+  cell: CellAddress,
+): Promise<ParkedUpTo | undefined> {
+  if (!(await isStillParked(reader, registered, cell))) return undefined;
+  const { table, row, column } = parkedEntryCell(registered.name, cell);
+  const { cells } = await reader.row(table, row, [{ exact: column }]);
+  const entry = cells[0]?.value;
+  return entry === undefined ? undefined : parkedUpTo(view, registered, cell, decodeParkedEntry(entry));
 }
 
 /**
@@ -100,7 +140,9 @@ export function retryParked(registry: Registry, parked: ObservedCell): Promise<b
 /** Marks a parked change as handled. Resolves to false if it is not parked any more. */
 export function discardParked(registry: Registry, parked: ObservedCell): Promise<boolean> {
   return changeParked(registry, parked, (tx, registered, cell, state) => {
-    if (registered.isWeak || state.parked === undefined) return;
+    if (state.parked === undefined) return;
+    tx.setHandled({ observer: registered.name, cell, upTo: state.parked.start, isParked: false });
+    if (registered.isWeak) return;
     writeAcknowledgment(tx, registered, cell, state.parked.start, state.parked.version);
   });
 }

@@ -1,5 +1,5 @@
 import { type Position, pages } from "../../store/index.js";
-import { after, timestampToDate } from "../../transaction/index.js";
+import { after, type CellAddress, timestampToDate } from "../../transaction/index.js";
 import { hintAddress, hintPrefix, prefixRange, readHints, type StandingHint } from "../hint/hint.js";
 import { nameCell, type ObservedCell } from "./cell-of.js";
 import type { RegisteredObserver } from "./registered.js";
@@ -74,6 +74,36 @@ export async function pendingOfRow(
     for (const hint of hints) pending.push(pendingChange(view, registered, hint));
   }
   return pending;
+}
+
+/** Whether an observer has a hint for a cell, of a commit at or above `from`. */
+export async function hasHint(
+  { context: { store } }: Registry,
+  registered: RegisteredObserver,
+  cell: CellAddress,
+  from: number,
+): Promise<boolean> {
+  const { table, row, column } = registered.hint(cell).address;
+  const at = Number.POSITIVE_INFINITY;
+  const { cells } = await store.readRow({ table, row, columns: [{ exact: column }], at });
+  return (cells[0]?.write?.timestamp ?? -1) >= from;
+}
+
+/** The observer and the cell of a hint in the store. */
+export interface HintedCell {
+  readonly observer: string;
+  readonly row: Uint8Array;
+  readonly column: Uint8Array;
+  /** Commit timestamp of the hint. */
+  readonly timestamp: number;
+}
+
+/** All hints in the store, page by page. It is no snapshot. */
+export function hintedCells(
+  { context: { store } }: Registry,
+  signal: AbortSignal | undefined,
+): AsyncIterable<{ readonly hints: readonly HintedCell[] }> {
+  return pages((start?: Position) => readHints(store, { start, end: undefined }, pageHints, signal));
 }
 
 function pendingChange(

@@ -12,8 +12,17 @@ import { watchesPath } from "./registered.js";
 /** The registry's record of a feed. */
 export interface FeedRecord {
   readonly name: string;
-  /** What it follows. */
+  /** The columns that it follows. */
   readonly columns: readonly StoredObserver[];
+  /** The tables that it follows with all their columns. Only a leased feed has them. */
+  readonly tables: readonly string[];
+  /** Whether it follows every column that an observer watches. Only a leased feed does. */
+  readonly observed: boolean;
+  /**
+   * Whether it is a leased feed. The library itself declares those, for as long as somebody follows
+   * them. Their entries have the addresses of the changed cells, but no values.
+   */
+  readonly isLeased: boolean;
   /** How long it keeps changes, in milliseconds. */
   readonly retentionMs: number;
   /** Commit timestamp of the record. The feed has the changes of every later commit. */
@@ -35,10 +44,14 @@ export class RegisteredFeed {
         `The registry's record of feed ${name} is incomplete. Run \`percolator check\`.`,
       );
     }
+    const { columns, tables = [], observed = false } = decodeStoredFeed(definition.value, name);
     this.record = {
       name,
       since: definition.commit,
-      ...decodeStoredFeed(definition.value, name),
+      columns,
+      tables,
+      observed,
+      isLeased: tables.length > 0 || observed,
       ...decodeFeedRetention(retention.value, name),
     };
     const paths = new Map<string, { readonly name: Buffer; readonly isFamily: boolean }[]>();
@@ -49,12 +62,14 @@ export class RegisteredFeed {
     this.#paths = paths;
   }
 
+  /** The tables of which it follows something. */
   get tables(): Iterable<string> {
-    return this.#paths.keys();
+    return [...this.#paths.keys(), ...this.record.tables];
   }
 
   /** Whether it follows the column with this path. */
   follows(table: string, path: Uint8Array): boolean {
+    if (this.record.tables.includes(table)) return true;
     return this.#paths.get(table)?.some(({ name, isFamily }) => watchesPath(name, isFamily, path)) ?? false;
   }
 }

@@ -1,5 +1,6 @@
 import { ObserverError, SchemaError } from "../../errors/index.js";
 import {
+  type ColumnDescription,
   compareTables,
   describeTable,
   describeValue,
@@ -10,6 +11,8 @@ import {
   type TableDescription,
 } from "../../schema/index.js";
 import { isObserver, type Observer } from "../observer.js";
+import { wholeTable } from "./cells.js";
+import { type DroppedRecords, droppedError } from "./dropped.js";
 import { isOf, type RegisteredObserver } from "./registered.js";
 import { followsSame } from "./registered-feed.js";
 import type { RegistryView } from "./view.js";
@@ -49,7 +52,7 @@ export function planRegistration(
   view: RegistryView,
   { tables, observers, feeds }: Declarations,
 ): RegistrationPlan {
-  const changed = planTables(view.tables, tables);
+  const changed = planTables(view, tables);
   const added = new Set<Observer | Feed>();
   const due = observers.filter((observer) => {
     const registered = view.observers.get(observer.name);
@@ -79,17 +82,19 @@ function planFeeds(view: RegistryView, feeds: readonly Feed[]): readonly Feed[] 
     }
     return record.retentionMs !== feed.retentionMs;
   });
-  const names = new Set([...view.feedRecords.keys(), ...due.map(({ name }) => name)]);
+  const declared = [...view.feedRecords.values()].filter(({ record }) => !record.isLeased);
+  const names = new Set([...declared.map(({ record }) => record.name), ...due.map(({ name }) => name)]);
   checkCount("feeds", names.size, registryLimits.feeds);
   return due;
 }
 
 function planTables(
-  recorded: ReadonlyMap<string, TableDescription>,
+  { tables: recorded, droppedRecords }: RegistryView,
   tables: readonly TableDefinition[],
 ): readonly TableDescription[] {
   const changed = new Map<string, TableDescription>();
   for (const declared of tables.map(describeTable)) {
+    checkNotDropped(droppedRecords, declared);
     const before = changed.get(declared.name) ?? recorded.get(declared.name);
     if (before === undefined) {
       changed.set(declared.name, declared);
@@ -107,9 +112,45 @@ function planTables(
   for (const { name, columns } of changed.values()) {
     checkCount(`columns of table ${name}`, columns.length, registryLimits.columnsOfTable);
   }
+  if (changed.size > 0) checkExpiry(new Map([...recorded, ...changed]));
   const names = new Set([...recorded.keys(), ...changed.keys()]);
   checkCount("tables", names.size, registryLimits.tables);
   return [...changed.values()];
+}
+
+/**
+ * Throws if cells would expire without the rows that must be written with them: expiry knows only
+ * the record, and not the recipe that writes both.
+ */
+function checkExpiry(tables: ReadonlyMap<string, TableDescription>): void {
+  for (const { name, columns, writtenWith } of tables.values()) {
+    if (writtenWith === undefined) continue;
+    const { table, column: kept } = writtenWith;
+    const expires = ({ ttlMs }: ColumnDescription) => typeof ttlMs === "number";
+    const ofTable = columns.find(expires);
+    const ofColumn = tables.get(table)?.columns.find((column) => column.name === kept && expires(column));
+    if (ofTable === undefined && ofColumn === undefined) continue;
+    const [expiring, other] =
+      ofColumn === undefined
+        ? [`${name}.${ofTable!.name}`, `column ${table}.${kept}`]
+        : [`${table}.${kept}`, `table ${name}`];
+    throw new SchemaError(
+      `Column ${expiring} cannot have \`ttlMs\`: ${other} must be written together with it, as part of a unique constraint or an exact ` +
+        "index, and expiry would delete only one of the two. Nothing was changed. Use a schedule that deletes the rows.",
+    );
+  }
+}
+
+/** Throws if a program still declares what was dropped. */
+function checkNotDropped(dropped: DroppedRecords, { name, columns }: TableDescription): void {
+  const records = dropped.get(name);
+  if (records === undefined) return;
+  const table = records.get(wholeTable);
+  if (table !== undefined) throw droppedError(name, undefined, table);
+  for (const column of columns) {
+    const record = records.get(column.name);
+    if (record !== undefined) throw droppedError(name, column.name, record);
+  }
 }
 
 function checkCount(what: string, count: number, most: number): void {

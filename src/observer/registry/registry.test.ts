@@ -178,6 +178,25 @@ describe("the registry on a store of one-row mutations", () => {
   });
 });
 
+test.each([
+  ["with atomic batches nobody waits", memoryStore({ remote: true })],
+  ["with one-row mutations", memoryStore({ atomicBatches: false })],
+])("until all processes know an observer on a server, %s", async (_, store) => {
+  const environment = new TestEnvironment();
+  let last = 0;
+  const oracle = { next: async () => ++last, latest: () => last };
+  const options = { environment, store, oracle, commit: "two-phase", cacheMs: 1_000 } as const;
+  const { registry } = await start({ ...options, observers: [length] });
+  let isKnown = false;
+  const known = registry.untilAllKnown([length]).then(() => {
+    isKnown = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(isKnown).toBe(store.atomic !== undefined);
+  await environment.advance(2_000);
+  await known;
+});
+
 describe("many callers whose view of the registry is too old", () => {
   /**
    * Opens a store of one-row mutations with a clock, and counts how often the whole registry was

@@ -6,6 +6,7 @@ import { isRemote, type MaybePromise, type RowPage, type RowStore } from "../../
 import {
   type CellAddress,
   CoreTransaction,
+  type HandledCell,
   type Hint,
   type Notifications,
   type Schemas,
@@ -20,12 +21,14 @@ import {
   feedRetentionCell,
   generationCell,
   observerCell,
+  type StoredFeed,
   type StoredObserver,
   type StoredRetention,
   type StoredVersion,
   tableCell,
   versionCell,
 } from "./cells.js";
+import { RecentCommits } from "./recent-commits.js";
 import { storedFeed } from "./registered-feed.js";
 import {
   type Declarations,
@@ -79,6 +82,8 @@ export class Registry implements Schemas, Notifications {
   readonly #store: RowStore;
   readonly #environment: Environment;
   readonly cacheMs: number;
+  /** The last commits of this process. */
+  readonly recent = new RecentCommits();
   readonly #readOnly: boolean;
   readonly #known = new WeakSet<TableDefinition>();
   readonly #listeners = new Set<(hints: readonly Hint[], commitTimestamp: number) => void>();
@@ -176,15 +181,15 @@ export class Registry implements Schemas, Notifications {
 
   /**
    * Resolves when every process knows a registered observer, so that each commit that begins later
-   * writes hints for it. On a store with atomic batches that is immediate, because each commit
-   * checks the registry.
+   * writes hints for it. On a store with atomic batches that is immediate: a commit in one
+   * phase checks the registry, and one in two phases reads it again.
    *
    * On other stores, each process caches a view for `cacheMs`. The wait counts from the time at
    * which this process first saw the registration, because wall clocks differ and can be changed.
    * It lasts twice `cacheMs`, because clocks run at different rates.
    */
   async untilKnown(name: string, signal: AbortSignal | undefined, doing: string): Promise<void> {
-    if (this.cacheMs === 0) return;
+    if (this.#store.atomic !== undefined) return;
     const noticedAt = this.#noticed.get(name)?.noticedAt;
     const knownForMs = noticedAt === undefined ? 0 : this.#environment.monotonic() - noticedAt;
     const waitMs = 2 * this.cacheMs - knownForMs;
@@ -206,6 +211,15 @@ export class Registry implements Schemas, Notifications {
   }
 
   /**
+   * Resolves when every process knows what was dropped before the call, so that no later commit
+   * writes there.
+   */
+  async untilAllDropped(signal: AbortSignal | undefined): Promise<void> {
+    if (this.cacheMs === 0) return;
+    await sleep(this.#environment, 2 * this.cacheMs, signal, "Dropping");
+  }
+
+  /**
    * Resolves when every process knows a feed that was recorded or removed. On a store with atomic
    * batches that is immediate, because each commit that may leave an entry looks at the current
    * registry.
@@ -214,7 +228,38 @@ export class Registry implements Schemas, Notifications {
     if (this.#store.atomic !== undefined) return;
     const { since } = view.feedRecords.get(name)?.record ?? { since: view.at };
     if (view.at - since > longKnownUs) return;
-    await this.untilKnown(noticedFeed(name), signal, `Recording or removing feed "${name}"`);
+    const doing = `Recording or removing feed "${name}"`;
+    await this.untilKnown(noticedFeed(name), signal, doing);
+    // A timer may end early, and timestamps may be a little ahead of the clock. A reader that begins now
+    // must be able to follow the feed from now on. A clock that stands still is not waited for.
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const missingMs = (this.feedCompleteFrom(since) - (await currentTimestamp(this.context))) / 1_000;
+      if (missingMs <= 0) return;
+      await sleep(this.#environment, Math.ceil(missingMs), signal, doing);
+    }
+  }
+
+  /**
+   * The timestamp above which every commit leaves its entry in a feed that was recorded at `since`
+   * (protocol §3.5).
+   */
+  feedCompleteFrom(since: number): number {
+    return this.#store.atomic !== undefined ? since : since + 2 * this.cacheMs * 1_000;
+  }
+
+  /** Records a leased feed, unless it is recorded. */
+  recordLeasedFeed(
+    name: string,
+    feed: StoredFeed,
+    retention: StoredRetention,
+    signal?: AbortSignal,
+  ): Promise<void> {
+    return this.change(async (tx, view) => {
+      if (view.feedRecords.has(name)) return false;
+      tx.write({ ...feedCell(name), value: encodeJson(feed) });
+      tx.write({ ...feedRetentionCell(name), value: encodeJson(retention) });
+      return true;
+    }, signal);
   }
 
   /** Removes the record of a feed. Transactions then leave no more entries in it. */
@@ -232,7 +277,9 @@ export class Registry implements Schemas, Notifications {
     return view !== undefined && view.generation === generation ? view : this.#load();
   }
 
-  committed(hints: readonly Hint[], commitTimestamp: number): void {
+  committed(hints: readonly Hint[], commitTimestamp: number, handled: HandledCell | undefined): void {
+    this.recent.add(hints, commitTimestamp, handled);
+    if (hints.length === 0) return;
     const { events } = this.context;
     if (events.hasListeners("hints")) {
       const observers = [...new Set(hints.map((hint) => hint.observer))];

@@ -19,6 +19,7 @@ import {
 } from "../../transaction/index.js";
 import { type BackfillState, decodeBackfill } from "./backfill-state.js";
 import {
+  decodeDropped,
   decodeForgotten,
   decodeStoredObserver,
   decodeStoredVersion,
@@ -28,8 +29,10 @@ import {
   parseRegistryRow,
   type RegistryCell,
   registryRows,
+  type StoredDropped,
   type StoredForgotten,
 } from "./cells.js";
+import { DroppedBarrier, type DroppedRecords } from "./dropped.js";
 import { type LoadRecord, loadRecord } from "./load-record.js";
 import { type ObserverRecord, RegisteredObserver } from "./registered.js";
 import { RegisteredFeed } from "./registered-feed.js";
@@ -53,6 +56,8 @@ export class RegistryView implements ObservedColumns {
   /** The recorded feeds, by name. */
   readonly feedRecords: ReadonlyMap<string, RegisteredFeed>;
   readonly feeds: FeedsOfColumns | undefined;
+  readonly droppedRecords: DroppedRecords;
+  readonly dropped: DroppedBarrier | undefined;
   readonly #byTable = new Map<string, RegisteredObserver[]>();
   readonly #bound = new Map<string, AnyTable>();
 
@@ -66,7 +71,9 @@ export class RegistryView implements ObservedColumns {
     this.loads = parts.loads.length === 0 ? undefined : new LoadedRanges(parts.loads, this);
     this.guards = guardsOf(parts.generation);
     this.feedRecords = parts.feeds;
-    this.feeds = parts.feeds.size === 0 ? undefined : new FeedsByTable(parts.feeds.values());
+    this.feeds = parts.feeds.size === 0 ? undefined : new FeedsByTable(parts.feeds.values(), this);
+    this.droppedRecords = parts.dropped;
+    this.dropped = parts.dropped.size === 0 ? undefined : new DroppedBarrier(parts.dropped);
     for (const observer of parts.observers.values()) {
       const { table } = observer.record;
       this.#byTable.set(table, [...(this.#byTable.get(table) ?? []), observer]);
@@ -118,17 +125,36 @@ export class RegistryView implements ObservedColumns {
 /** The feeds of each column. Most tables have none, so they are found by table first. */
 class FeedsByTable implements FeedsOfColumns {
   readonly #byTable = new Map<string, RegisteredFeed[]>();
+  readonly ofObserved: string[] = [];
+  readonly #keysOnly = new Set<string>();
+  readonly #observers: Pick<ObservedColumns, "observed">;
 
-  constructor(feeds: Iterable<RegisteredFeed>) {
+  constructor(feeds: Iterable<RegisteredFeed>, observers: Pick<ObservedColumns, "observed">) {
+    this.#observers = observers;
     for (const feed of feeds) {
+      const { name, isLeased, observed } = feed.record;
       for (const table of feed.tables) this.#byTable.set(table, [...(this.#byTable.get(table) ?? []), feed]);
+      if (observed) this.ofObserved.push(name);
+      if (isLeased) this.#keysOnly.add(name);
     }
   }
 
   feedsOf(table: string, column: Uint8Array): readonly string[] {
     const feeds = this.#byTable.get(table);
-    if (feeds === undefined) return noFeeds;
-    return feeds.filter((feed) => feed.follows(table, column)).map(({ record }) => record.name);
+    const names =
+      feeds === undefined
+        ? noFeeds
+        : feeds.filter((feed) => feed.follows(table, column)).map(({ record }) => record.name);
+    const isObserved = this.ofObserved.length > 0 && this.#observers.observed(table, column);
+    return isObserved ? [...names, ...this.ofObserved] : names;
+  }
+
+  isObserved({ table, column }: CellAddress): boolean {
+    return this.#observers.observed(table, column);
+  }
+
+  hasValues(feed: string): boolean {
+    return !this.#keysOnly.has(feed);
   }
 }
 
@@ -140,6 +166,7 @@ interface RegistryParts {
   readonly forgotten: ReadonlyMap<string, StoredForgotten>;
   readonly loads: readonly LoadRecord[];
   readonly feeds: ReadonlyMap<string, RegisteredFeed>;
+  readonly dropped: DroppedRecords;
 }
 
 function guardsOf(generation: number): RowMutation {
@@ -190,13 +217,18 @@ export function registryOf(at: number, registry: Iterable<RegistryCell>): Regist
   const cells = new Map<string, ObserverCells>();
   const loads = new Map<string, RegistryCell[]>();
   const feedCells = new Map<string, RegistryCell[]>();
+  const dropped = new Map<string, Map<string, StoredDropped>>();
   let generation = 0;
   for (const cell of registry) {
     if (Buffer.compare(cell.row, generationCell.row) === 0) generation = cell.commit;
     const parsed = parseRegistryRow(cell.row);
     if (parsed === undefined || cell.value === undefined) continue;
     const { kind, name } = parsed;
-    if (kind === "feed") feedCells.set(name, [...(feedCells.get(name) ?? []), cell]);
+    if (kind === "dropped") {
+      const column = Buffer.from(cell.column).toString("utf8");
+      const names = dropped.get(name) ?? new Map<string, StoredDropped>();
+      dropped.set(name, names.set(column, decodeDropped(cell.value, `${name}.${column}`)));
+    } else if (kind === "feed") feedCells.set(name, [...(feedCells.get(name) ?? []), cell]);
     else if (kind === "load") loads.set(name, [...(loads.get(name) ?? []), cell]);
     else if (kind === "table") tables.set(name, decodeTable(cell.value, name));
     else if (kind === "forgotten") forgotten.set(name, decodeForgotten(cell.value, name));
@@ -220,6 +252,7 @@ export function registryOf(at: number, registry: Iterable<RegistryCell>): Regist
     observers,
     forgotten,
     feeds,
+    dropped,
     loads: records.filter((each) => each !== undefined).sort((a, b) => a.start - b.start),
   });
 }

@@ -90,6 +90,7 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
     return await new Attempt(options, tx, registered).run();
   } catch (error) {
     const { kind, error: shown } = classify(error);
+    tx?.rollback(shown);
     return { outcome: "failed", start: tx?.startTimestamp, kind, error: shown };
   } finally {
     tx?.rollback();
@@ -143,6 +144,7 @@ class Attempt {
     const transaction = await this.#callObserver(state);
     const notifiedItself = this.#registered.isWeak && this.#notifies(task.cell);
     this.#acknowledge(state);
+    this.#tx.setHandled({ observer: task.observer.name, cell: task.cell, upTo: start, isParked: false });
     const inOneBatch = this.#tx.commitsInOneBatch;
     if (inOneBatch) this.#tx.alsoMutate(deleteHint(task.hint, start));
     await transaction.commit();

@@ -1,7 +1,19 @@
+import type { ProcessVitals } from "../../environment/index.js";
 import { type MutationAnswer, type Position, pages, type RowStore } from "../../store/index.js";
 import { decodeWrite, putHint, systemCell, systemTable } from "../../transaction/index.js";
 import { isBeyondBelief } from "../expiry.js";
-import { decodeJson, dictionaryOf, encodeJson, isString, isTime, isWhole, record } from "../stored-json.js";
+import {
+  decodeJson,
+  dictionaryOf,
+  encodeJson,
+  isAmount,
+  isString,
+  isTime,
+  isWhole,
+  listOf,
+  record,
+} from "../stored-json.js";
+import { suspect } from "./crash-suspects.js";
 
 /** Names of observers, each with the version that a session runs. */
 export type HostedObservers = Readonly<Record<string, number>>;
@@ -20,19 +32,45 @@ export interface SessionRecord {
    * has ended, they need not wait for the expiry.
    */
   readonly process: string;
+  /** How the process did at the heartbeat. Processes that cannot measure themselves say nothing. */
+  readonly vitals?: SessionVitals | undefined;
 }
 
-const isSessionRecord = record<SessionRecord>({
+/** How a process does, and the version of the package that it runs. */
+export interface SessionVitals extends ProcessVitals {
+  readonly version: string;
+}
+
+const isSessionRecord = record<Omit<SessionRecord, "vitals"> & { readonly vitals?: unknown }>({
   observers: dictionaryOf(isWhole),
   expires: isTime,
   process: isString,
+  // A session lives even if another version of the package writes other vitals.
+  vitals: (_): _ is unknown => true,
 });
+
+const isVitals = record<SessionVitals>({
+  version: isString,
+  upMs: isAmount,
+  cpuShare: isAmount,
+  loopDelayMs: isAmount,
+  memoryBytes: isAmount,
+});
+
+/** The names of what a program declares: `orders`, and `orders.total` for each column. */
+interface StoredDeclared {
+  readonly names: readonly string[];
+}
+
+const isDeclared = record<StoredDeclared>({ names: listOf(isString) });
 
 /** How long a session counts as alive after a heartbeat, in milliseconds. */
 export const timeToLiveMs = 5_000;
 
 const rowPrefix = "session/";
 const stateColumn = Buffer.from("state");
+/** Has what the session's program declares. Written once, since it does not change. */
+const declaredColumn = Buffer.from("declared");
 /**
  * A column in the row of a session that is being removed. Its timestamp is that of the session's
  * unclean end.
@@ -78,7 +116,8 @@ export class SessionRecords {
   #decode(session: string, stored: Uint8Array): SessionRecord {
     try {
       const bytes = decodeWrite(stored).value ?? noBytes;
-      return decodeJson(bytes, `The record of session ${session}`, isSessionRecord);
+      const { vitals, ...read } = decodeJson(bytes, `The record of session ${session}`, isSessionRecord);
+      return isVitals(vitals) ? { ...read, vitals } : read;
     } catch (error) {
       this.#onUnreadable(session, error);
       return unreadable;
@@ -87,24 +126,35 @@ export class SessionRecords {
 
   /**
    * Replaces a session's record. Also deletes the column of an unclean end, because the session is
-   * alive.
+   * alive. `declared`, if given, becomes what its program declares.
    */
-  async put(session: string, state: SessionRecord): Promise<void> {
+  async put(session: string, state: SessionRecord, declared?: readonly string[]): Promise<void> {
+    const names = declared && encodeJson({ names: declared } satisfies StoredDeclared);
     await this.#store.mutate({
       ...rowOf(session),
       guards: [],
       mutations: [
+        ...(names === undefined ? [] : [putHint(declaredColumn, recordTimestamp, names)]),
         putHint(stateColumn, recordTimestamp, encodeJson(state)),
         { type: "delete", column: endedColumn, part: "write", from: 0, to: forever },
       ],
     });
   }
 
+  /** What the program of a session declares. Empty if an older version of the package wrote the record. */
+  async declared(session: string): Promise<readonly string[]> {
+    const read = { ...rowOf(session), columns: [{ exact: declaredColumn }], at: forever };
+    const stored = (await this.#store.readRow(read)).cells[0]?.write?.value;
+    if (stored === undefined) return [];
+    const bytes = decodeWrite(stored).value ?? noBytes;
+    return decodeJson(bytes, `The record of session ${session}`, isDeclared).names;
+  }
+
   async remove(session: string): Promise<void> {
     await this.#store.mutate({
       ...rowOf(session),
       guards: [],
-      mutations: [stateColumn, endedColumn].map((column) => ({
+      mutations: [stateColumn, declaredColumn, endedColumn].map((column) => ({
         type: "delete" as const,
         column,
         part: "write" as const,
@@ -148,6 +198,41 @@ export async function* strayedSessions(
     if (broken.has(session)) yield { session, error: broken.get(session) };
     else if (isBeyondBelief(expires, timeToLiveMs, nowMs)) yield { session, expires };
   }
+}
+
+/**
+ * Removes all sessions of a store that no process uses: their processes run on another copy of it, or
+ * have ended. Their observers' hints become suspect, as after an unclean end.
+ *
+ * @returns How many sessions were removed.
+ */
+export async function endSessions(store: RowStore, next: () => Promise<number>): Promise<number> {
+  const records = new SessionRecords(store, () => undefined);
+  const ended: (readonly [string, SessionRecord])[] = [];
+  for await (const each of records.all()) ended.push(each);
+  for (const [session, { observers }] of ended)
+    await endSession(store, records, session, { observers }, next);
+  return ended.length;
+}
+
+/**
+ * Removes a session that ended uncleanly. Its end gets one timestamp, even if several processes
+ * remove it. The timestamp is a new one from the oracle. If another session ends later, without a
+ * commit in between, its end therefore gets a later timestamp and counts too. Resolves to whether
+ * the session was still there.
+ */
+export async function endSession(
+  store: RowStore,
+  records: SessionRecords,
+  session: string,
+  { observers }: Pick<SessionRecord, "observers">,
+  next: () => Promise<number>,
+): Promise<boolean> {
+  const upTo = await records.end(session, await next());
+  if (upTo === undefined) return false;
+  await suspect(store, Object.keys(observers), upTo);
+  await records.remove(session);
+  return true;
 }
 
 function rowOf(session: string): { readonly table: string; readonly row: Uint8Array } {

@@ -1,12 +1,26 @@
-import { type Environment, OneAtATime, sleep, type Timer } from "../../environment/index.js";
+import {
+  type Environment,
+  OneAtATime,
+  type ProcessMeter,
+  packageManifest,
+  sleep,
+  type Timer,
+} from "../../environment/index.js";
 import { InternalError } from "../../errors/index.js";
 import { isRemote, type MaybePromise, type RowStore } from "../../store/index.js";
 import type { Liveness, TransactionContext } from "../../transaction/index.js";
 import type { Cluster } from "../cluster.js";
 import { isBeyondBelief } from "../expiry.js";
-import { readCrashSuspects, suspect } from "./crash-suspects.js";
+import { readCrashSuspects } from "./crash-suspects.js";
 import { Heartbeats } from "./heartbeats.js";
-import { type HostedObservers, type SessionRecord, SessionRecords, timeToLiveMs } from "./session-records.js";
+import {
+  endSession,
+  type HostedObservers,
+  type SessionRecord,
+  SessionRecords,
+  timeToLiveMs,
+} from "./session-records.js";
+import { type SilentSession, SilentSessions } from "./silent-sessions.js";
 
 export interface SessionsOptions {
   readonly store: RowStore;
@@ -56,6 +70,14 @@ const askMs = 500;
 const joinMs = 2_000;
 /** The most sessions in one question to the cluster. */
 const maxAsked = 256;
+/** A session that is alive. */
+export interface LiveSession extends SessionRecord {
+  /**
+   * By how much the clock of its process is ahead of this process's, in milliseconds, too small by
+   * up to a second. Undefined until a few of its heartbeats were read.
+   */
+  readonly clockOffsetMs?: number | undefined;
+}
 
 /**
  * The processes that work on a store, as their records in the system table show them. A session has
@@ -76,6 +98,8 @@ export class Sessions implements Liveness {
   #context: TransactionContext | undefined;
   #hosted: HostedObservers = {};
   #recorded = false;
+  /** What this program declares: `orders`, and `orders.total` for each column. */
+  declared: readonly string[] = [];
   /** This session's own record, as last read. */
   #own: SessionRecord | undefined;
   #joining: Promise<void> | undefined;
@@ -90,6 +114,8 @@ export class Sessions implements Liveness {
    */
   #doubtful = 0;
   #suspects: ReadonlyMap<string, number> = new Map();
+  readonly #silent: SilentSessions;
+  #meter: ProcessMeter | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
   /**
    * When this process last sent a heartbeat or read the sessions, while it hosts observers.
@@ -102,6 +128,7 @@ export class Sessions implements Liveness {
     this.cluster = options.cluster;
     this.#store = options.store;
     this.#environment = options.environment;
+    this.#silent = new SilentSessions(options.environment, this.#heartbeats);
     this.#records = new SessionRecords(options.store, (session, error) => {
       const doing = `reading the record of session ${session}`;
       this.#attached.events.emit("backgroundFailure", { doing, error });
@@ -188,13 +215,37 @@ export class Sessions implements Liveness {
   }
 
   /** The live processes that run observers, including this one, as the store has them now. */
-  async list(): Promise<ReadonlyMap<string, SessionRecord>> {
+  async list(): Promise<ReadonlyMap<string, LiveSession>> {
     await this.refresh();
-    const live = new Map<string, SessionRecord>();
-    for (const [session, record] of this.#others)
-      if (this.#counts(session, record)) live.set(session, record);
-    if (this.#own !== undefined && this.#counts(this.session, this.#own)) live.set(this.session, this.#own);
+    const live = new Map<string, LiveSession>();
+    for (const [session, record] of this.#others) {
+      if (!this.#counts(session, record)) continue;
+      live.set(session, { ...record, clockOffsetMs: this.#heartbeats.clockOffsetMs(session) });
+    }
+    if (this.#own !== undefined && this.#counts(this.session, this.#own))
+      live.set(this.session, { ...this.#own, clockOffsetMs: 0 });
     return live;
+  }
+
+  /**
+   * The names of the processes that declare something under this name: this one, and live ones that
+   * run observers.
+   */
+  async declaring(name: string): Promise<readonly string[]> {
+    const found = this.declared.includes(name) ? ["this process"] : [];
+    for (const [session, { process }] of await this.list()) {
+      if (session === this.session) continue;
+      if ((await this.#records.declared(session)).includes(name)) found.push(`process ${process}`);
+    }
+    return found;
+  }
+
+  /**
+   * The sessions that have stopped sending heartbeats, as the last reading has them, and those that
+   * ended so within the last hour while this process was open.
+   */
+  get silent(): ReadonlyMap<string, SilentSession> {
+    return this.#silent.list(this.#others, this.#readAt, (session, record) => this.#counts(session, record));
   }
 
   /**
@@ -265,13 +316,17 @@ export class Sessions implements Liveness {
         if (this.#recorded) await this.#records.remove(this.session);
         this.#recorded = false;
         this.#awakeAt = Number.POSITIVE_INFINITY;
+        this.#endMeter();
         return;
       }
       this.#noteAwake();
       const { processName: process } = this.#environment;
       const expires = this.#environment.now() + timeToLiveMs;
-      await this.#records.put(this.session, { observers: this.#hosted, expires, process });
+      this.#meter ??= this.#environment.meter?.();
+      const vitals = this.#meter && { ...this.#meter.read(), version: packageManifest().version };
       const isFirst = !this.#recorded;
+      const record = { observers: this.#hosted, expires, process, vitals };
+      await this.#records.put(this.session, record, isFirst ? this.declared : undefined);
       this.#recorded = true;
       if (isFirst || this.#isTimeToRefresh) await this.refresh();
       else this.#suspects = await readCrashSuspects(this.#store);
@@ -337,8 +392,10 @@ export class Sessions implements Liveness {
         continue;
       }
       others.set(session, record);
-      this.#heartbeats.see(session, record.expires, readAt);
+      const aheadMs = record.expires - timeToLiveMs - this.#environment.now();
+      this.#heartbeats.see(session, record.expires, readAt, aheadMs);
     }
+    this.#silent.rememberGone(this.#others, others);
     this.#heartbeats.keep(others);
     const said = await this.#askCluster(others, readAt);
     this.#own = own;
@@ -391,17 +448,9 @@ export class Sessions implements Liveness {
     if (this.#isHosting) this.#suspects = await readCrashSuspects(this.#store);
   }
 
-  /**
-   * Removes a session that ended uncleanly. Its end gets one timestamp, even if several processes
-   * remove it. The timestamp is a new one from the oracle. If another session ends later, without a
-   * commit in between, its end therefore gets a later timestamp and counts too.
-   */
-  async #clearAway(session: string, { observers }: SessionRecord): Promise<void> {
-    const upTo = await this.#records.end(session, await this.#attached.oracle.next());
-    if (upTo === undefined) return;
-    await suspect(this.#store, Object.keys(observers), upTo);
-    await this.#records.remove(session);
-    await this.#store.clearDead?.();
+  async #clearAway(session: string, record: SessionRecord): Promise<void> {
+    const next = () => this.#attached.oracle.next();
+    if (await endSession(this.#store, this.#records, session, record, next)) await this.#store.clearDead?.();
   }
 
   /**
@@ -438,10 +487,16 @@ export class Sessions implements Liveness {
     await this.refresh();
   }
 
+  #endMeter(): void {
+    this.#meter?.end();
+    this.#meter = undefined;
+  }
+
   /** Ends the session, in the cluster too. */
   async close(): Promise<void> {
     this.#closing.abort();
     this.#timer?.cancel();
+    this.#endMeter();
     if (this.#joining !== undefined) await this.cluster?.leave();
   }
 }

@@ -27,6 +27,8 @@ export interface CopyOptions {
   readonly onProgress?: ((progress: CopyProgress) => void) | undefined;
 }
 
+/** While the copy rests, this call only moves changes. A worker of this process does that more often. */
+const restingMs = 50;
 const contending = { initialMs: 20, maximumMs: 1_000 };
 
 /**
@@ -63,12 +65,16 @@ export async function copyTables(
       if (cursor.phase !== "done") current ??= { source: attachment.sql, phase: cursor.phase };
     }
     if (current !== undefined) onProgress?.({ ...current, rows, estimatedRows });
-    const { isContended, problems } = await moveChanges(request);
+    const { isContended, restMs, problems } = await moveChanges(request);
     if (problems[0] !== undefined) throw problems[0];
     if (current === undefined) return rows;
     conflicts = isContended ? conflicts + 1 : 0;
-    if (!isContended) continue;
     const { environment } = setting.connections;
-    await sleep(environment, backoffDelay(environment, contending, conflicts), signal);
+    const pauseMs = isContended
+      ? backoffDelay(environment, contending, conflicts)
+      : restMs > 0
+        ? restingMs
+        : 0;
+    if (pauseMs > 0) await sleep(environment, pauseMs, signal);
   }
 }

@@ -1,14 +1,15 @@
 import type { MoveRequest } from "../../database/index.js";
-import { statement } from "../../store/postgres/index.js";
+import { plannedEachTime, statement } from "../../store/postgres/index.js";
 import { needSetting } from "./attached.js";
 import { readCursor } from "./copy.js";
 import { follow } from "./follow.js";
-import { live } from "./outbox.js";
+import { isLive } from "./outbox.js";
 import { attachedSource } from "./source.js";
 
 /**
- * Remembers the newest change. The result says whether all changes up to it are moved, and all
- * tables are copied.
+ * Remembers which changes are committed. The result says whether all of them are moved, and all
+ * tables are copied. A transaction that is under way now may log an older number, and commit later:
+ * it does not count.
  */
 export async function markChanges(request: MoveRequest): Promise<() => Promise<boolean>> {
   const setting = needSetting(request);
@@ -18,11 +19,14 @@ export async function markChanges(request: MoveRequest): Promise<() => Promise<b
   const [[exists] = []] = await connections.repeat(has, [`${schema}.outbox_xid_seq`], doing);
   // Without this index nothing is attached, or by an earlier version: then nothing is moved.
   if (exists !== "t") return async () => true;
-  const newest = statement(`select coalesce(max(seq), 0) from ${schema}.outbox`);
-  const [[seq] = []] = await connections.repeat(newest, [], doing);
-  const waits = statement(`select exists (select from ${live(schema)} where o.seq <= $1::bigint)`);
+  const newest = plannedEachTime(`select coalesce(max(seq), 0), pg_current_snapshot() from ${schema}.outbox`);
+  const [[seq, snapshot] = []] = await connections.repeat(newest, [], doing);
+  const waits = plannedEachTime(
+    `select exists (select from ${schema}.outbox o
+     where ${isLive(schema)} and o.seq <= $1::bigint and pg_visible_in_snapshot(o.xid, $2::pg_snapshot))`,
+  );
   return async () => {
-    const [[isWaiting] = []] = await connections.repeat(waits, [seq], doing);
+    const [[isWaiting] = []] = await connections.repeat(waits, [seq, snapshot], doing);
     if (isWaiting === "t") return false;
     const sources = request.tables.map(attachedSource).filter((each) => each !== undefined);
     const { followed } = await follow(setting, sources);

@@ -1,11 +1,13 @@
 import type { MoveOutcome, MoveRequest } from "../../database/index.js";
+import { OneAtATime } from "../../environment/index.js";
 import { SchemaError } from "../../errors/index.js";
 import type { Setting } from "../../store/postgres/index.js";
 import { type Attached, contended, lastNote, moving, needSetting } from "./attached.js";
 import { ChangedTable, type Write } from "./changed-table.js";
 import { compareAgain, copyChunk } from "./copy.js";
+import { type ChunkOutcome, type CopyPace, paceOf } from "./copy-pace.js";
 import { follow } from "./follow.js";
-import { type Batch, type BatchSize, forget, type Moved, purge, readBatch } from "./outbox.js";
+import { type Batch, type BatchSize, forget, type Moved, purge, readBatch, strike } from "./outbox.js";
 import { isTooLarge, park, reasonOf, Unmovable } from "./park.js";
 import { attachedSource, type Tx } from "./source.js";
 
@@ -18,47 +20,68 @@ const wholeSize: BatchSize = { rows: 1_000, rowsOfOne: 100_000 };
  * docs/decisions/attached-tables.md says why each change arrives exactly once.
  */
 export async function moveChanges(request: MoveRequest): Promise<MoveOutcome> {
+  const { connections } = needSetting(request);
+  const turns = turnsOf.get(connections) ?? new OneAtATime();
+  turnsOf.set(connections, turns);
+  return await turns.run(() => moveOnce(request), undefined, "Moving changes");
+}
+
+/** Moves of one process run one after another: two at once would only conflict. */
+const turnsOf = new WeakMap<Setting["connections"], OneAtATime>();
+
+/**
+ * After a batch that was not full, the mover rests for as long as the move took, between these, so
+ * that more changes share the next commit: most of what a move costs is the same for one change or many.
+ */
+const minGatherMs = 5;
+const maxGatherMs = 50;
+
+async function moveOnce(request: MoveRequest): Promise<MoveOutcome> {
   const setting = needSetting(request);
   const sources = request.tables.map(attachedSource).filter((each) => each !== undefined);
   const attached = { database: request.database, ...setting, ...(await follow(setting, sources)) };
   const { problems } = attached;
+  const { environment } = setting.connections;
+  const from = environment.monotonic();
+  const gatherMs = () => Math.min(maxGatherMs, Math.max(minGatherMs, environment.monotonic() - from));
   const isAny = attached.attachments.some(({ recorded }) => recorded !== undefined);
-  const more = (isContended: boolean) => ({ moved: true, isContended, problems });
-  if (!isAny) return { moved: false, isContended: false, problems };
+  const outcome = (moved: boolean, restMs = 0) => ({ moved, restMs, isContended: false, problems });
+  const contention = { ...outcome(true), isContended: true };
+  if (!isAny) return outcome(false);
   try {
     const batch = await moveBatch(attached);
-    if (batch === contended) return more(true);
-    if (batch.isFull && !isTurnOfCopy(setting)) return more(false);
-    const copied = await copyNext(attached);
-    if (copied === contended) return more(true);
-    const purged = await purgeNext(attached);
-    const moved = batch.rows > 0 || batch.isFull || copied || purged;
-    return { moved, isContended: false, problems };
+    if (batch === contended) return contention;
+    const pace = paceOf(setting);
+    pace.moved(batch.rows);
+    const { isUrgent = false } = request;
+    const waitMs = pace.waitMs(isUrgent, batch.isFull);
+    if (batch.isFull && waitMs > 0) return outcome(true);
+    if (waitMs > 0) return outcome(true, batch.rows > 0 ? Math.min(gatherMs(), waitMs) : waitMs);
+    const { hasMore, isContended } = await pace.run(() => copyNext(attached, pace, isUrgent));
+    if (isContended) return contention;
+    const isBusy = (await purgeNext(attached)) || hasMore || batch.isFull;
+    return outcome(isBusy || batch.rows > 0, isBusy ? 0 : gatherMs());
   } catch (error) {
     if (!(error instanceof Unmovable)) throw error;
     await park(setting, error.table, error.message);
     // The next call reports it, and moves the other tables.
-    return more(false);
+    return outcome(true);
   }
 }
 
-/** While more changes wait than a batch takes, a copy goes on after so many batches. */
-const batchesBeforeCopy = 4;
-const fullBatches = new WeakMap<Setting["connections"], number>();
-
-function isTurnOfCopy({ connections }: Setting): boolean {
-  const count = (fullBatches.get(connections) ?? 0) + 1;
-  fullBatches.set(connections, count);
-  return count % batchesBeforeCopy === 0;
-}
-
-async function copyNext(attached: Attached): Promise<boolean | typeof contended> {
+/** Copies a chunk of the first table that is not complete. */
+async function copyNext(
+  attached: Attached,
+  pace: CopyPace,
+  isUrgent: boolean,
+): Promise<ChunkOutcome & { readonly isContended: boolean }> {
   for (const each of attached.followed.values()) {
-    const copied = await copyChunk(attached, each);
-    if (copied === contended) return contended;
-    if (copied.hasMore) return true;
+    const rest = each.source.copyRest;
+    const copied = await copyChunk(attached, each, pace.rows(isUrgent ? 0 : rest));
+    if (copied === contended) return { hasMore: true, isContended: true, pending: 0, rest };
+    if (copied.hasMore) return { ...copied, isContended: false, rest };
   }
-  return false;
+  return { hasMore: false, isContended: false, pending: 0, rest: 0 };
 }
 
 async function purgeNext(attached: Attached): Promise<boolean> {
@@ -81,7 +104,7 @@ async function moveBatch(attached: Attached): Promise<Batch | typeof contended> 
   for (;;) {
     let tried: Batch | undefined;
     try {
-      return await moving(attached.database, "move attached tables", async (tx) => {
+      const batch = await moving(attached.database, "move attached tables", async (tx) => {
         // The conflict on this note keeps two processes from moving the same rows.
         const note = await tx.note(lastNote);
         const last = note === undefined ? [] : (JSON.parse(Buffer.from(note).toString()) as Moved[]);
@@ -92,11 +115,17 @@ async function moveBatch(attached: Attached): Promise<Batch | typeof contended> 
         if (batch.rows > 0) tx.setNote(lastNote, Buffer.from(JSON.stringify(batch.moved)));
         return batch;
       });
+      if (batch !== contended) strike(attached, batch);
+      return batch;
     } catch (error) {
       const [first] = tried?.moved ?? [];
-      if (!isTooLarge(error) || tried === undefined || first === undefined) throw error;
-      const rowsOfOne = tried.moved.length > 1 ? wholeSize.rowsOfOne : Math.ceil(tried.rows / 2);
-      pieces.set(attached.connections, { xid: first[0], rowsOfOne });
+      if (tried === undefined || first === undefined) throw error;
+      const isOfOne = tried.moved.length === 1;
+      const rowsOfOne = isOfOne ? Math.ceil(tried.rows / 2) : wholeSize.rowsOfOne;
+      // A large piece may also be too slow for the deadline of one request.
+      const isLarge = isOfOne && tried.rows > wholeSize.rows;
+      if (isTooLarge(error) || isLarge) pieces.set(attached.connections, { xid: first[0], rowsOfOne });
+      if (!isTooLarge(error)) throw error;
     }
   }
 }

@@ -1,4 +1,4 @@
-import { type Setting, statement } from "../../store/postgres/index.js";
+import { plannedEachTime, type Setting, type Statement } from "../../store/postgres/index.js";
 import type { Attached } from "./attached.js";
 import type { Write } from "./changed-table.js";
 import { membersOf } from "./values.js";
@@ -23,22 +23,33 @@ export interface Batch {
   readonly isFull: boolean;
 }
 
-const maxGroups = 200;
+/** As many as rows, because most transactions change one row. */
+const maxGroups = 1_000;
+/** So many transactions are remembered when the whole outbox had to be read. */
+const maxListed = 20_000;
 /** What one batch may take into memory. A row that is larger comes alone. */
 const maxBytes = 64 * 1024 * 1024;
 const purgedRows = 10_000;
 
-/** Rows of the outbox that somebody needs. */
-export const live = (schema: string) =>
-  `${schema}.outbox o join ${schema}.attachments a on a.id = o.attachment and o.seq > a.since and a.error is null`;
+/**
+ * Whether somebody needs the row `o` of the outbox, as a condition. It is no join, because the server
+ * takes a join with a few attachments for rare: then it reads and sorts the whole outbox for the first rows.
+ */
+export const isLive = (schema: string) =>
+  `coalesce((select o.seq > a.since and a.error is null from ${schema}.attachments a where a.id = o.attachment), false)`;
 
 /** Deletes rows that a committed transaction has moved. Its successor must not read them again. */
 export async function forget({ connections, schema }: Setting, last: readonly Moved[]): Promise<void> {
   if (last.length === 0) return;
   await connections.repeat(
-    statement(
-      `delete from ${schema}.outbox o using (select m->>0 as xid, (m->>1)::bigint as seq from json_array_elements($1::json) m) l
-       where o.xid = l.xid::xid8 and o.seq <= l.seq`,
+    // Row by row through the index, whatever the server estimates: nothing updates these rows. It does
+    // not wait for the disk: if a crash undoes it, the next mover repeats it.
+    plannedEachTime(
+      `delete from ${schema}.outbox where ctid = any(array(
+         select o.ctid from json_array_elements($1::json) m cross join lateral (
+           select ctid from ${schema}.outbox
+           where xid = (m->>0)::xid8 and seq <= (m->>1)::bigint order by seq offset 0) o
+         where set_config('synchronous_commit', 'off', true) is not null))`,
     ),
     [JSON.stringify(last)],
     "delete moved changes",
@@ -48,11 +59,11 @@ export async function forget({ connections, schema }: Setting, last: readonly Mo
 /** Deletes some of the changes that nobody needs. Resolves to false if there are none. */
 export async function purge({ connections, schema }: Setting, id: string): Promise<boolean> {
   const rows = await connections.repeat(
-    statement(
-      `with gone as (delete from ${schema}.outbox where seq in (
-         select o.seq from ${schema}.outbox o left join ${schema}.attachments a on a.id = o.attachment
+    plannedEachTime(
+      `with gone as (delete from ${schema}.outbox where ctid = any(array(
+         select o.ctid from ${schema}.outbox o left join ${schema}.attachments a on a.id = o.attachment
          where o.attachment = $1::integer and (a.id is null or a.error is not null or o.seq <= a.since)
-         limit ${purgedRows}) returning 1)
+         limit ${purgedRows})) returning 1)
        select count(*) from gone`,
     ),
     [id],
@@ -63,7 +74,9 @@ export async function purge({ connections, schema }: Setting, id: string): Promi
 
 /** The oldest SQL transactions that fit into one library transaction. */
 export async function readBatch(attached: Attached, size: BatchSize): Promise<Batch> {
-  const groups = await readGroups(attached);
+  const { connections } = attached;
+  const listed = lists.get(connections);
+  const groups = listed ?? (await readGroups(attached));
   const chosen: Group[] = [];
   let count = 0;
   for (const group of groups.slice(0, maxGroups)) {
@@ -73,6 +86,11 @@ export async function readBatch(attached: Attached, size: BatchSize): Promise<Ba
   }
   if (chosen.length === 0) return { moved: [], writes: new Map(), rows: 0, isFull: false };
   const batch = await readRows(attached, chosen, size);
+  if (listed !== undefined && batch.rows === 0) {
+    // Another process has moved them.
+    lists.delete(connections);
+    return await readBatch(attached, size);
+  }
   return { ...batch, isFull: batch.isFull || chosen.length < groups.length };
 }
 
@@ -80,6 +98,30 @@ export async function readBatch(attached: Attached, size: BatchSize): Promise<Ba
 interface Group {
   readonly xid: string;
   readonly rows: number;
+}
+
+/**
+ * The transactions that wait, if the whole outbox had to be read for them. A transaction that commits
+ * later comes after them in any case: if it writes a row of one of them, then that one had ended.
+ */
+const lists = new WeakMap<Setting["connections"], readonly Group[]>();
+
+/** Takes what was moved off the list of transactions that wait. */
+export function strike({ connections }: Setting, { moved, rows }: Batch): void {
+  const listed = lists.get(connections);
+  if (listed === undefined) return;
+  let left = rows;
+  const rest: Group[] = [];
+  for (const [index, group] of listed.entries()) {
+    if (group.xid !== moved[index]?.[0]) {
+      rest.push(...listed.slice(index));
+      break;
+    }
+    if (group.rows > left) rest.push({ ...group, rows: group.rows - left });
+    left -= Math.min(left, group.rows);
+  }
+  if (rest.length > 0) lists.set(connections, rest);
+  else lists.delete(connections);
 }
 
 /** Looking at so many rows is cheap. */
@@ -90,36 +132,51 @@ const nearRows = 2_000;
  * that wrote a row after another one did, began that write after the other had ended.
  */
 async function readGroups({ connections, schema }: Attached): Promise<readonly Group[]> {
-  const order = `order by 3 limit ${maxGroups + 1}`;
   // Transactions that end within the first rows of the outbox come before all others. Looking at
   // these alone keeps a long outbox from being read again for each batch.
-  const near = statement(
-    `with first as (select o.xid, o.seq from ${live(schema)} order by o.seq limit ${nearRows}),
+  const near = plannedEachTime(
+    `with first as materialized (
+         select o.xid, o.seq from ${schema}.outbox o where ${isLive(schema)} order by o.seq limit ${nearRows}),
        last as (select max(seq) as seq, count(*) = ${nearRows} as is_cut from first)
      select f.xid, count(*), max(f.seq) from first f, last where not last.is_cut or not exists (
        select from ${schema}.outbox l where l.xid = f.xid and l.seq > last.seq)
-     group by f.xid ${order}`,
+     group by f.xid order by 3 limit ${maxGroups + 1}`,
   );
-  const all = statement(`select o.xid, count(*), max(o.seq) from ${live(schema)} group by o.xid ${order}`);
-  let rows = await connections.repeat(near, [], "read changes");
-  if (rows.length === 0) rows = await connections.repeat(all, [], "read changes");
-  return rows.map(([xid, count]) => ({ xid: xid!, rows: Number(count) }));
+  const groups = async (query: Statement) =>
+    (await connections.repeat(query, [], "read changes")).map(([xid, count]) => ({
+      xid: xid!,
+      rows: Number(count),
+    }));
+  const first = await groups(near);
+  if (first.length > 0) return first;
+  const all = await groups(
+    plannedEachTime(
+      `select o.xid, count(*), max(o.seq) from ${schema}.outbox o where ${isLive(schema)}
+       group by o.xid order by 3 limit ${maxListed}`,
+    ),
+  );
+  if (all.length > 0) lists.set(connections, all);
+  return all;
 }
 
 /** The changes of the groups. Only the first group may come in pieces. */
 async function readRows(attached: Attached, groups: readonly Group[], size: BatchSize): Promise<Batch> {
   const { connections, schema } = attached;
+  const most = Math.max(size.rowsOfOne, size.rows);
   // One transaction may be very large. Its index has the order already.
   const chosen =
     groups.length === 1
       ? "(select $1::json->>0 as xid, 1 as place) g"
       : "json_array_elements_text($1::json) with ordinality g(xid, place)";
-  const read = statement(
+  // Through the index of transactions, which has each one's order, whatever the server estimates.
+  const read = plannedEachTime(
     `select xid, attachment, op, seq, content from (
        select *, sum(coalesce(octet_length(content::text), 0)) over w as total, row_number() over w as nth from (
          select o.xid, g.place, o.attachment, o.op, o.seq, o.content
-         from ${chosen}, ${live(schema)}
-         where o.xid = g.xid::xid8 order by g.place, o.seq limit ${Math.max(size.rowsOfOne, size.rows)}
+         from ${chosen} cross join lateral (
+           select * from ${schema}.outbox o where o.xid = g.xid::xid8 and ${isLive(schema)}
+           order by o.seq limit ${most}) o
+         order by g.place, o.seq limit ${most}
        ) r window w as (order by place, seq)
      ) s where total <= ${maxBytes} or nth = 1 order by place, seq`,
   );

@@ -12,6 +12,8 @@ export interface AttachedSource extends MovedSource {
   readonly target: AnyTable;
   /** The names of the declared columns. */
   readonly columnNames: readonly string[];
+  /** How many times as long as a chunk took the copy rests after it. */
+  readonly copyRest: number;
 }
 
 /** The source of an attached table. Undefined for any other. */

@@ -20,8 +20,8 @@ export const keyTypes: Readonly<Record<string, readonly string[]>> = {
   bytes: ["bytea"],
 };
 
-/** A token of JSON: a string, an opening or closing bracket, or anything else. */
-const token = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/gy;
+/** A token of JSON other than a string: a bracket, a comma, a colon, or anything else. */
+const token = /[{}[\],:]|[^\s{}[\],:"]+/y;
 const space = /\s*/y;
 
 /**
@@ -36,14 +36,15 @@ export function membersOf(json: string): Readonly<Record<string, string>> {
   for (let at = 0; at < json.length; ) {
     space.lastIndex = at;
     space.exec(json);
-    token.lastIndex = space.lastIndex;
-    const found = token.exec(json)?.[0];
-    if (found === undefined) break;
-    const end = token.lastIndex;
+    const from = space.lastIndex;
+    token.lastIndex = from;
+    const end = json[from] === '"' ? endOfString(json, from) : token.test(json) ? token.lastIndex : from;
+    if (end === from) break;
+    const found = json.slice(from, end);
     if (depth === 1 && name === undefined && found.startsWith('"')) name = JSON.parse(found) as string;
     else if (depth === 1 && found === ":") begin = end;
     else if (depth === 1 && (found === "," || found === "}")) {
-      if (name !== undefined) members[name] = json.slice(begin, token.lastIndex - 1).trim();
+      if (name !== undefined) members[name] = json.slice(begin, end - 1).trim();
       name = undefined;
     }
     if (found === "{" || found === "[") depth++;
@@ -51,6 +52,19 @@ export function membersOf(json: string): Readonly<Record<string, string>> {
     at = end;
   }
   return members;
+}
+
+/**
+ * The end of the JSON string that begins at `from`. A regular expression would need a stack as long as
+ * the string, which may have megabytes.
+ */
+function endOfString(json: string, from: number): number {
+  for (let quote = json.indexOf('"', from + 1); quote > 0; quote = json.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (json[quote - 1 - backslashes] === "\\") backslashes++;
+    if (backslashes % 2 === 0) return quote + 1;
+  }
+  return from;
 }
 
 /**

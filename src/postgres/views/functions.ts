@@ -135,10 +135,12 @@ begin
   return whole;
 end $f$;
 
+-- A value of a version above 1 begins with "v", the version and ":". The view shows the stored shape.
 -- NUL and lone surrogates, which jsonb refuses, become U+FFFD. JSON text has them only as escapes.
 create or replace function ${s}.view_json(value bytea) returns jsonb ${head} as $f$
 declare held text := convert_from(value, 'UTF8');
 begin
+  if held like 'v%' then held := substr(held, strpos(held, ':') + 1); end if;
   if held ~ '\\\\u(0000|d[89a-f])' then
     held := regexp_replace(held, '((?:^|[^\\\\])(?:\\\\\\\\)*)\\\\u(?:0000|d[89a-f][0-9a-f]{2})', '\\1' || U&'\\FFFD', 'g');
     held := regexp_replace(held, '((?:^|[^\\\\])(?:\\\\\\\\)*)\\\\u(?:0000|d[89a-f][0-9a-f]{2})', '\\1' || U&'\\FFFD', 'g');

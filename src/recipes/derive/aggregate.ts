@@ -5,11 +5,9 @@ import {
   type Column,
   float,
   InvalidArgumentError,
-  InvalidValueError,
   int,
   json,
   type KeyCodec,
-  type KeyOf,
   observer,
   signal,
   type Transaction,
@@ -17,11 +15,12 @@ import {
   text,
   tuple,
 } from "../../index.js";
-import type { KeyOfParts, KeyParts } from "../key-parts.js";
 import { type KeyText, keyText } from "../key-text.js";
 import { checkOptions, type OptionKind, wholeOption } from "../options.js";
 import { columnOf, type View } from "../view.js";
-import { type DerivationOptions, type DerivationParts, observerOptions } from "./derivation.js";
+import type { AnyAggregateOptions, TopEntry } from "./aggregate-options.js";
+import { type Contribution, Contributions, type Ranking, rankings } from "./contribution.js";
+import { type DerivationParts, observerOptions } from "./derivation.js";
 import {
   addPartial,
   emptySum,
@@ -32,122 +31,11 @@ import {
   partialOf,
   sumOf,
 } from "./partial-sum.js";
-import { compareRanked, compareText, type Rankable, rankBytes } from "./ranked.js";
+import { type Rankable, rankBytes } from "./ranked.js";
 import { setRow } from "./set-row.js";
 import { Slots } from "./slots.js";
-import { type AnyRow, type ColumnNames, Source, type SourceRow } from "./source.js";
-
-/** One of the greatest values of a group, as the column `top` lists them. */
-export interface TopEntry<V extends Rankable = Rankable> {
-  /** The value. */
-  readonly by: V;
-  /** The key of the source's row, as text: a string key unchanged, a composite key as JSON. */
-  readonly row: string;
-}
-
-/** What `top` of {@link AggregateOptions} asks for. */
-export interface TopOptions<T extends AnyTable, N extends ColumnNames<T>, V> {
-  /** How many rows to list. From 1 to 1,000. */
-  readonly n: number;
-  /** Returns the value by which rows are ranked, or `undefined` to leave the row out. */
-  readonly by: (row: SourceRow<T, N>, key: KeyOf<T>) => V;
-}
-
-/** The key of a row's group. If a part is `undefined`, the row belongs to no group. */
-export type GroupKey<P extends KeyParts> =
-  | { readonly [I in keyof KeyOfParts<P>]: KeyOfParts<P>[I] | undefined }
-  | undefined;
-
-/**
- * The options of a derivation that groups rows and aggregates each group. Its functions must be
- * pure: they always return the same result for the same row.
- */
-export interface AggregateOptions<
-  T extends AnyTable,
-  P extends KeyParts,
-  N extends ColumnNames<T>,
-  Count extends boolean,
-  Sum extends number | undefined,
-  Min extends Rankable | undefined,
-  Max extends Rankable | undefined,
-  Top extends Rankable | undefined,
-> extends DerivationOptions {
-  /** The table whose rows are aggregated. It may be a derived table. */
-  readonly from: T;
-  /**
-   * The columns that the functions read. Changes of other columns then cost nothing. A row exists
-   * if one of them has a value. Default: all.
-   */
-  readonly reads?: readonly N[] | undefined;
-  /** The parts of the groups' keys, as for `tuple`. Required with `groupBy`. */
-  readonly key?: P | undefined;
-  /**
-   * Returns the key of a row's group, or `undefined` to leave the row out. Default: all rows are in
-   * one group, with the key `"all"`.
-   */
-  readonly groupBy?: ((row: SourceRow<T, N>, key: KeyOf<T>) => GroupKey<P>) | undefined;
-  /** Whether to count the rows of each group, in the column `count`. Default: false. */
-  readonly count?: Count | undefined;
-  /**
-   * Returns what a row adds to its group's sum, in the column `sum`. `undefined` adds nothing. Sums
-   * of integers are exact, and others are rounded once. Default: no sum.
-   */
-  readonly sum?: ((row: SourceRow<T, N>, key: KeyOf<T>) => Sum) | undefined;
-  /** Returns the value whose least is in the column `min`. Default: none. */
-  readonly min?: ((row: SourceRow<T, N>, key: KeyOf<T>) => Min) | undefined;
-  /** Returns the value whose greatest is in the column `max`. Default: none. */
-  readonly max?: ((row: SourceRow<T, N>, key: KeyOf<T>) => Max) | undefined;
-  /**
-   * Lists the rows with the greatest values in the column `top`, the greatest first. Of equal
-   * values, the row with the greater key comes first. Default: none.
-   */
-  readonly top?: TopOptions<T, N, Top> | undefined;
-  /**
-   * Number of partial sums of a group, which is the most runs that change one group at the same
-   * time without conflicts. From 1 to 1,024. Default: 256. It may be changed.
-   */
-  readonly shards?: number | undefined;
-  readonly index?: undefined;
-  readonly join?: undefined;
-  readonly leftJoin?: undefined;
-}
-
-interface EveryColumn<Min, Max, Top> {
-  readonly count: Codec<number>;
-  readonly sum: Codec<number>;
-  readonly min: Codec<Exclude<Min, undefined>>;
-  readonly max: Codec<Exclude<Max, undefined>>;
-  readonly top: Codec<readonly TopEntry<Extract<Top, Rankable>>[]>;
-}
-
-/** The columns of a derived table of groups: those that were asked for. */
-export type AggregateColumns<Count, Sum, Min, Max, Top> = Pick<
-  EveryColumn<Min, Max, Top>,
-  | (true extends Count ? "count" : never)
-  | ([Sum] extends [never] ? never : "sum")
-  | ([Min] extends [never] ? never : "min")
-  | ([Max] extends [never] ? never : "max")
-  | ([Top] extends [never] ? never : "top")
->;
-
-/** The type of the groups' keys. */
-export type GroupRow<P extends KeyParts> = [P] extends [never] ? string : KeyOfParts<P>;
-
-type RowFunction = (row: AnyRow, key: unknown) => unknown;
-
-/** {@link AggregateOptions} without its types. */
-export interface AnyAggregateOptions extends DerivationOptions {
-  readonly from: AnyTable;
-  readonly reads?: readonly string[] | undefined;
-  readonly key?: KeyParts | undefined;
-  readonly groupBy?: RowFunction | undefined;
-  readonly count?: boolean | undefined;
-  readonly sum?: RowFunction | undefined;
-  readonly min?: RowFunction | undefined;
-  readonly max?: RowFunction | undefined;
-  readonly top?: { readonly n: number; readonly by: RowFunction } | undefined;
-  readonly shards?: number | undefined;
-}
+import { type AnyRow, Source } from "./source.js";
+import { TwinGroup } from "./twin-group.js";
 
 const optionKinds: Readonly<Record<keyof AnyAggregateOptions, OptionKind>> = {
   from: "any",
@@ -165,26 +53,12 @@ const optionKinds: Readonly<Record<keyof AnyAggregateOptions, OptionKind>> = {
   environment: "any",
 };
 
-/** The aggregates that need the values of a group in order. */
-const rankings = ["min", "max", "top"] as const;
-type Ranking = (typeof rankings)[number];
-
-/** What a row contributes to its group. The derivation stores it, so that it can be taken back. */
-interface Contribution extends Partial<Readonly<Record<Ranking, Rankable>>> {
-  /** The key of the group, as text. */
-  readonly group: string;
-  readonly sum?: number;
-}
-
 interface StoredContribution extends Contribution {
   /** The version of the derivation that made the contribution. */
   readonly version: number;
 }
 
 type RankKey = readonly [group: string, ranking: string, value: Uint8Array, row: string];
-
-/** The only group of a derivation without `groupBy`. */
-const onlyGroup = "all";
 
 /** Returns the parts of a derivation that aggregates. Declares tables and observers of its name. */
 export function aggregate(name: string, options: AnyAggregateOptions): DerivationParts<AnyTable> {
@@ -223,6 +97,7 @@ class Aggregate {
   readonly #version: number;
   readonly #source: Source;
   readonly #groups: KeyText<unknown>;
+  readonly #contributions: Contributions;
   readonly #columns: readonly Column<unknown, unknown>[];
   readonly #slots: Slots;
   readonly #rows: Column<string, unknown>;
@@ -237,6 +112,7 @@ class Aggregate {
     this.#source = new Source(name, "from", options.from, options.reads);
     const key = options.key === undefined ? undefined : (tuple(...options.key) as KeyCodec<unknown>);
     this.#groups = keyText(key);
+    this.#contributions = new Contributions(name, options, this.#source, this.#groups);
     const derived: AnyTable = table(name, columnsOf(options), { key });
     this.#columns = Object.values(derived as unknown as Record<string, Column<unknown, unknown>>);
     // Texts of JSON, because they are read and written for every change, and a JSON column checks
@@ -259,7 +135,13 @@ class Aggregate {
       version: this.#version,
       table: derived,
       columns: this.#columns,
-      tables: [derived, rows, sums, this.#state, ...(this.#rankings.length === 0 ? [] : [ranks])],
+      tables: [
+        derived,
+        rows,
+        sums,
+        this.#state,
+        ...(this.#contributions.rankings.length === 0 ? [] : [ranks]),
+      ],
       sources: this.#source.observers(name, (tx, row) => this.#contribute(tx, row), observed),
       others: [observer(name, this.#state.due, (tx, { row }) => this.#combine(tx, row), observed)],
       backfilled: this.#state.version,
@@ -267,15 +149,11 @@ class Aggregate {
     };
   }
 
-  get #rankings(): readonly Ranking[] {
-    return rankings.filter((ranking) => this.#options[ranking] !== undefined);
-  }
-
   /** Replaces the contribution of a row by its present one. */
   async #contribute(tx: Transaction, row: unknown): Promise<void> {
     const [value, stored] = await Promise.all([this.#source.read(tx, row), tx.get(this.#rows, row)]);
     const before = stored === undefined ? undefined : (JSON.parse(stored) as StoredContribution);
-    const after = value === undefined ? undefined : this.#contributionOf(value, row);
+    const after = value === undefined ? undefined : this.#contributions.of(value, row);
     const isCurrent = before?.version === this.#version;
     const isMoved = before?.group !== after?.group;
     if (isMoved || before?.sum !== after?.sum) await this.#addDifference(tx, before, after);
@@ -354,7 +232,7 @@ class Aggregate {
 
   async #valuesOf(tx: Transaction, group: string, total: PartialSum): Promise<AnyRow> {
     const values: Record<string, unknown> = this.#summed(group, total);
-    for (const ranking of this.#rankings) {
+    for (const ranking of this.#contributions.rankings) {
       const limit = ranking === "top" ? this.#options.top!.n : 1;
       const entries: TopEntry[] = [];
       const scan = tx.scan(this.#ranks, { prefix: [group, ranking], reverse: ranking !== "min", limit });
@@ -371,59 +249,12 @@ class Aggregate {
     return values;
   }
 
-  #contributionOf(value: AnyRow, row: unknown): Contribution | undefined {
-    const { groupBy, sum } = this.#options;
-    const group = groupBy === undefined ? onlyGroup : this.#groupOf(groupBy(value, row), row);
-    if (group === undefined) return undefined;
-    const added = sum?.(value, row);
-    const ranked: Partial<Record<Ranking, Rankable>> = {};
-    for (const ranking of this.#rankings) {
-      const of = ranking === "top" ? this.#options.top!.by : this.#options[ranking]!;
-      const found = of(value, row);
-      if (found !== undefined) ranked[ranking] = this.#rankable(ranking, found, row);
-    }
-    return { group, ...(added === undefined ? {} : { sum: this.#number("sum", added, row) }), ...ranked };
-  }
-
-  #groupOf(key: unknown, row: unknown): string | undefined {
-    if (key === undefined || (Array.isArray(key) && key.includes(undefined))) return undefined;
-    try {
-      return this.#groups.format(key);
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw new InvalidValueError(
-        `${this.#at(row)}: \`groupBy\` returned a key that does not fit \`key\`: ${reason}`,
-        {
-          cause,
-        },
-      );
-    }
-  }
-
-  #rankable(option: string, value: unknown, row: unknown): Rankable {
-    return typeof value === "string" ? value : this.#number(option, value, row);
-  }
-
-  #number(option: string, value: unknown, row: unknown): number {
-    if (typeof value === "number" && Number.isFinite(value)) return value === 0 ? 0 : value;
-    const wanted = option === "sum" ? "a finite number" : "a finite number or a string";
-    const shown = typeof value === "number" ? String(value) : value === null ? "null" : typeof value;
-    throw new InvalidValueError(
-      `${this.#at(row)}: \`${option}\` must return ${wanted}, or undefined to leave the row out, not ${shown}.`,
-    );
-  }
-
-  #at(row: unknown): string {
-    const text = this.#source.keys.format(row).slice(0, 100);
-    return `Derivation "${this.#name}", row ${JSON.stringify(text)} of ${this.#source.name}`;
-  }
-
   async *#recompute(
     view: View,
   ): AsyncGenerator<{ readonly row: unknown; readonly value: AnyRow }, void, undefined> {
     const groups = new Map<string, TwinGroup>();
     for await (const { row, value } of this.#source.scan(view)) {
-      const contribution = this.#contributionOf(value, row);
+      const contribution = this.#contributions.of(value, row);
       if (contribution === undefined) continue;
       let group = groups.get(contribution.group);
       if (group === undefined) {
@@ -436,41 +267,6 @@ class Aggregate {
       const value = { ...this.#summed(text, group.total), ...group.ranked() };
       if (Object.keys(value).length > 0) yield { row: this.#groups.parse(text), value };
     }
-  }
-}
-
-/** A group of the batch twin. */
-class TwinGroup {
-  total = emptySum;
-  readonly #n: number;
-  #min: Rankable | undefined;
-  #max: Rankable | undefined;
-  #top: TopEntry[] = [];
-
-  constructor(n: number) {
-    this.#n = n;
-  }
-
-  add({ sum, min, max, top }: Contribution, row: string): void {
-    this.total = addPartial(this.total, partialOf(sum, 1));
-    if (min !== undefined && (this.#min === undefined || compareRanked(min, this.#min) < 0)) this.#min = min;
-    if (max !== undefined && (this.#max === undefined || compareRanked(max, this.#max) > 0)) this.#max = max;
-    if (top !== undefined) this.#top.push({ by: top, row });
-    if (this.#top.length > 2 * this.#n + 100) this.#cut();
-  }
-
-  ranked(): Partial<Record<Ranking, unknown>> {
-    this.#cut();
-    return {
-      ...(this.#min === undefined ? {} : { min: this.#min }),
-      ...(this.#max === undefined ? {} : { max: this.#max }),
-      ...(this.#top.length === 0 ? {} : { top: this.#top }),
-    };
-  }
-
-  #cut(): void {
-    this.#top.sort((one, other) => compareRanked(other.by, one.by) || compareText(other.row, one.row));
-    this.#top = this.#top.slice(0, this.#n);
   }
 }
 

@@ -11,7 +11,7 @@ import type {
 } from "../../index.js";
 import { keyText } from "../key-text.js";
 import { checkOptions, wholeOption } from "../options.js";
-import type { View } from "../view.js";
+import { propertyOf, type View } from "../view.js";
 import type { AnyRow } from "./source.js";
 
 /** The options that every derivation has. */
@@ -186,8 +186,10 @@ export class Derivation<T extends AnyTable> {
 }
 
 function isSame(columns: readonly Column<unknown, unknown>[], one: AnyRow, other: AnyRow): boolean {
-  return columns.every(({ name, codec }) => {
-    const [first, second] = [one[name], other[name]];
+  return columns.every((column) => {
+    const property = propertyOf(column);
+    const { codec } = column;
+    const [first, second] = [one[property], other[property]];
     if (first === undefined || second === undefined) return first === second;
     return Buffer.compare(codec.encode(first), codec.encode(second)) === 0;
   });

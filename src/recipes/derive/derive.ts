@@ -1,12 +1,12 @@
 import type { AnyTable, KeyOf, Table } from "../../index.js";
 import type { KeyParts } from "../key-parts.js";
-import {
-  type AggregateColumns,
-  type AggregateOptions,
-  type AnyAggregateOptions,
-  aggregate,
-  type GroupRow,
-} from "./aggregate.js";
+import { aggregate } from "./aggregate.js";
+import type {
+  AggregateColumns,
+  AggregateOptions,
+  AnyAggregateOptions,
+  GroupRow,
+} from "./aggregate-options.js";
 import { Derivation } from "./derivation.js";
 import {
   type AnyIndexOptions,

@@ -1,6 +1,6 @@
 import type { Column, Transaction } from "../../index.js";
 import { takeValue } from "../taken-value.js";
-import { bytesOf } from "../view.js";
+import { bytesOf, propertyOf } from "../view.js";
 import type { AnyRow } from "./source.js";
 
 /**
@@ -15,7 +15,7 @@ export async function setRow(
 ): Promise<void> {
   const before = await Promise.all(columns.map((column) => tx.get(column, row)));
   for (const [index, column] of columns.entries()) {
-    const value = values[column.name];
+    const value = values[propertyOf(column)];
     const previous = before[index];
     if (value === undefined) {
       if (previous !== undefined) tx.delete(column, row);

@@ -12,7 +12,7 @@ import {
   type Transaction,
 } from "../../index.js";
 import { type KeyText, keyText } from "../key-text.js";
-import type { View } from "../view.js";
+import { propertyOf, type View } from "../view.js";
 
 /** The names of a table's columns and families. */
 export type ColumnNames<T extends AnyTable> = keyof RowOf<T> & string;
@@ -61,7 +61,7 @@ export class Source {
     this.#readsWhole =
       reads === undefined &&
       (readable.length > maxSingleReads || readable.some(({ kind }) => kind === "family"));
-    this.#names = new Set(this.#observed.map(({ name }) => name));
+    this.#names = new Set(this.#observed.map(propertyOf));
     if (this.#names.size > 0 && this.#names.size === this.#observed.length) return;
     throw new InvalidArgumentError(
       `Derivation "${derivation}" must read at least one column of ${this.name}, and each once.`,
@@ -69,11 +69,11 @@ export class Source {
   }
 
   #named(columns: readonly Observed[], name: string): Observed {
-    const found = columns.find((each) => each.name === name);
+    const found = columns.find((each) => propertyOf(each) === name);
     if (found !== undefined) return found;
     throw new InvalidArgumentError(
       `Derivation "${this.#derivation}" cannot read ${String(name)}: table ${this.name} has no such column. It has ` +
-        `${columns.map((each) => each.name).join(", ")}.`,
+        `${columns.map(propertyOf).join(", ")}.`,
     );
   }
 
@@ -98,7 +98,7 @@ export class Source {
     if (this.#readsWhole)
       return this.#guarded((await view.row(this.table, row as never)) as AnyRow | undefined);
     const values = await Promise.all(this.#observed.map((column) => valueIn(view, column, row)));
-    const read = this.#observed.map(({ name }, index) => [name, values[index]] as const);
+    const read = this.#observed.map((column, index) => [propertyOf(column), values[index]] as const);
     return this.#guarded(this.#picked(Object.fromEntries(read)));
   }
 
@@ -113,11 +113,12 @@ export class Source {
   #picked(row: AnyRow): AnyRow | undefined {
     const picked: Record<string, unknown> = {};
     let isThere = false;
-    for (const { name, kind } of this.#observed) {
-      const value = row[name];
+    for (const column of this.#observed) {
+      const property = propertyOf(column);
+      const value = row[property];
       if (value === undefined) continue;
-      picked[name] = value;
-      isThere ||= kind === "column" || (value as ReadonlyMap<string, unknown>).size > 0;
+      picked[property] = value;
+      isThere ||= column.kind === "column" || (value as ReadonlyMap<string, unknown>).size > 0;
     }
     return isThere ? picked : undefined;
   }

@@ -3,6 +3,7 @@ import {
   boolean,
   type Change,
   type Column,
+  type Database,
   InvalidKeyError,
   type KeyCodec,
   type KeyPart,
@@ -18,6 +19,7 @@ import { type KeyText, keyText } from "../key-text.js";
 import { checkOptions, type OptionKind } from "../options.js";
 import type { View } from "../view.js";
 import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
+import { type RebuildOptions, type RebuildReport, rebuild } from "./rebuild.js";
 
 /** The options of {@link eventualIndex} and {@link exactIndex}. */
 export interface IndexOptions<V, I, K = string> {
@@ -31,11 +33,16 @@ export interface IndexOptions<V, I, K = string> {
 }
 
 /** A range of an index's entries. */
-export interface IndexRange<I> {
+export interface IndexRange<I, K = string> {
   /** First term, inclusive. Default: the first term of the index. */
   readonly start?: I | undefined;
   /** End of the range, exclusive. Default: none. */
   readonly end?: I | undefined;
+  /**
+   * Begins behind this entry, in the direction of the range: the last one of the page before.
+   * Default: begins with the first.
+   */
+  readonly after?: IndexEntry<I, K> | undefined;
   /** Whether to begin with the last entry. Default: false. */
   readonly reverse?: boolean | undefined;
   /** Most entries to return. Default: no limit. */
@@ -79,29 +86,39 @@ export class SecondaryIndex<V, I, K = string> {
     this.#entries = entries.entry as Column<boolean, readonly [I, string]>;
   }
 
-  /** Yields the rows that have this term, in the order of their keys as text. */
+  /**
+   * Yields the rows that have this term, in the order of their keys as text. `after` is the last row
+   * of the page before.
+   */
   async *find(
     view: View,
     by: NoInfer<I>,
-    options: { readonly limit?: number | undefined } = {},
+    options: { readonly after?: NoInfer<K> | undefined; readonly limit?: number | undefined } = {},
   ): AsyncGenerator<K> {
-    checkOptions("find", options, { limit: "any" });
-    for await (const { row } of view.scan(this.#entries, { prefix: [by] as never, ...options })) {
+    checkOptions("find", options, { after: "any", limit: "any" });
+    const { limit } = options;
+    const after = options.after === undefined ? undefined : this.#keyOf({ by, row: options.after });
+    for await (const { row } of view.scan(this.#entries, { prefix: [by] as never, after, limit })) {
       yield this.#keys.parse(row[1]);
     }
   }
 
   /** Yields the entries of a range, in the order of their terms. */
-  async *range(view: View, range: IndexRange<NoInfer<I>> = {}): AsyncGenerator<IndexEntry<I, K>> {
-    checkOptions("range", range, { start: "any", end: "any", reverse: "any", limit: "any" });
+  async *range(view: View, range: IndexRange<NoInfer<I>, NoInfer<K>> = {}): AsyncGenerator<IndexEntry<I, K>> {
+    checkOptions("range", range, { start: "any", end: "any", after: "any", reverse: "any", limit: "any" });
     const { start, end, reverse, limit } = range;
     const bounds = {
+      after: range.after === undefined ? undefined : this.#keyOf(range.after),
       start: start === undefined ? undefined : ([start, ""] as const),
       end: end === undefined ? undefined : ([end, ""] as const),
     };
     for await (const { row } of view.scan(this.#entries, { ...bounds, reverse, limit })) {
       yield { by: row[0], row: this.#keys.parse(row[1]) };
     }
+  }
+
+  #keyOf({ by, row }: IndexEntry<I, K>): readonly [I, string] {
+    return [by, this.#keys.format(row)];
   }
 
   /**
@@ -121,6 +138,42 @@ export class SecondaryIndex<V, I, K = string> {
       for (const each of added) tx.set(this.#entries, [each, rowText], true);
       for (const each of removed) tx.delete(this.#entries, [each, rowText]);
     };
+  }
+
+  /**
+   * Makes the entries those of the values that the rows have now, by the current `of`: for a column
+   * that was written before the index existed, and after a change of `of`. First deploy the program
+   * with the new definition everywhere. Repeat the call if it is interrupted.
+   *
+   * @example
+   * const { added, removed } = await byCity.rebuild(db);
+   */
+  rebuild(db: Database, options: RebuildOptions = {}): Promise<RebuildReport> {
+    const idOf = (each: I) => Buffer.from(this.#options.by.encode(each)).toString("hex");
+    return rebuild(
+      db,
+      {
+        column: this.column as Column<unknown, unknown>,
+        entries: this.#entries as unknown as Column<unknown, unknown>,
+        restore: async (tx, row, value) => {
+          const rowText = this.#keys.format(row as K);
+          let added = 0;
+          for (const each of this.#of(value as V, this.#keys.parse(rowText))) {
+            if ((await tx.get(this.#entries, [each, rowText])) !== undefined) continue;
+            this.#checkEntry(each, rowText);
+            tx.set(this.#entries, [each, rowText], true);
+            added++;
+          }
+          return { added };
+        },
+        isStale: async (tx, entry) => {
+          const [by, rowText] = entry as readonly [I, string];
+          const value = await tx.get(this.column, this.#keys.parse(rowText));
+          return !this.#of(value, this.#keys.parse(rowText)).some((each) => idOf(each) === idOf(by));
+        },
+      },
+      options,
+    );
   }
 
   #checkEntry(by: I, rowText: string): void {
@@ -202,7 +255,7 @@ export class ExactIndex<V, I, K = string> extends SecondaryIndex<V, I, K> implem
  * do not wait for it, so it lags until the observer has run. To index rows that exist already, call
  * `db.backfill(index.observer)`.
  *
- * Declares the table and the observer `NAME`. To change `of`, declare an index with a new name.
+ * Declares the table and the observer `NAME`. After a change of `of`, call `index.rebuild(db)`.
  *
  * @example
  * const byCity = eventualIndex("by_city", people.address, { by: text(), of: ({ city }) => [city] });
@@ -225,7 +278,8 @@ export function eventualIndex<V, I, K>(
  * column directly makes the index wrong. For several indexes of one column use a
  * {@link columnWriter}.
  *
- * Declares the table `NAME`.
+ * Declares the table `NAME`. For values that were written before, and after a change of `of`, call
+ * `index.rebuild(db)`.
  *
  * @example
  * const byCity = exactIndex("by_city", people.address, { by: text(), of: ({ city }) => [city] });

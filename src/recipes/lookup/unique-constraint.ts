@@ -1,6 +1,7 @@
 import {
   type AnyTable,
   type Column,
+  type Database,
   InvalidValueError,
   type KeyCodec,
   type Transaction,
@@ -11,6 +12,7 @@ import { type KeyText, keyText } from "../key-text.js";
 import { checkOptions } from "../options.js";
 import type { View } from "../view.js";
 import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
+import { type RebuildOptions, type RebuildReport, rebuild } from "./rebuild.js";
 
 /**
  * Thrown if another row has the value. Nothing was written. `owner` is the key of that row, as
@@ -79,13 +81,49 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
       throw new UniqueConstraintError(this.name, taken, rowText, owner);
     }
     const had = this.#keyOf(previous());
-    // Frees the old value only if this row owns it. Another row may own it, if the column was
-    // written before the constraint existed.
-    const isFreed = had !== undefined && had !== taken && (await tx.get(this.#owner, had)) === rowText;
+    const hadOwner = had === undefined || had === taken ? rowText : await tx.get(this.#owner, had);
+    // Frees the old value unless another row owns it, which may be if the column was written before
+    // the constraint existed. Deletes an owner that is missing too: a rebuild may be about to add it.
+    const isFreed = had !== undefined && had !== taken && (hadOwner ?? rowText) === rowText;
     return () => {
       if (isFreed) tx.delete(this.#owner, had);
       if (taken !== undefined) tx.set(this.#owner, taken, rowText);
     };
+  }
+
+  /**
+   * Makes the owners those of the values that the rows have now, by the current `by`: for a column
+   * that was written before the constraint existed, and after a change of `by`. First deploy the
+   * program with the new definition everywhere. Repeat the call if it is interrupted.
+   *
+   * Rows whose value another row owns keep it, and are in the report. Change their values, and repeat
+   * the call.
+   *
+   * @example
+   * const { duplicates, examples } = await emails.rebuild(db);
+   */
+  rebuild(db: Database, options: RebuildOptions = {}): Promise<RebuildReport> {
+    const keyIn = async (tx: Transaction, rowText: string) =>
+      this.#keyOf(await tx.get(this.column, this.#keys.parse(rowText)));
+    return rebuild(
+      db,
+      {
+        column: this.column as Column<unknown, unknown>,
+        entries: this.#owner as Column<unknown, unknown>,
+        restore: async (tx, row, value) => {
+          const key = this.#by(value as V);
+          const rowText = this.#keys.format(row as K);
+          const owner = await tx.get(this.#owner, key);
+          if (owner === rowText) return { added: 0 };
+          if (owner !== undefined && (await keyIn(tx, owner)) === key)
+            return { added: 0, duplicate: { key, owner, row: rowText } };
+          tx.set(this.#owner, key, rowText);
+          return { added: 1 };
+        },
+        isStale: async (tx, key, owner) => (await keyIn(tx, owner as string)) !== key,
+      },
+      options,
+    );
   }
 
   #keyOf(value: V | undefined): string | undefined {
@@ -115,7 +153,8 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
  * Each key in use has a row that names its owner. Two transactions that take the same value write
  * the same cell, so one of them conflicts. The transaction that conflicted runs again and then
  * finds the owner. Programs must write the column only with `set` and `delete` of the constraint,
- * or with a {@link columnWriter}.
+ * or with a {@link columnWriter}. For values that were written before, and after a change of `by`,
+ * call {@link UniqueConstraint.rebuild}.
  *
  * Declares the table `NAME`.
  *

@@ -27,6 +27,8 @@ export interface QualifierRange {
   readonly start?: string | undefined;
   /** End of the range, exclusive. Default: the family's end. */
   readonly end?: string | undefined;
+  /** Begins behind this qualifier: the last one of the page before. Default: begins with the first. */
+  readonly after?: string | undefined;
 }
 
 /** The path of a column, or of a family's cell. */
@@ -61,7 +63,7 @@ export function qualifierBytes(path: Uint8Array): Uint8Array {
 export function familyRange(name: string, range: QualifierRange = {}): { start: Buffer; end: Buffer } {
   let start: Buffer = Buffer.from(`${name}\0`, "utf8");
   let end: Buffer = Buffer.from(`${name}\x01`, "utf8");
-  const { prefix, start: from, end: to } = range;
+  const { prefix, start: from, end: to, after } = range;
   if (prefix !== undefined && prefix !== "") {
     start = columnPath(name, prefix);
     // No UTF-8 ends with 0xff, so the last byte has a successor.
@@ -69,6 +71,7 @@ export function familyRange(name: string, range: QualifierRange = {}): { start: 
     end[end.length - 1]! += 1;
   }
   if (from !== undefined) start = later(start, columnPath(name, from));
+  if (after !== undefined) start = later(start, Buffer.concat([columnPath(name, after), Buffer.of(0)]));
   if (to !== undefined) end = earlier(end, columnPath(name, to));
   return { start, end: later(start, end) };
 }

@@ -2,6 +2,7 @@ import { InvalidValueError } from "../../errors/index.js";
 import { describeValue } from "../describe.js";
 import { limits } from "../limits.js";
 import { asBuffer } from "../utf8.js";
+import type { ValueVersions } from "./json-version.js";
 
 /**
  * Encodes a column's values to bytes and decodes them. `V` is the type of values read. `I` is the
@@ -43,6 +44,11 @@ export interface Codec<V, I = V> {
    * schema. Default: false.
    */
   readonly hasSchema?: boolean | undefined;
+  /**
+   * The versions of the values' shape. The database records the one that is written. Default: none,
+   * which counts as version 1.
+   */
+  readonly versions?: ValueVersions | undefined;
 }
 
 /** The tags of codecs whose values can be parts of a key, because they have an order. */
@@ -64,6 +70,8 @@ interface CodecTraits {
   readonly decodesInPlace?: boolean | undefined;
   /** Default: false. */
   readonly hasSchema?: boolean | undefined;
+  /** Default: none. */
+  readonly versions?: ValueVersions | undefined;
 }
 
 class BuiltCodec<V, T extends string> implements Codec<V> {
@@ -73,18 +81,20 @@ class BuiltCodec<V, T extends string> implements Codec<V> {
   readonly decodeRange: DecodeRange<V>;
   readonly decodesInPlace: boolean;
   readonly hasSchema: boolean;
+  readonly versions: ValueVersions | undefined;
 
   constructor(
     tag: T,
     encode: EncodeValue<V>,
     decodeRange: DecodeRange<V>,
-    { decodesInPlace = true, hasSchema = false }: CodecTraits,
+    { decodesInPlace = true, hasSchema = false, versions }: CodecTraits,
   ) {
     this.tag = tag;
     this.encode = encode;
     this.decodeRange = decodeRange;
     this.decodesInPlace = decodesInPlace;
     this.hasSchema = hasSchema;
+    this.versions = versions;
   }
 
   decode(bytes: Uint8Array): V {

@@ -87,7 +87,7 @@ export function compressed<V, I = V>(codec: Codec<V, I>, options: CompressedOpti
   const minBytes = checkInteger("minBytes", options.minBytes ?? defaultMinBytes, limits.valueBytes);
   const level = checkInteger("level", options.level ?? defaultLevel, 9);
   const decodeInner = inner.decodeRange!;
-  const { decodesInPlace, hasSchema } = inner;
+  const { decodesInPlace, hasSchema, versions } = inner;
   return buildCodec<unknown, string>(
     compressedTag(inner.tag),
     (value) => pack(inner.encode(value), minBytes, level),
@@ -98,7 +98,7 @@ export function compressed<V, I = V>(codec: Codec<V, I>, options: CompressedOpti
       const plain = inflate(buffer, start, end);
       return decodeInner(plain, 0, plain.length);
     },
-    { decodesInPlace, hasSchema },
+    { decodesInPlace, hasSchema, versions },
   ) as unknown as Codec<V, I>;
 }
 

@@ -4,6 +4,7 @@ import { limits } from "../../schema/index.js";
 import { checkAt, checkBatch, checkColumns, checkLimit, checkMutation, checkTable } from "../check.js";
 import { checkFill, type FillAnswer } from "../fill.js";
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../mutation.js";
+import type { PageStore, PinnedState } from "../page-store.js";
 import type {
   AtomicStore,
   MaybePromise,
@@ -20,8 +21,10 @@ import type {
   VerifyOptions,
 } from "../row-store.js";
 import type { ZeroCopyStore } from "../zero-copy.js";
+import { readsPages } from "./file/pages.js";
 import { verifyFolder } from "./file/verify.js";
 import { acquireFolder, releaseFolder } from "./folder/open-folders.js";
+import { pinState } from "./folder/pinned-state.js";
 import type { SharedFolder } from "./folder/shared-folder.js";
 import { folderStatistics } from "./folder/statistics.js";
 import { walkColumn } from "./read/column-walk.js";
@@ -121,6 +124,7 @@ class LmdbStore implements RowStore {
   readonly capabilities = capabilities;
   readonly atomic: AtomicStore;
   readonly zeroCopy: ZeroCopyStore;
+  readonly pages: PageStore | undefined;
   readonly #shared: SharedFolder;
   readonly #readOnly: boolean;
   readonly #early: boolean;
@@ -142,6 +146,7 @@ class LmdbStore implements RowStore {
     this.description = `lmdb:${path}`;
     this.atomic = this.#atomicStore();
     this.zeroCopy = this.#zeroCopyStore();
+    this.pages = readsPages ? { pin: () => this.#pin() } : undefined;
   }
 
   async prepare(tables: readonly string[]): Promise<void> {
@@ -241,6 +246,16 @@ class LmdbStore implements RowStore {
       // If this reader has no lock and a writer has committed meanwhile, the findings or the error
       // may come from overwritten pages. This call then throws, and its error replaces them.
       this.#shared.checkUnchanged();
+    }
+  }
+
+  #pin(): PinnedState {
+    this.#open("be copied");
+    this.#refresh();
+    try {
+      return pinState(this.#shared);
+    } catch (error) {
+      throw storeError(error, this.#shared.path, "be copied");
     }
   }
 

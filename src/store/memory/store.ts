@@ -50,6 +50,11 @@ export interface MemoryStoreOptions {
    * false.
    */
   readonly bulkMutations?: boolean | undefined;
+  /**
+   * Whether the store declares the capability `remote`, so that processes use copies of what others
+   * rarely change. It changes nothing else. Default: `true` without atomic batches.
+   */
+  readonly remote?: boolean | undefined;
   /** The most cells of a page. Default: 1,000. */
   readonly pageCells?: number | undefined;
 }
@@ -100,6 +105,7 @@ class MemoryStore implements RowStore {
       mutationCells: options.mutationCells ?? 1_000,
       inlineBytes: options.inlineBytes ?? 64,
       bulkMutations: options.bulkMutations ?? false,
+      ...(options.remote === undefined ? {} : { remote: options.remote }),
       durable: false,
       shared: false,
     });

@@ -10,4 +10,4 @@ export type { PostgresSettings, PostgresStoreOptions } from "./options.js";
 export { type Setting, settingOf } from "./store.js";
 export { quoteSchema, quoteText } from "./table/names.js";
 export type { PostgresClient, PostgresPool, PostgresQuery } from "./wire/client.js";
-export { type Connections, statement } from "./wire/connections.js";
+export { type Connections, plannedEachTime, type Statement, statement } from "./wire/connections.js";

@@ -69,6 +69,11 @@ export interface ClientHandle {
    * the beginning of the call.
    */
   readFeed(feed: Feed, since: number | undefined): Promise<FeedReading>;
+  /**
+   * Whether everything that a commit has caused is handled by observers, as `db.settled` finds out.
+   * `isOlder`: as for a commit from before runs said what they handled. Default: false.
+   */
+  isSettled(commitTimestamp: number, isOlder?: boolean): Promise<boolean>;
   /** Loads rows as `db.load` does, in batches of at most `batchRows` rows. Default: 1. */
   load(name: string, parts: readonly LoadPart[], batchRows?: number): Promise<LoadReport>;
 }

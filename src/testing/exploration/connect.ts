@@ -1,4 +1,4 @@
-import { changesOf, readEntries } from "../../live/index.js";
+import { changesOf, isSettled, readEntries } from "../../live/index.js";
 import { load, loadRowsPrefix, registryRows } from "../../observer/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import type { Feed } from "../../schema/index.js";
@@ -71,6 +71,7 @@ export async function connect(world: ExploredWorld, client: ExploredClient): Pro
     work,
     register,
     readFeed: (feed, since) => readFeed(process.context, feed, since),
+    isSettled: (commitTimestamp, isOlder = false) => isSettled(process.registry, commitTimestamp, isOlder),
     load: (name, parts, batchRows = 1) => load(process.registry, name, parts, { batchRows }),
     die: () => {
       world.stop(client);

@@ -59,6 +59,7 @@ export class ExploredProcess {
     const settings = {
       retentionMs: 0,
       collectEveryMs: 0,
+      expireEveryMs: 0,
       transactionBytes: 1 << 20,
       lockTtlMs: 5_000,
       readOnly: false,

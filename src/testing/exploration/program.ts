@@ -42,12 +42,22 @@ export interface Program {
   /** Feeds that are recorded before the clients begin. Default: none. */
   readonly feeds?: readonly Feed[] | undefined;
   /**
+   * Whether runs say what they handled, so that clients can ask {@link ClientHandle.isSettled}.
+   * Default: false.
+   */
+  readonly asksWhatIsSettled?: boolean | undefined;
+  /**
    * How all clients commit, or each client by its name. Default: `"one-phase"` if the store has
    * atomic batches.
    */
   readonly commit?: CommitMode | Readonly<Record<string, CommitMode>> | undefined;
   /** Whether the store has atomic batches. Default: true. */
   readonly atomicBatches?: boolean | undefined;
+  /**
+   * Whether the store counts as outside of its processes, so that they use copies of the registry.
+   * Default: true without atomic batches.
+   */
+  readonly remote?: boolean | undefined;
   /**
    * Longest value that a write record holds inline, in bytes. Longer ones get data cells. Default:
    * 64.

@@ -1,3 +1,4 @@
+import { leasedFeedName } from "../../live/index.js";
 import type { Observer } from "../../observer/index.js";
 import { counterOracle, type Oracle } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
@@ -19,8 +20,14 @@ const counting = Object.assign(new ClientEnvironment("store", { passed: 0, step:
  * setup.
  */
 export async function prepare(program: Program): Promise<Snapshot> {
-  const { atomicBatches = true, inlineBytes, mutationCells } = program;
-  const store: RowStore = memoryStore({ environment: counting, atomicBatches, inlineBytes, mutationCells });
+  const { atomicBatches = true, inlineBytes, mutationCells, remote } = program;
+  const store: RowStore = memoryStore({
+    environment: counting,
+    atomicBatches,
+    inlineBytes,
+    mutationCells,
+    remote,
+  });
   let timestamp = 0;
   const oracle: Oracle =
     store.atomic === undefined
@@ -41,6 +48,10 @@ export async function prepare(program: Program): Promise<Snapshot> {
     view: undefined,
   });
   await process.registry.register(program.tables ?? [], program.observers ?? [], program.feeds ?? []);
+  if (program.asksWhatIsSettled === true) {
+    const name = leasedFeedName({ observed: true });
+    await process.registry.recordLeasedFeed(name, { columns: [], observed: true }, { retentionMs: 60_000 });
+  }
   const register = (observers: readonly Observer[]) => process.registry.register([], observers);
   await program.setup?.(process.db, () => process.work(), register);
   await process.context.background.settled();

@@ -119,8 +119,8 @@ function rowCells(
   value: Readonly<Record<string, unknown>>,
 ): readonly ShownCell[] {
   const cells: ShownCell[] = [];
-  for (const { name, kind, codec } of table.columns.values()) {
-    const shown = value[name];
+  for (const { name, property, kind, codec } of table.columns.values()) {
+    const shown = value[property];
     if (codec === undefined || shown === undefined) continue;
     if (kind === "family")
       cells.push(...familyCells(name, codec, row, shown as ReadonlyMap<string, unknown>));
@@ -140,6 +140,11 @@ export function scanRows(table: TableDefinition, options: ScanOptions<unknown>):
   if (options.start !== undefined)
     rows.push({ start: byteText(encodeRow(table, options.start)), end: undefined });
   if (options.end !== undefined) rows.push({ start: "", end: byteText(encodeRow(table, options.end)) });
+  if (options.after !== undefined) {
+    const after = byteText(encodeRow(table, options.after));
+    const isReverse = options.reverse === true;
+    rows.push(isReverse ? { start: "", end: after } : { start: successor(after), end: undefined });
+  }
   return rows.reduce((a, b) => ({
     start: a.start > b.start ? a.start : b.start,
     end: a.end === undefined || (b.end !== undefined && b.end < a.end) ? b.end : a.end,

@@ -148,6 +148,7 @@ describe("invariant 11: errors of a database", () => {
     watchOutcomes(scene.watcher, events);
     events.emit("rollback", {
       startTimestamp: 10,
+      onlyTable: undefined,
       label: undefined,
       phases,
       durationMs: 1,

@@ -63,3 +63,14 @@ export function onePhaseGuards(column: Uint8Array, start: number): AbsentGuard[]
     { type: "absent", column, part: "write", from: start + 1, to: forever },
   ];
 }
+
+/**
+ * REWRITE(C, w): the write record at C is exactly w, and none is above C. Its value may then be
+ * replaced by other bytes of the same meaning.
+ */
+export function rewriteGuards(column: Uint8Array, commit: number, write: Uint8Array): Guard[] {
+  return [
+    { type: "absent", column, part: "write", from: commit + 1, to: forever },
+    { type: "present", column, part: "write", at: commit, equals: write },
+  ];
+}

@@ -19,6 +19,8 @@ export interface WalkedCell extends CellAddress {
 export interface WalkOptions {
   readonly parts: readonly Part[];
   readonly skip?: ((write: Version) => boolean) | undefined;
+  /** Only versions at or above this timestamp. Default: all. */
+  readonly from?: number | undefined;
   /** Only versions below this timestamp. Default: all. */
   readonly to?: number | undefined;
   /** The maximum number of versions per part of a cell, see `RawRead.versions`. Default: all. */
@@ -41,12 +43,12 @@ export async function* walkCells(
   table: string,
   options: WalkOptions,
 ): AsyncGenerator<readonly WalkedCell[]> {
-  const { parts, skip, to, versions, signal } = options;
+  const { parts, skip, from, to, versions, signal } = options;
   const end = options.end === undefined ? undefined : { row: options.end };
   const read = (start?: Position) => {
     throwIfAborted(signal, `Walking through "${table}"`);
     return store.readRaw(
-      { table, start, end, columns: allColumns, parts, skip, to, versions, limit: walkPage },
+      { table, start, end, columns: allColumns, parts, skip, from, to, versions, limit: walkPage },
       { signal },
     );
   };

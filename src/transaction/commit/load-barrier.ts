@@ -19,7 +19,9 @@ export interface LoadToKeepOut {
 }
 
 /** Why a commit is not allowed under this view of the registry. Undefined if it is. */
-export function keptOut(request: LoadBarrierRequest, { loads }: ObservedColumns): Error | undefined {
+export function keptOut(request: LoadBarrierRequest, { loads, dropped }: ObservedColumns): Error | undefined {
+  const refused = dropped?.refusal(request);
+  if (refused !== undefined) return refused;
   if (loads === undefined || request.start >= loads.until) return undefined;
   return loads.refusal(request);
 }

@@ -101,7 +101,17 @@ async function offerAgain(
     return offer(context, atomic, request, view, attempt, cleared + 1);
   }
   if (attempt === maxRegistryChanges) throw registryNeverStill(request);
-  return offer(context, atomic, request, await context.notifications.fresh(), attempt + 1, cleared);
+  return offer(context, atomic, request, await newerView(context, view), attempt + 1, cleared);
+}
+
+/** The registry, after the store has said that `view` is no longer current. */
+async function newerView(
+  { notifications }: TransactionContext,
+  view: ObservedColumns | undefined,
+): Promise<ObservedColumns> {
+  // On a store outside of this process, this may be the same copy.
+  const fresh = await notifications.fresh();
+  return fresh === view ? notifications.reload() : fresh;
 }
 
 function send(
@@ -129,7 +139,7 @@ async function offerAfterLoad(
   refused: Error,
   attempt: number,
 ): Promise<CommitOutcome> {
-  const newest = await context.notifications.fresh();
+  const newest = await context.notifications.reload();
   if (newest === view || attempt === maxRegistryChanges) throw refused;
   return offer(context, atomic, request, newest, attempt + 1);
 }

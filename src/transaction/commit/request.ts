@@ -2,6 +2,7 @@ import type { RowMutation } from "../../store/index.js";
 import type { BufferedWrite } from "../buffer.js";
 import type { CellAddress } from "../cell/address.js";
 import type { Hint } from "../context.js";
+import type { HandledCell } from "../feed/feed-entry.js";
 import type { ReadSet } from "./read-set.js";
 
 /**
@@ -29,6 +30,8 @@ export interface CommitRequest {
    * again.
    */
   readonly hints: readonly Hint[];
+  /** What the transaction handled: set by an observer's run, by parking and by discarding. */
+  readonly handled: HandledCell | undefined;
   readonly label: string | undefined;
   /** The observer whose run this is. */
   readonly observer: string | undefined;

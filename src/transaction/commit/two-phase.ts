@@ -1,6 +1,6 @@
 import { unlessAborted } from "../../environment/index.js";
 import { CommitOutcomeUnknownError, ConflictError, StoreError } from "../../errors/index.js";
-import { equalBytes, type Guard, isRemote, type Mutation, type MutationAnswer } from "../../store/index.js";
+import { equalBytes, type Guard, type Mutation, type MutationAnswer } from "../../store/index.js";
 import type { BufferedWrite } from "../buffer.js";
 import type { CellAddress } from "../cell/address.js";
 import { commitGuard, lockedGuard } from "../cell/guards.js";
@@ -15,6 +15,7 @@ import { mayGoInBulk } from "./bulk.js";
 import { type Chunk, divideIntoChunks } from "./chunks.js";
 import { commitStep } from "./commit-step.js";
 import { conflict } from "./conflict.js";
+import { currentView } from "./current-view.js";
 import { askOutcome, shortlyAfter } from "./decide.js";
 import type { CommitOutcome } from "./outcome.js";
 import { prewriteAll } from "./prewrite.js";
@@ -224,7 +225,7 @@ class TwoPhaseCommit {
   async #commitAtTimestamps(): Promise<CommitOutcome> {
     for (let push = 0; push < maxPushes; push++) {
       const commit = await this.#orAbandon(() => this.#takeTimestamp());
-      const view = await this.#orAbandon(() => this.#view());
+      const view = await this.#orAbandon(() => currentView(this.#context, this.#request));
       if (await this.#announceAgain(view, commit)) continue;
       await this.#orAbandon(() => this.#validate(commit));
       const hints = await this.#orAbandon(() => this.#putHints(view, commit));
@@ -267,15 +268,6 @@ class TwoPhaseCommit {
     const info = { startTimestamp: this.#request.start, label: this.#request.label };
     this.#askedAt ??= this.#context.environment.monotonic();
     return this.#context.hooks.step("commit-timestamp", info, () => this.#context.oracle.next({ signal }));
-  }
-
-  /** The registry, no older than protocol §3.5 allows. Undefined for a system transaction. */
-  async #view(): Promise<ObservedColumns | undefined> {
-    if (this.#request.system) return undefined;
-    const { notifications, store } = this.#context;
-    // The batches of one-phase commits check the registry, so it may not be an old copy here either.
-    const isExact = store.atomic !== undefined && isRemote(store);
-    return await (isExact ? notifications.reload() : notifications.fresh());
   }
 
   async #validate(commit: number): Promise<void> {

@@ -1,5 +1,17 @@
 import { StoreDamagedError } from "../../errors/index.js";
+import { readTimestamp, writeTimestamp } from "../../store/index.js";
 import type { BufferedWrite } from "../buffer.js";
+import type { CellAddress } from "../cell/address.js";
+
+/** How a transaction dealt with an observer's changes of one cell. */
+export interface HandledCell {
+  readonly observer: string;
+  readonly cell: CellAddress;
+  /** All changes of the cell up to this timestamp are dealt with. */
+  readonly upTo: number;
+  /** Whether they were parked. Otherwise a run handled them, or they were discarded. */
+  readonly isParked: boolean;
+}
 
 /**
  * What a transaction did to the columns of a feed: the entry that it leaves there. An entry is one
@@ -9,15 +21,21 @@ export interface FeedEntry {
   readonly label: string | undefined;
   /** The observer whose run the transaction was. */
   readonly observer: string | undefined;
-  /** In the order of table, row and column. Never empty. */
+  /** In the feed of all observed columns: what the transaction handled. Otherwise undefined. */
+  readonly handled?: HandledCell | undefined;
+  /**
+   * In the order of table, row and column. Empty only if `handled` is there. In the feed of all
+   * observed columns, notified signals follow the writes.
+   */
   readonly writes: readonly BufferedWrite[];
 }
 
-/** The first byte of an entry, so that a later form can be told apart. */
-const form = 1;
+/** The first byte of an entry. Entries of the second form say what their transaction handled. */
+const plainForm = 1;
+const handledForm = 2;
 
-export function encodeFeedEntry({ label, observer, writes }: FeedEntry): Buffer {
-  const pieces: Uint8Array[] = [Buffer.of(form)];
+export function encodeFeedEntry({ label, observer, handled, writes }: FeedEntry): Buffer {
+  const pieces: Uint8Array[] = [Buffer.of(handled === undefined ? plainForm : handledForm)];
   const push = (bytes: Uint8Array | undefined) => {
     const length = Buffer.allocUnsafe(4);
     length.writeUInt32BE(bytes === undefined ? absent : bytes.length);
@@ -26,6 +44,17 @@ export function encodeFeedEntry({ label, observer, writes }: FeedEntry): Buffer 
   };
   push(label === undefined ? undefined : Buffer.from(label));
   push(observer === undefined ? undefined : Buffer.from(observer));
+  if (handled !== undefined) {
+    const { cell, upTo, isParked } = handled;
+    push(Buffer.from(handled.observer));
+    push(Buffer.from(cell.table));
+    push(cell.row);
+    push(cell.column);
+    const how = Buffer.allocUnsafe(9);
+    writeTimestamp(how, 0, upTo);
+    how[8] = isParked ? 1 : 0;
+    push(how);
+  }
   for (const { table, row, column, value } of writes) {
     push(Buffer.from(table));
     push(row);
@@ -39,7 +68,8 @@ export function encodeFeedEntry({ label, observer, writes }: FeedEntry): Buffer 
 const absent = 0xffff_ffff;
 
 export function decodeFeedEntry(bytes: Buffer): FeedEntry {
-  if (bytes[0] !== form) throw unreadable(`it begins with ${bytes[0] ?? "nothing"}`);
+  const form = bytes[0];
+  if (form !== plainForm && form !== handledForm) throw unreadable(`it begins with ${bytes[0] ?? "nothing"}`);
   let at = 1;
   const take = (): Buffer | undefined => {
     if (at + 4 > bytes.length) throw unreadable("it ends too early");
@@ -57,11 +87,19 @@ export function decodeFeedEntry(bytes: Buffer): FeedEntry {
   };
   const label = take()?.toString("utf8");
   const observer = take()?.toString("utf8");
+  const takeHandled = (): HandledCell => {
+    const name = need().toString("utf8");
+    const cell = { table: need().toString("utf8"), row: need(), column: need() };
+    const how = need();
+    if (how.length !== 9) throw unreadable("what it handled is not complete");
+    return { observer: name, cell, upTo: readTimestamp(how, 0), isParked: how[8] === 1 };
+  };
+  const handled = form === handledForm ? takeHandled() : undefined;
   const writes: BufferedWrite[] = [];
   while (at < bytes.length) {
     writes.push({ table: need().toString("utf8"), row: need(), column: need(), value: take() });
   }
-  return { label, observer, writes };
+  return { label, observer, handled, writes };
 }
 
 function unreadable(why: string): StoreDamagedError {

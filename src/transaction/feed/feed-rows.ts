@@ -9,11 +9,12 @@ export const feedTable = "~feeds";
 /**
  * How the rows of a feed are ordered. The entry of a one-phase commit is in the row of its commit
  * timestamp. A two-phase commit does not know that timestamp when it locks the row, so the row has
- * the timestamp of an earlier *announcement*.
+ * the timestamp of an earlier *announcement*. A *marker* is no entry: it is the primary of a
+ * two-phase transaction that writes nothing but an entry, in the row of its start timestamp.
  */
-export type FeedOrder = "commit" | "announcement";
+export type FeedOrder = "commit" | "announcement" | "marker";
 
-const orders: Readonly<Record<FeedOrder, number>> = { commit: 1, announcement: 2 };
+const orders: Readonly<Record<FeedOrder, number>> = { commit: 1, announcement: 2, marker: 3 };
 
 /**
  * A transaction commits at most this long after it announced its entry, in microseconds of the

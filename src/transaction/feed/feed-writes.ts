@@ -1,8 +1,9 @@
 import { commitTimestamp, type Mutation, type RowMutation } from "../../store/index.js";
 import type { BufferedWrite } from "../buffer.js";
+import type { CellAddress } from "../cell/address.js";
 import { encodeWrite } from "../cell/records.js";
 import type { FeedsOfColumns } from "../context.js";
-import { encodeFeedEntry } from "./feed-entry.js";
+import { encodeFeedEntry, type HandledCell } from "./feed-entry.js";
 import { feedColumn, feedRow, feedTable } from "./feed-rows.js";
 
 /** The most bytes of one part of an entry. */
@@ -12,25 +13,56 @@ const partBytes = 1024 ** 2;
 export interface FeedCommit {
   readonly start: number;
   readonly writes: readonly BufferedWrite[];
+  readonly signals: readonly CellAddress[];
+  readonly handled: HandledCell | undefined;
   readonly label: string | undefined;
   readonly observer: string | undefined;
 }
 
 /** The encoded entries that a transaction leaves, by feed. */
 export function feedEntries(feeds: FeedsOfColumns, request: FeedCommit): ReadonlyMap<string, Buffer> {
+  const { label, observer, signals, handled } = request;
   const writes = new Map<string, BufferedWrite[]>();
+  const enter = (feed: string, write: BufferedWrite) => {
+    const known = writes.get(feed);
+    if (known === undefined) writes.set(feed, [write]);
+    else known.push(write);
+  };
   for (const write of request.writes) {
     for (const feed of feeds.feedsOf(write.table, write.column)) {
-      const known = writes.get(feed);
-      if (known === undefined) writes.set(feed, [write]);
-      else known.push(write);
+      enter(feed, feeds.hasValues(feed) ? write : withoutValue(write));
     }
   }
-  const { label, observer } = request;
+  for (const feed of feeds.ofObserved) {
+    for (const signal of signals) if (feeds.isObserved(signal)) enter(feed, withoutValue(signal));
+    // A run leaves an entry even if it writes nothing observed: the entry says that it is done.
+    if (handled !== undefined && !writes.has(feed)) writes.set(feed, []);
+  }
   const entries = new Map<string, Buffer>();
-  for (const [feed, its] of writes) entries.set(feed, encodeFeedEntry({ label, observer, writes: its }));
+  for (const [feed, its] of writes) {
+    const handledHere = feeds.ofObserved.includes(feed) ? handled : undefined;
+    entries.set(feed, encodeFeedEntry({ label, observer, handled: handledHere, writes: its }));
+  }
   return entries;
 }
+
+function withoutValue({ table, row, column }: CellAddress): BufferedWrite {
+  return { table, row, column, value: undefined };
+}
+
+/**
+ * The cell that becomes the primary of a two-phase transaction that writes nothing but its entries.
+ * Undefined if it leaves none.
+ */
+export function markerWrite(feeds: FeedsOfColumns, request: FeedCommit): BufferedWrite | undefined {
+  for (const feed of feedEntries(feeds, request).keys()) {
+    const row = feedRow(feed, "marker", request.start);
+    return { table: feedTable, row, column: feedColumn(0), value: noValue };
+  }
+  return undefined;
+}
+
+const noValue = new Uint8Array(0);
 
 /**
  * The mutations of a one-phase commit that put its entries. The store stamps their rows, so no other

@@ -40,6 +40,11 @@ export interface CollectReport {
   readonly locksResolved: number;
   /** Number of versions that the pass has dropped: write records, data cells and statuses. */
   readonly versionsDropped: number;
+  /**
+   * Number of cells that were deleted because their `ttlMs` had passed. Collection itself counts
+   * none: the database deletes them before it collects.
+   */
+  readonly cellsExpired: number;
 }
 
 const doing = "Garbage collection";
@@ -116,6 +121,7 @@ class Collection {
       cellsSeen: this.#cellsSeen,
       locksResolved: this.#locksResolved,
       versionsDropped: this.#versionsDropped,
+      cellsExpired: 0,
     };
   }
 

@@ -15,7 +15,7 @@ export function buildRow<T extends AnyTable>(
   cells: readonly CommittedCell[],
 ): RowOf<T> {
   const built: Record<string, unknown> = Object.create(null);
-  for (const { name, kind } of table.columns.values()) if (kind === "family") built[name] = new Map();
+  for (const { property, kind } of table.columns.values()) if (kind === "family") built[property] = new Map();
   for (const cell of cells) {
     const { name, qualifier } = parsePath(cell.column);
     const declared = table.columns.get(name);
@@ -30,8 +30,9 @@ export function buildRow<T extends AnyTable>(
       codec: declared.codec,
     } as const;
     const value = decodeValue(column, row, cell.value!);
-    if (qualifier === undefined) built[name] = value;
-    else (built[name] as Map<string, unknown>).set(qualifier, value);
+    const { property } = declared;
+    if (qualifier === undefined) built[property] = value;
+    else (built[property] as Map<string, unknown>).set(qualifier, value);
   }
   return built as unknown as RowOf<T>;
 }

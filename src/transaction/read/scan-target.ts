@@ -17,7 +17,7 @@ import {
   type TableDefinition,
   valueErrorAt,
 } from "../../schema/index.js";
-import type { Columns } from "../../store/index.js";
+import { type Columns, successor } from "../../store/index.js";
 import { notAColumn } from "../argument-errors.js";
 import type { CommittedCell, CommittedRow } from "../cell/committed.js";
 import { userColumns } from "../cell/user-columns.js";
@@ -52,6 +52,11 @@ export interface ScanOptions<K> {
   readonly start?: K | undefined;
   /** End key, exclusive. Default: the end of the table. */
   readonly end?: K | undefined;
+  /**
+   * Begins behind this key, in the direction of the scan: the last key of the page before. The row
+   * need not exist. Default: begins with the first row.
+   */
+  readonly after?: K | undefined;
   /** Descending key order. Default: false. */
   readonly reverse?: boolean | undefined;
   /** The maximum number of rows. Default: no limit. */
@@ -150,6 +155,13 @@ export function scanRange(
     if (start === undefined || Buffer.compare(start, prefix) < 0) start = prefix;
     if (end === undefined || (prefixLimit !== undefined && Buffer.compare(prefixLimit, end) < 0))
       end = prefixLimit;
+  }
+  if (options.after !== undefined) {
+    const after = encodeRow(table, options.after);
+    const behind = successor(after);
+    if (options.reverse === true && (end === undefined || Buffer.compare(after, end) < 0)) end = after;
+    if (options.reverse !== true && (start === undefined || Buffer.compare(start, behind) < 0))
+      start = behind;
   }
   if (start !== undefined && end !== undefined && Buffer.compare(start, end) >= 0) return undefined;
   return { start, end };

@@ -293,7 +293,9 @@ export async function readCommitted(
 ): Promise<CommittedCell | undefined> {
   const columns = [{ exact: column }];
   const request = signal === undefined ? undefined : { signal };
-  const page = await context.store.readRow({ table, row, columns, at: timestamp }, request);
+  // A store that answers at once may lend the page, which must not wait for a turn then.
+  const answer = context.store.readRow({ table, row, columns, at: timestamp }, request);
+  const page = answer instanceof Promise ? await answer : answer;
   const settler = new RowSettler(context, timestamp, { signal }, request);
   return (await settler.row(table, row, columns, page))[0];
 }

@@ -58,7 +58,13 @@ export interface Entry<V> {
   readonly value: V;
 }
 
-const entriesOptions: OptionNames<EntriesOptions> = { prefix: true, start: true, end: true, limit: true };
+const entriesOptions: OptionNames<EntriesOptions> = {
+  prefix: true,
+  start: true,
+  end: true,
+  after: true,
+  limit: true,
+};
 const scanOptions: OptionNames<ScanOptions<unknown>> = { ...entriesOptions, reverse: true };
 
 /** Cells of the first page of `entries`. Few, because the caller may stop early. */

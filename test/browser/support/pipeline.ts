@@ -8,6 +8,7 @@ import {
   signal,
   table,
   text,
+  tuple,
   type Worker,
 } from "percolatordb";
 import { type DashboardServer, serveDashboard } from "percolatordb/dashboard";
@@ -29,6 +30,7 @@ const documents = table("documents", {
   rescore: signal(),
 });
 const totals = table("totals", { words: int() });
+export const visits = table("visits", { seen: json<{ by: string }>() }, { key: tuple(text(), int()) });
 
 const extract = observer("extract", documents.contents, (tx, { row, value = "" }) => {
   tx.set(documents.title, row, value.split("\n", 1)[0]!);
@@ -66,7 +68,7 @@ const review = observer(
 );
 
 const observers = [extract, invert, rank, total, review];
-const tables = [documents, totals];
+const tables = [documents, totals, visits];
 
 export const pageCount = 40;
 /** Pages whose title the review rejects. */

@@ -5,6 +5,7 @@ import { loadMutants } from "./loads.js";
 import type { Mutant } from "./mutant.js";
 import { observerMutants } from "./observers.js";
 import { oracleMutants } from "./oracle.js";
+import { settledMutants } from "./settled.js";
 import { wireMutants } from "./wire.js";
 
 export type { Mutant } from "./mutant.js";
@@ -17,5 +18,6 @@ export const mutants: readonly Mutant[] = [
   ...loadMutants,
   ...observerMutants,
   ...oracleMutants,
+  ...settledMutants,
   ...wireMutants,
 ];

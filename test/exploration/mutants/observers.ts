@@ -89,7 +89,7 @@ export const observerMutants: readonly Mutant[] = [
     name: "hints written by the writer's own list of observers instead of the registry",
     patches: [
       {
-        file: twoPhase,
+        file: "src/transaction/commit/current-view.ts",
         find: "return await (isExact ? notifications.reload() : notifications.fresh());",
         replace: "return await notifications.current();",
       },
@@ -106,6 +106,17 @@ export const observerMutants: readonly Mutant[] = [
       },
     ],
     killedBy: "registrationOnePhase",
+  },
+  {
+    name: "hints by an old copy of the registry, in two phases on a server with atomic batches",
+    patches: [
+      {
+        file: "src/transaction/commit/current-view.ts",
+        find: "isExact ? notifications.reload() : notifications.fresh()",
+        replace: "notifications.fresh()",
+      },
+    ],
+    killedBy: "registrationRemoteInTwoPhases",
   },
   {
     name: "crashes counted in the version of a hint alone",

@@ -7,5 +7,6 @@ export * from "./observers.js";
 export * from "./oracle.js";
 export * from "./registration.js";
 export * from "./serializable.js";
+export * from "./settled.js";
 export * from "./transfers.js";
 export * from "./wire.js";

@@ -32,35 +32,57 @@ export const registration = registering("registration beside a writer", "two-pha
 export const registrationOnePhase = registering("registration beside a writer, in one phase", "one-phase");
 
 /**
- * Without atomic batches a client caches the registry for a time. Registration waits until every
- * cached copy has expired. So a commit that begins after the registration leaves its hint, even if
- * the writer cached the registry just before the registration.
+ * The writer has a copy of the registry from before the registration. A commit that begins after the
+ * registration leaves its hint all the same.
  */
-export const registrationDistant: Program = {
-  name: "registration beside a writer that has a copy of the registry, without atomic batches",
-  tables: [pages],
-  commit: "two-phase",
+function registeringBesideCopy(
+  name: string,
+  commit: CommitMode,
+  store: Pick<Program, "atomicBatches" | "remote">,
+): Program {
+  return {
+    name: `registration beside a writer that has a copy of the registry, ${name}`,
+    tables: [pages],
+    commit,
+    ...store,
+    systemRequests: "all",
+    clients: {
+      writer: async (client) => {
+        const { db, shared } = client;
+        // The writer reads the registry to find the observers of the signal, and so fills its cache.
+        await db.transact((tx) => tx.notify(pages.poke, "p"), once);
+        const isKnown = await note(client, "known", "has it been registered?", () =>
+          shared.has("registered"),
+        );
+        await db.transact((tx) => tx.set(pages.text, "p", isKnown ? "after" : "one"), once);
+      },
+      registrar: async (client) => {
+        await client.register([lengthOf]);
+        await note(client, "known", "has registered", () => client.shared.set("registered", true).size);
+      },
+    },
+    laterObservers: [lengthOf],
+    healed: async (db) => {
+      const page = await db.transact((tx) => tx.row(pages, "p"));
+      if (page?.text === "after") expectEqual("the length of what was written after", page.length, 5);
+    },
+  };
+}
+
+/** Registration waits until every copy has expired, because no commit checks the registry. */
+export const registrationDistant = registeringBesideCopy("without atomic batches", "two-phase", {
   atomicBatches: false,
-  systemRequests: "all",
-  clients: {
-    writer: async (client) => {
-      const { db, shared } = client;
-      // The writer reads the registry to find the observers of the signal, and so fills its cache.
-      await db.transact((tx) => tx.notify(pages.poke, "p"), once);
-      const isKnown = await note(client, "known", "has it been registered?", () => shared.has("registered"));
-      await db.transact((tx) => tx.set(pages.text, "p", isKnown ? "after" : "one"), once);
-    },
-    registrar: async (client) => {
-      await client.register([lengthOf]);
-      await note(client, "known", "has registered", () => client.shared.set("registered", true).size);
-    },
-  },
-  laterObservers: [lengthOf],
-  healed: async (db) => {
-    const page = await db.transact((tx) => tx.row(pages, "p"));
-    if (page?.text === "after") expectEqual("the length of what was written after", page.length, 5);
-  },
-};
+});
+
+/** On a server with atomic batches, such as PostgreSQL, registration waits for nothing. */
+export const registrationRemote = registeringBesideCopy("on a server with atomic batches", "one-phase", {
+  remote: true,
+});
+export const registrationRemoteInTwoPhases = registeringBesideCopy(
+  "on a server with atomic batches, in two phases",
+  "two-phase",
+  { remote: true },
+);
 
 const counting = (version: number) =>
   observer("counting", pages.text, (tx, { row }) => tx.set(pages.words, row, version), { version });

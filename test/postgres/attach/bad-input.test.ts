@@ -1,6 +1,7 @@
-import { bytes, codec, float, int, json, open, text, tuple } from "percolatordb";
+import { bytes, codec, float, int, json, text, tuple } from "percolatordb";
 import { attach, attachTables } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openAlone } from "../../support/databases.js";
 import { Shop } from "./shop.js";
 
 let shop: Shop;
@@ -13,7 +14,7 @@ afterEach(() => shop[Symbol.asyncDispose]());
 
 /** Expects a named error, and that nothing was changed. */
 async function expectRefused(table: ReturnType<typeof attach>, message: RegExp): Promise<void> {
-  await using db = await open(shop.place.location, { tables: [table] });
+  await using db = await openAlone(shop.place.location, { tables: [table] });
   await expect(attachTables(db, [table])).rejects.toMatchObject({
     code: "SCHEMA",
     message: expect.stringMatching(message),
@@ -124,7 +125,7 @@ describe("tables", () => {
       key: tuple(int()),
       columns: { a: json<unknown>() },
     });
-    await using db = await open(shop.place.location, { tables: [any] });
+    await using db = await openAlone(shop.place.location, { tables: [any] });
     await attachTables(db, [any]);
     await shop.sql("insert into T.bad values (1, row(1, 2))");
     await db.drain();
@@ -149,7 +150,7 @@ describe("tables", () => {
     );
     try {
       const odd = attach(`${quoted(schema)}.${quoted(table)}`, { name: "odd", columns: { v: int() } });
-      await using db = await open(shop.place.location, { tables: [odd] });
+      await using db = await openAlone(shop.place.location, { tables: [odd] });
       await shop.pool.query(`insert into ${quoted(schema)}.${quoted(table)} values ('it''s', 1), ('two', 2)`);
       await attachTables(db, [odd]);
       await db.drain();

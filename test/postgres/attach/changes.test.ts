@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { type Database, open } from "percolatordb";
+import type { Database } from "percolatordb";
 import { attachTables } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openAlone } from "../../support/databases.js";
 import { rowsOf, Shop, sums } from "./shop.js";
 
 const exec = promisify(execFile);
@@ -16,7 +17,7 @@ beforeEach(async () => {
   const declared = shop.declare();
   orders = declared.orders;
   await shop.sql("insert into T.orders values (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)");
-  db = await open(shop.place.location, { observers: [declared.add], tables: [orders, sums] });
+  db = await openAlone(shop.place.location, { observers: [declared.add], tables: [orders, sums] });
   await attachTables(db, [orders]);
   await shop.expectEqual(db, orders);
 });
@@ -130,7 +131,7 @@ test("an SQL transaction that does not fit into one transaction arrives in piece
   const text = "x".repeat(500);
   await db.close();
   // The rows of one SQL statement take 20 times as much.
-  db = await open(shop.place.location, { tables: [orders, sums], transactionBytes: 64 * 1024 });
+  db = await openAlone(shop.place.location, { tables: [orders, sums], transactionBytes: 64 * 1024 });
   await db.unregister("add");
   await shop.sql("insert into T.orders select i, $1, i from generate_series(10, 2009) i", [text]);
   await shop.sql("insert into T.orders values (5000, 'after', 1)");
@@ -145,7 +146,7 @@ test("an SQL transaction that does not fit into one transaction arrives in piece
 
 test("a row that no transaction can hold parks its table", async () => {
   await db.close();
-  db = await open(shop.place.location, { tables: [orders, sums], transactionBytes: 16 * 1024 });
+  db = await openAlone(shop.place.location, { tables: [orders, sums], transactionBytes: 16 * 1024 });
   await db.unregister("add");
   await shop.sql("update T.orders set customer = repeat('x', 100000) where id = 1");
   await expect(db.drain()).rejects.toThrow(/A row of .*orders": /);
@@ -154,7 +155,7 @@ test("a row that no transaction can hold parks its table", async () => {
 test("with two-phase commits, changes arrive as well", async () => {
   await db.close();
   const declared = shop.declare();
-  db = await open(shop.place.location, {
+  db = await openAlone(shop.place.location, {
     observers: [declared.add],
     tables: [orders, sums],
     commit: "two-phase",
@@ -168,7 +169,10 @@ test("with two-phase commits, changes arrive as well", async () => {
 
 test("detaching and attaching while workers move and a writer writes ends equal", async () => {
   const declared = shop.declare();
-  await using other = await open(shop.place.location, { observers: [declared.add], tables: [orders, sums] });
+  await using other = await openAlone(shop.place.location, {
+    observers: [declared.add],
+    tables: [orders, sums],
+  });
   const workers = [db.work(), other.work()];
   let isOver = false;
   const writer = (async () => {

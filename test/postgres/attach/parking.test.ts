@@ -1,6 +1,7 @@
-import { int, observer, open, table, text, tuple } from "percolatordb";
+import { int, observer, table, text, tuple } from "percolatordb";
 import { attach, attachedTables, attachTables, detachTable } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openAlone } from "../../support/databases.js";
 import { rowsOf, Shop, sums } from "./shop.js";
 
 let shop: Shop;
@@ -63,7 +64,7 @@ describe("parks one table, and the other goes on", () => {
   test.each(steps)("%s", async (_, statement, error, mend) => {
     const { people, orders, options } = declare();
     await shop.sql("insert into T.orders values (1, 'a', 1)");
-    await using db = await open(shop.place.location, options);
+    await using db = await openAlone(shop.place.location, options);
     await attachTables(db, [people, orders]);
     await shop.expectEqual(db, orders);
     await shop.sql(statement);
@@ -99,7 +100,7 @@ test("a value that does not fit its codec parks its table, also if it shares an 
   await shop.sql("create table T.big (id int primary key, n bigint)");
   const { people, options } = declare();
   const big = attach(`${shop.schema}.big`, { key: tuple(int()), columns: { n: int() } });
-  await using db = await open(shop.place.location, {
+  await using db = await openAlone(shop.place.location, {
     ...options,
     tables: [people, lengths, big],
     observers: [options.observers[0]!],
@@ -125,7 +126,7 @@ test("a value that does not fit its codec parks its table, also if it shares an 
 
 test("a worker reports a parked table once, and goes on with the others", async () => {
   const { people, orders, options } = declare();
-  await using db = await open(shop.place.location, options);
+  await using db = await openAlone(shop.place.location, options);
   await attachTables(db, [people, orders]);
   await db.drain();
   const reported: string[] = [];
@@ -143,11 +144,11 @@ test("a worker reports a parked table once, and goes on with the others", async 
 
 test("a role that may not read the SQL table parks it, and writers go on", async () => {
   const { people, orders, options } = declare();
-  await using db = await open(shop.place.location, options);
+  await using db = await openAlone(shop.place.location, options);
   await attachTables(db, [people, orders]);
   await using role = await shop.createRole();
   await shop.sql(`grant usage on schema T to ${role.name}; grant select on T.people to ${role.name}`);
-  await using lowly = await open(role.location, { ...options, create: false });
+  await using lowly = await openAlone(role.location, { ...options, create: false });
   await shop.sql("insert into T.people values (1, 'four'); insert into T.orders values (1, 'a', 1)");
   await expect(lowly.drain()).rejects.toThrow(/orders" cannot be read: .*permission denied for table orders/);
   expect(await db.transact((tx) => tx.get(lengths.length, [1]))).toBe(4);
@@ -160,13 +161,13 @@ test("a role that may not read the SQL table parks it, and writers go on", async
 test("row-level security that hides rows parks the table instead of deleting them", async () => {
   const { people, orders, options } = declare();
   await shop.sql("insert into T.orders values (1, 'a', 1)");
-  await using db = await open(shop.place.location, options);
+  await using db = await openAlone(shop.place.location, options);
   await attachTables(db, [people, orders]);
   await shop.expectEqual(db, orders);
   await using role = await shop.createRole();
   await shop.sql(`grant usage on schema T to ${role.name}; grant select on all tables in schema T to ${role.name};
     alter table T.orders enable row level security`);
-  await using lowly = await open(role.location, { ...options, create: false });
+  await using lowly = await openAlone(role.location, { ...options, create: false });
   await attachTables(db, [orders]);
   await expect(lowly.drain()).rejects.toThrow(/Row-level security hides rows of .*orders"/);
   expect(await rowsOf(db, orders)).toEqual([[1, { customer: "a", total: 1 }]]);
@@ -174,7 +175,7 @@ test("row-level security that hides rows parks the table instead of deleting the
 
 test("the tables that the first version made are extended", async () => {
   const { people, orders, options } = declare();
-  await using db = await open(shop.place.location, options);
+  await using db = await openAlone(shop.place.location, options);
   await attachTables(db, [people, orders]);
   await shop.sql("insert into T.orders values (1, 'a', 1)");
   await db.drain();
@@ -190,7 +191,7 @@ test("the tables that the first version made are extended", async () => {
 
 test("a table that was dropped is detached by its name", async () => {
   const { people, orders, options } = declare();
-  await using db = await open(shop.place.location, options);
+  await using db = await openAlone(shop.place.location, options);
   await attachTables(db, [people, orders]);
   await shop.sql("drop table T.orders");
   await expect(db.drain()).rejects.toThrow(/There is no table .*orders" any more/);

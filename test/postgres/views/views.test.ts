@@ -53,6 +53,20 @@ const upper = codec<string>({
   decode: (stored) => Buffer.from(stored).toString(),
 });
 
+test("a value of any version is shown in its stored shape", async () => {
+  const people = (version: number) => table("people", { who: json<object>(undefined, { version }) });
+  await using db = await open(place.location, { tables: [people(2)] });
+  await db.transact((tx) => {
+    tx.set(people(1).who, "old", { name: "v2:x" });
+    tx.set(people(2).who, "new", { first: "\0" });
+  });
+  await postgresViews(db, [people(2)]);
+  expect(await select(`select key, who from ${view("people")} order by key`)).toEqual([
+    { key: "new", who: { first: "\uFFFD" } },
+    { key: "old", who: { name: "v2:x" } },
+  ]);
+});
+
 describe("values", () => {
   const all = table("all", {
     t: text(),

@@ -30,10 +30,35 @@ export async function getJson<T>(path: string, signal: AbortSignal): Promise<T> 
 
 export type Action = "parked/retry" | "parked/discard" | "locks/resolve";
 
-/** Sends a POST request. */
-export async function act(action: Action, body: Readonly<Record<string, string>>): Promise<Acted> {
-  const headers = { "content-type": "application/json" };
-  return await ask<Acted>(`api/${action}`, { method: "POST", headers, body: JSON.stringify(body) });
+/**
+ * Sends a POST request, and calls `tell` with what is done so far. If the signal is aborted, the
+ * server ends after what it has begun.
+ */
+export async function act(
+  action: Action,
+  body: Readonly<Record<string, string>>,
+  tell: (soFar: Acted) => void,
+  signal: AbortSignal,
+): Promise<Acted> {
+  const headers = { "content-type": "application/json", accept: "application/x-ndjson" };
+  const init = { method: "POST", headers, body: JSON.stringify(body), signal };
+  const response = await reach(`api/${action}`, init);
+  if (!response.ok) throw new ApiError(response.status, await failureOf(response));
+  let rest = "";
+  const decoder = new TextDecoder();
+  const reader = response.body!.getReader();
+  for (;;) {
+    const { value } = await reader.read();
+    if (value === undefined) throw notReached();
+    const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
+    rest = lines.pop()!;
+    for (const line of lines) {
+      const step = JSON.parse(line) as (Acted & { readonly ended?: true }) | Failure;
+      if ("code" in step) throw new ApiError(500, step);
+      if (step.ended) return step;
+      tell(step);
+    }
+  }
 }
 
 async function ask<T>(path: string, init: RequestInit): Promise<T> {
@@ -47,9 +72,12 @@ async function reach(path: string, init: RequestInit): Promise<Response> {
     return await fetch(path, { ...init, cache: "no-store", credentials: "same-origin" });
   } catch (error) {
     if (init.signal?.aborted === true) throw error;
-    throw new ApiError(0, { code: "NOT_REACHED", message: "The dashboard's server does not answer." });
+    throw notReached();
   }
 }
+
+const notReached = () =>
+  new ApiError(0, { code: "NOT_REACHED", message: "The dashboard's server does not answer." });
 
 async function failureOf(response: Response): Promise<Failure> {
   try {

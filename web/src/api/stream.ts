@@ -1,4 +1,4 @@
-import type { Failure, Overview, TransactionShown } from "../../../src/dashboard/api.js";
+import type { Failure, Overview } from "../../../src/dashboard/api.js";
 import { Store } from "../state/store.js";
 import { ApiError, apiPath, getJson } from "./client.js";
 
@@ -15,29 +15,11 @@ export interface ConnectionState {
 
 const pollMs = 2_000;
 const maxPauseMs = 10_000;
-/** Most overviews to remember. The server sends one each second. */
-const maxSeconds = 180;
 
 export const connection = new Store<ConnectionState>({ state: "connecting", error: undefined });
 export const overview = new Store<Overview | undefined>(undefined);
-
-/** The figures of one overview that the page remembers. */
-export interface Moment {
-  readonly at: number;
-  readonly pending: number;
-  readonly parked: number;
-  readonly oldest: Readonly<Record<string, number>>;
-}
-export const moments = new Store<readonly Moment[]>([]);
-
-type Listener = (transactions: readonly TransactionShown[]) => void;
-const listeners = new Set<Listener>();
-
-/** Calls `listener` with new transactions. Returns a function that stops it. */
-export function onTransactions(listener: Listener): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+/** When the page got its newest overview, by the browser's clock. */
+export const seenAt = new Store<number | undefined>(undefined);
 
 /** Follows the server while the page is open. */
 export function connect(): void {
@@ -61,11 +43,6 @@ class Connecting {
     });
     source.addEventListener("failure", ({ data }: MessageEvent<string>) => {
       connection.set({ state: "failing", error: new ApiError(503, JSON.parse(data) as Failure) });
-    });
-    source.addEventListener("transactions", ({ data }: MessageEvent<string>) => {
-      const came = JSON.parse(data) as readonly TransactionShown[] | TransactionShown;
-      const all = Array.isArray(came) ? (came as readonly TransactionShown[]) : [came as TransactionShown];
-      for (const listener of listeners) listener(all);
     });
   }
 
@@ -106,8 +83,5 @@ class Connecting {
 
 function remember(next: Overview): void {
   overview.set(next);
-  const oldest: Record<string, number> = {};
-  for (const observer of next.observers) oldest[observer.name] = observer.oldestPendingMs ?? 0;
-  const moment = { at: next.now, pending: next.pending.count, parked: next.parked.count, oldest };
-  moments.set([...moments.value.slice(1 - maxSeconds), moment]);
+  seenAt.set(Date.now());
 }

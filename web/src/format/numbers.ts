@@ -25,6 +25,12 @@ export function rate(value: number): string {
   return value < 100 ? value.toFixed(1) : count(value);
 }
 
+/** Milliseconds without the unit, always in the same unit, so that they can be compared: 0.44, 12.3, 1,204. */
+export function milliseconds(value: number): string {
+  if (value < 1) return value.toFixed(2);
+  return value < 100 ? value.toFixed(1) : count(value);
+}
+
 const byteUnits = ["B", "KB", "MB", "GB", "TB"] as const;
 
 /** A size in steps of a thousand: 812 B, 4.1 KB, 12 MB. */

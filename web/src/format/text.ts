@@ -21,3 +21,28 @@ export function shortId(id: string): string {
 export function columnName({ table, column }: { readonly table: string; readonly column: string }): string {
   return `${table}.${column}`;
 }
+
+/** JSON objects and arrays with a line for each part. Any other text as it is. */
+export function formatted(text: string): string {
+  if (!/^[[{]/.test(text)) return text;
+  try {
+    const parsed: unknown = JSON.parse(text);
+    // Numbers that JSON.parse cannot hold exactly would change.
+    if (JSON.stringify(parsed) !== text) return text;
+    return JSON.stringify(parsed, undefined, 2);
+  } catch {
+    return text;
+  }
+}
+
+/** The parts of a composite key as texts. Undefined if the key is not a JSON array of as many parts. */
+export function partsOf(row: string, count: number | undefined): readonly string[] | undefined {
+  if (count === undefined) return undefined;
+  try {
+    const parts: unknown = JSON.parse(row);
+    if (!Array.isArray(parts) || parts.length !== count) return undefined;
+    return parts.map((part) => (typeof part === "string" ? part : JSON.stringify(part)));
+  } catch {
+    return undefined;
+  }
+}

@@ -21,13 +21,14 @@ function two(ms: number, large: number, largeUnit: string, small: number, smallU
   return rest === 0 ? `${whole} ${largeUnit}` : `${whole} ${largeUnit} ${rest} ${smallUnit}`;
 }
 
-/** How long ago: `3 s ago`, or `now` within a second. */
+/**
+ * How long ago: `3 s ago`, or `now` within a second. Clocks of two machines differ a little, so what
+ * seems to lie in the future is now.
+ */
 export function ago(at: number, now: number): string {
   const ms = now - at;
-  if (Math.abs(ms) < second) return "now";
-  return ms < 0
-    ? `in ${duration(-ms)}`
-    : `${duration(ms < minute ? Math.floor(ms / second) * second : ms)} ago`;
+  if (ms < second) return "now";
+  return `${duration(ms < minute ? Math.floor(ms / second) * second : ms)} ago`;
 }
 
 const pad = (value: number, digits = 2) => String(value).padStart(digits, "0");

@@ -1,6 +1,6 @@
 import type { CellName, ValueShown } from "../../../src/dashboard/api.js";
 import { bytes } from "../format/numbers.js";
-import { columnName, oneLine } from "../format/text.js";
+import { columnName, formatted, oneLine } from "../format/text.js";
 import { hashOf } from "../routing/route.js";
 
 /** A cell, as a link to its row. */
@@ -28,14 +28,12 @@ const maxUnscrolled = 200;
 
 /** A value, as much of it as the server sent. */
 export function LongValue({ value }: { readonly value: ValueShown }) {
+  const text = value.isCut ? value.text : formatted(value.text);
   return (
     <div class="value long">
       {/* A scrolling element must be reachable by keys. */}
-      <pre
-        dir="auto"
-        tabIndex={value.text.length > maxUnscrolled || value.text.includes("\n") ? 0 : undefined}
-      >
-        {value.text === "" ? <i class="faint">empty</i> : value.text}
+      <pre dir="auto" tabIndex={text.length > maxUnscrolled || text.includes("\n") ? 0 : undefined}>
+        {value.text === "" ? <i class="faint">empty</i> : text}
       </pre>
       {value.isCut ? <CutMark value={value} /> : null}
     </div>

@@ -22,8 +22,8 @@ export function ObserverSelect({ value, onChange }: Props) {
 
 interface SelectProps extends Props {
   readonly label: string;
-  /** Values and their labels. */
-  readonly options: readonly (readonly [string, string])[];
+  /** Values and their labels, and whether they are internal. */
+  readonly options: readonly (readonly [value: string, shown: string, isInternal?: boolean])[];
 }
 
 /** A select field with its label. */
@@ -32,12 +32,19 @@ export function Select({ label, value, onChange, options }: SelectProps) {
     <label class="field">
       <span>{label}</span>
       <select value={value} onChange={(event) => onChange(event.currentTarget.value)}>
-        {options.map(([each, shown]) => (
-          <option key={each} value={each}>
-            {shown}
-          </option>
-        ))}
+        {options.filter(([, , isInternal]) => !isInternal).map(optionOf)}
+        {options.some(([, , isInternal]) => isInternal) ? (
+          <optgroup label="internal">
+            {options.filter(([, , isInternal]) => isInternal).map(optionOf)}
+          </optgroup>
+        ) : null}
       </select>
     </label>
   );
 }
+
+const optionOf = ([value, shown]: SelectProps["options"][number]) => (
+  <option key={value} value={value}>
+    {shown}
+  </option>
+);

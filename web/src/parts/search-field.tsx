@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 interface Props {
   readonly label: string;
@@ -12,10 +12,20 @@ const restMs = 200;
 /** A search field, applied when typing pauses. The key `/` focuses it. */
 export function SearchField({ label, value, placeholder, onChange }: Props) {
   const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  // What this field has applied comes back as `value` later. It must not replace what was typed since.
+  const applied = useRef(value);
+  const apply = () => {
+    applied.current = text;
+    onChange(text);
+  };
   useEffect(() => {
-    if (text === value) return;
-    const timer = setTimeout(() => onChange(text), restMs);
+    if (value === applied.current) return;
+    applied.current = value;
+    setText(value);
+  }, [value]);
+  useEffect(() => {
+    if (text === applied.current) return;
+    const timer = setTimeout(apply, restMs);
     return () => clearTimeout(timer);
   }, [text, value, onChange]);
   return (
@@ -31,7 +41,7 @@ export function SearchField({ label, value, placeholder, onChange }: Props) {
         dir="auto"
         onInput={(event) => setText(event.currentTarget.value)}
         onKeyDown={(event) => {
-          if (event.key === "Enter") onChange(text);
+          if (event.key === "Enter") apply();
         }}
       />
     </label>

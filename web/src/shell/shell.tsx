@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { About } from "../../../src/dashboard/api.js";
-import { connection, overview } from "../api/stream.js";
+import { connection, overview, seenAt } from "../api/stream.js";
 import { bounded } from "../format/numbers.js";
+import { clock } from "../format/times.js";
 import { Mark } from "../parts/mark.js";
 import { hashOf, type Route, type View, views } from "../routing/route.js";
 import { useStore } from "../state/store.js";
@@ -130,13 +131,19 @@ function ConnectionSign() {
 /** A line under the head while the server does not answer. */
 function Lost() {
   const { state, error } = useStore(connection);
+  const lastAt = useStore(seenAt);
+  useEffect(() => {
+    // The style makes everything grey that may no longer be so.
+    document.documentElement.toggleAttribute("data-stale", state === "lost" || state === "failing");
+  }, [state]);
   if (state === "connecting" || state === "live") return null;
   const why = error?.message ?? "";
+  const old = lastAt === undefined ? "" : `Everything below is as it was at ${clock(lastAt)}.`;
   const text = {
     polling:
       "The live stream is broken. The page asks the server every two seconds instead, and tries the stream again.",
-    failing: `The server answers with an error: ${why} The page shows the last known data.`,
-    lost: `Not connected, trying again. ${why} The page shows the last known data.`,
+    failing: `The server answers with an error: ${why} ${old}`,
+    lost: `Not connected, trying again. ${why} ${old}`,
   }[state];
   return (
     <p class={`banner ${state === "polling" ? "warn" : "bad"}`} role="status">

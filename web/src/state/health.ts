@@ -1,9 +1,13 @@
 import type { ObserverOverview, Overview, ScheduleOverview } from "../../../src/dashboard/api.js";
-import { bounded, counted } from "../format/numbers.js";
+import { bounded, counted, rate } from "../format/numbers.js";
 import { duration } from "../format/times.js";
+import { trend } from "../format/trend.js";
+import type { View } from "../routing/route.js";
 
 /** How bad a state is. Signs and colours depend on it. */
 export type Level = "ok" | "warn" | "bad" | "idle";
+
+const rank: Readonly<Record<Level, number>> = { bad: 3, warn: 2, ok: 1, idle: 0 };
 
 export interface Health {
   readonly level: Level;
@@ -19,32 +23,75 @@ export interface Health {
 export const behindMs = 5_000;
 export const lateMs = 60_000;
 
+export type ProblemKind = "no worker" | "late" | "behind" | "parked" | "failing";
+
+/** One thing that is wrong with an observer. */
+export interface Problem extends Health {
+  readonly kind: ProblemKind;
+  /** What to do about it. */
+  readonly remedy: string;
+  readonly lookAt: View;
+}
+
+/** Everything that is wrong with an observer, the worst first. */
+export function problemsOf(observer: ObserverOverview): readonly Problem[] {
+  const { hosts, pending, oldestPendingMs = 0, parked, failuresPerSecond, growthPerSecond } = observer;
+  const waits = `${counted(pending.count, "change")}${pending.isBound ? " or more" : ""}`;
+  const problems: Problem[] = [];
+  const add = (level: Level, kind: ProblemKind, lookAt: View, why: string, remedy: string) =>
+    problems.push({ level, kind, word: kind, why, remedy, lookAt });
+  if (hosts === 0 && pending.count > 0)
+    add(
+      "bad",
+      "no worker",
+      "workers",
+      `${waits} wait, and no worker runs it.`,
+      "Start a worker that has it in its module.",
+    );
+  if (pending.count > 0 && oldestPendingMs >= behindMs) {
+    const how = trend(growthPerSecond, pending);
+    const why = `The oldest of ${waits} has waited ${duration(oldestPendingMs)}${how === "" ? "" : `, ${how}`}.`;
+    const remedy =
+      growthPerSecond !== undefined && growthPerSecond < 0
+        ? "It catches up. Wait, or start another worker."
+        : "See what its runs wait for. Then raise its concurrency, or start another worker.";
+    if (oldestPendingMs >= lateMs) add("bad", "late", "transactions", why, remedy);
+    else add("warn", "behind", "transactions", why, remedy);
+  }
+  if (parked.count > 0)
+    add(
+      "warn",
+      "parked",
+      "failures",
+      `It parked ${bounded(parked)} of its changes.`,
+      "Read the errors. Once the cause is gone, retry them.",
+    );
+  if (failuresPerSecond > 0)
+    add(
+      "warn",
+      "failing",
+      "transactions",
+      `${rate(failuresPerSecond)} of its runs fail each second. They are tried again.`,
+      "Read the errors.",
+    );
+  return problems.sort((a, b) => rank[b.level] - rank[a.level]);
+}
+
 /** The state of an observer. If several states apply, the worst one. */
 export function healthOf(observer: ObserverOverview): Health {
-  const { hosts, pending, oldestPendingMs = 0, parked, failuresPerSecond, delay } = observer;
-  const waits = `${counted(pending.count, "change")}${pending.isBound ? " or more" : ""}`;
-  if (hosts === 0 && pending.count > 0)
-    return { level: "bad", word: "no worker", why: `${waits} wait, and no worker runs it.` };
-  if (pending.count > 0 && oldestPendingMs >= lateMs)
-    return {
-      level: "bad",
-      word: "late",
-      why: `The oldest of ${waits} has waited ${duration(oldestPendingMs)}.`,
-    };
-  if (parked.count > 0)
-    return { level: "warn", word: "parked", why: `It parked ${bounded(parked)} of its changes.` };
-  if (failuresPerSecond > 0)
-    return { level: "warn", word: "failing", why: "Some of its runs fail. They are tried again." };
-  if (pending.count > 0 && oldestPendingMs >= behindMs)
-    return {
-      level: "warn",
-      word: "behind",
-      why: `The oldest of ${waits} has waited ${duration(oldestPendingMs)}.`,
-    };
+  const { hosts, pending, delay } = observer;
+  const [worst] = problemsOf(observer);
+  if (worst !== undefined) return worst;
   if (hosts === 0) return { level: "idle", word: "no worker", why: "Nothing waits, and no worker runs it." };
   return pending.count === 0 && delay.count === 0
     ? { level: "ok", word: "idle", why: "Nothing waits." }
     : { level: "ok", word: "fresh", why: "It keeps up with the changes." };
+}
+
+/** Observers by how bad their state is, the worst first. */
+export function worstFirst(observers: readonly ObserverOverview[]): readonly ObserverOverview[] {
+  const byRank = (observer: ObserverOverview) => rank[healthOf(observer).level];
+  return observers.toSorted((a, b) => byRank(b) - byRank(a) || oldest(b) - oldest(a));
 }
 
 /** The state of a schedule: whether its due changes have fired. */
@@ -64,8 +111,6 @@ export interface Verdict extends Health {
   readonly lookAt: "pipeline" | "failures" | "workers" | undefined;
 }
 
-const rank: Readonly<Record<Level, number>> = { bad: 3, warn: 2, ok: 1, idle: 0 };
-
 /** The state of the whole database in one line: its worst problem, or that it has none. */
 export function verdictOf(overview: Overview): Verdict {
   const { observers, coordinator } = overview;
@@ -77,11 +122,9 @@ export function verdictOf(overview: Overview): Verdict {
       "workers",
     );
   const late = worstSchedule(overview);
-  const worst = observers
-    .map((observer) => ({ observer, health: healthOf(observer) }))
-    .sort(
-      (a, b) => rank[b.health.level] - rank[a.health.level] || oldest(b.observer) - oldest(a.observer),
-    )[0];
+  const worst = worstFirst(observers).map((observer) => ({ observer, health: healthOf(observer) }))[0];
+  const silent = silentVerdict(overview);
+  if (silent !== undefined && worst?.health.level !== "bad") return silent;
   if (late !== undefined && rank[late.level] > rank[worst?.health.level ?? "idle"]) return late;
   if (worst === undefined)
     return verdict(
@@ -106,6 +149,14 @@ export function verdictOf(overview: Overview): Verdict {
   const oldestMs = Math.max(0, ...observers.map(oldest));
   const what = oldestMs === 0 ? "Nothing waits." : `The oldest change has waited ${duration(oldestMs)}.`;
   return verdict("ok", "Everything is fresh", `${counted(observers.length, "observer")} up to date. ${what}`);
+}
+
+/** What to know about processes that have stopped sending heartbeats. */
+function silentVerdict({ silent }: Overview): Verdict | undefined {
+  const there = silent.filter(({ exists }) => exists !== false);
+  if (there.length === 0) return undefined;
+  const word = `${counted(there.length, "process does", "processes do")} not answer`;
+  return verdict("warn", word, "No heartbeat comes any more. Other workers take over the work.", "workers");
 }
 
 /** The schedule that is furthest behind. Undefined if no schedule is behind. */

@@ -12,7 +12,7 @@ import { BlockBuilder } from "../../dump/block-builder.js";
 import { DueChanges } from "../../dump/due-changes.js";
 import { exportBlocks } from "../../dump/export-blocks.js";
 import { type CutExport, ExportFile } from "../../dump/export-file.js";
-import { type DueLine, type ExportHeader, formatName, formatVersion } from "../../dump/format.js";
+import { type DueLine, type ExportHeader, formatName, formatVersionOf } from "../../dump/format.js";
 import { gzipMember } from "../../dump/gzip-member.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../../input/coordinator-flags.js";
 import { findTable } from "../../input/target.js";
@@ -218,5 +218,5 @@ function headerOf(
   due: readonly DueLine[],
 ): ExportHeader {
   const time = showTimestamp(timestamp);
-  return { format: formatName, version: formatVersion, timestamp, time, source, tables, due };
+  return { format: formatName, version: formatVersionOf(tables), timestamp, time, source, tables, due };
 }

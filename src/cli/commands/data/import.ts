@@ -10,18 +10,20 @@ import { databaseCommand, listOption } from "../../command.js";
 import { withDatabase } from "../../database/open-database.js";
 import { BlockCells } from "../../dump/block-cells.js";
 import { BlockReader, type ReadBlock } from "../../dump/block-reader.js";
-import { type ExportInput, fileInput, streamInput } from "../../dump/export-input.js";
 import type { ExportHeader } from "../../dump/format.js";
 import { BlockImporter } from "../../dump/import-blocks.js";
 import { checkKept, checkSchemas } from "../../dump/import-check.js";
+import { fileInput, type ImportInput, streamInput } from "../../dump/import-input.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../../input/coordinator-flags.js";
 import { loadApp } from "../../input/module.js";
 import { counted } from "../../print/layout.js";
 import { Progress } from "../../print/progress.js";
+import { importRows, type RowImportRequest } from "../../rows/import-rows.js";
+import { addRowFlags, checkNoRowFlags, type RowFlags, rowFlags } from "../../rows/row-flags.js";
 import { formatDuration } from "../../time.js";
 import { UsageError } from "../../usage-error.js";
 
-interface ImportCommandOptions extends CoordinatorFlags {
+interface ImportCommandOptions extends CoordinatorFlags, RowFlags {
   readonly table?: readonly string[] | undefined;
   readonly app?: string | undefined;
   readonly merge?: boolean | undefined;
@@ -41,22 +43,35 @@ export function addImport(program: Command, cli: Cli): void {
       "module's codecs and schemas read each value before it is written; nothing of the module is registered. Without " +
       "--force, the command refuses two things before it writes. The first: values without a schema for a column that " +
       "is recorded with one, unless --app is given. The second: a column without its unique constraint or exact index, " +
-      "or both into tables that hold data.",
+      "or both into tables that hold data. With --format, the command reads rows of a CSV file or of lines of JSON into one " +
+      "table, by the columns' codecs, in transactions of up to 500 rows that also record the place in the file. So an " +
+      "interrupted import continues exactly where it stopped, with the same command, if the file is the same up to there. " +
+      "It stops at the first line that does not fit, unless --max-bad allows some. With --app it registers the module's " +
+      "tables and observers first, and creates the database if it does not exist.",
     examples: [
       "import ./copy backup.jsonl.gz",
       "import bigtable://my-project/my-instance backup.jsonl.gz --coordinator auto",
       "import ./data backup.jsonl.gz --table documents --merge",
       "import ./data backup.jsonl.gz --dry-run",
       "import ./data backup.jsonl.gz --app ./app.ts",
+      "import ./data orders.csv.gz --format csv --table orders --key id",
+      "import ./data visits.csv --format csv --table visits --key url,day --map secs=seconds --delimiter ';'",
+      "import ./data events.jsonl --format jsonl --table events --key id --max-bad 100 --bad rejected.jsonl",
     ],
     json: [
       '{"file","timestamp","time","tables","cells","continuedAt","dryRun","durationMs"}: "cells" counts those written',
-      'by this run; "continuedAt" is the block after which it continued an earlier run, or null.',
+      'by this run; "continuedAt" is the block after which it continued an earlier run, or null. With --format',
+      '{"file","format","table","rows","cells","bad","continuedAt","dryRun","durationMs"}: "rows" and "cells" count those',
+      'written by this run, "bad" the rejected lines of all runs, and "continuedAt" is a line. Each line of the file of',
+      '--bad is {"line","column","reason","text"}.',
     ],
-    exit: ["1 if the file is damaged or cut (EXPORT_DAMAGED), or if a table already holds data."],
+    exit: [
+      "1 if the file is damaged or cut (EXPORT_DAMAGED), if a table already holds data, or with --format if more lines",
+      "are wrong than --max-bad allows (INVALID_VALUE).",
+    ],
   });
   addCoordinatorFlags(command)
-    .argument("[file]", "the file (default: the standard input)")
+    .argument("[file]", "the file, which may be compressed with gzip (default, or -: the standard input)")
     .option("--table <name>", "only this table; may be given several times", listOption)
     .option("--merge", "also import into tables that hold data; cells of the export replace existing cells")
     .option(
@@ -64,19 +79,47 @@ export function addImport(program: Command, cli: Cli): void {
       "JavaScript or TypeScript module that default-exports { tables, observers }; its tables check each value",
     )
     .option("--force", "import without the checks of schemas, unique constraints and exact indexes")
-    .option("--dry-run", "only check the file; with --app also check each value")
-    .action(async (location: string, path: string | undefined, options: ImportCommandOptions) => {
+    .option("--dry-run", "only check the file; with --app, or --format, also check each value");
+  addRowFlags(command).action(
+    async (location: string, path: string | undefined, options: ImportCommandOptions) => {
+      if (options.format !== undefined) {
+        await importRows(cli, rowRequest(location, path, options));
+        return;
+      }
+      checkNoRowFlags(options);
       const input =
-        path === undefined ? streamInput(cli.io.stdin) : await fileInput(resolve(cli.io.cwd, path), path);
+        path === undefined || path === "-"
+          ? streamInput(cli.io.stdin)
+          : await fileInput(resolve(cli.io.cwd, path), path, "a file that `percolator export` wrote");
       const app = options.app === undefined ? undefined : await loadApp(options.app, cli.io.cwd);
       await new Import(cli, location, input, options, app?.tables ?? []).run();
-    });
+    },
+  );
+}
+
+function rowRequest(
+  location: string,
+  path: string | undefined,
+  options: ImportCommandOptions,
+): RowImportRequest {
+  const { app, force = false, dryRun = false, merge, table } = options;
+  if (merge === true)
+    throw new UsageError("--format always writes into the table as it is: leave out --merge.");
+  return {
+    ...rowFlags(options, table ?? []),
+    location,
+    file: path ?? "-",
+    app,
+    force,
+    dryRun,
+    coordinator: options,
+  };
 }
 
 class Import {
   readonly #cli: Cli;
   readonly #location: string;
-  readonly #input: ExportInput;
+  readonly #input: ImportInput;
   readonly #options: ImportCommandOptions;
   readonly #declared: readonly AnyTable[];
   readonly #progress: Progress;
@@ -86,7 +129,7 @@ class Import {
   constructor(
     cli: Cli,
     location: string,
-    input: ExportInput,
+    input: ImportInput,
     options: ImportCommandOptions,
     declared: readonly AnyTable[],
   ) {

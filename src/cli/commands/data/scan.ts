@@ -20,6 +20,7 @@ interface ScanCommandOptions extends DatabaseOptions {
   readonly prefix?: string | undefined;
   readonly start?: string | undefined;
   readonly end?: string | undefined;
+  readonly after?: string | undefined;
   readonly reverse?: boolean | undefined;
   readonly limit?: number | undefined;
   readonly at?: number | Date | undefined;
@@ -37,6 +38,7 @@ export function addScan(program: Command, cli: Cli): void {
       "scan ./data documents.title --prefix https://example.org/ --limit 10",
       "scan ./data documents --start a --end b --reverse",
       "scan ./data documents.contents --at 2025-01-31T12:00:00Z --json > contents.jsonl",
+      "scan ./data documents --after https://example.org/last --limit 100",
       `scan ./data visits.seconds --prefix '["https://example.org/"]'`,
     ],
     json: [
@@ -52,6 +54,7 @@ export function addScan(program: Command, cli: Cli): void {
     )
     .option("--start <key>", "the first row")
     .option("--end <key>", "the row after the last")
+    .option("--after <key>", "begin behind this row: the last one of the page before")
     .option("--reverse", "from the last row to the first")
     .option("--limit <n>", "at most this many rows", parsedBy(parseCount(0)))
     .option("--at <time>", "as of a timestamp or an ISO date, within the retention", parsedBy(parseMoment))
@@ -75,11 +78,12 @@ function nameOf(target: Exclude<ValuedTarget, { readonly kind: "table" }>): stri
 }
 
 function scanOptions({ defined }: Target, options: ScanCommandOptions): ScanOptions<unknown> {
-  const { prefix, start, end, reverse, limit } = options;
+  const { prefix, start, end, after, reverse, limit } = options;
   return {
     prefix: prefix === undefined ? undefined : parsePrefix(defined, prefix),
     start: start === undefined ? undefined : parseRow(defined, start),
     end: end === undefined ? undefined : parseRow(defined, end),
+    after: after === undefined ? undefined : parseRow(defined, after),
     reverse,
     limit,
   };

@@ -1,5 +1,6 @@
+import { table, text } from "percolatordb";
 import { beforeEach, describe, expect, it } from "vitest";
-import { type CommandLine, Printed } from "../../../../test/support/command-line.js";
+import { type CommandLine, eventually, Printed } from "../../../../test/support/command-line.js";
 import { documents, libraryCommandLine, withLibrary } from "../../../../test/support/library.js";
 
 let cli: CommandLine;
@@ -32,6 +33,22 @@ describe("gc", () => {
     const { lines } = await cli.run(["gc", "data", "--retention", "0"]);
     expect(lines[0]).toMatch(/^\d+ versions? dropped, \d+ cells? seen, 0 locks resolved in \d+ ms$/);
     expect(lines[1]).toMatch(/^safepoint: \d+ \(.*Z\)$/);
+  });
+
+  it("deletes expired cells without the module, and status and schema show the time", async () => {
+    const short = table("short", { token: text() }, { ttlMs: 1 });
+    await withLibrary(cli, (db) => db.transact((tx) => tx.set(short.token, "a", "x")));
+    expect((await cli.run(["schema", "data"])).stdout).toContain("  token: text, expires after 1ms\n");
+    expect((await cli.run(["status", "data"])).stdout).toMatch(/^short +1ms +never/m);
+    await eventually(async () => {
+      const { documents: printed } = await cli.run(["gc", "data", "--json"]);
+      expect(printed[0]).toMatchObject({ cellsExpired: 1 });
+    });
+    expect(await cli.run(["get", "data", "short.token", "a"])).toMatchObject({ code: 1 });
+    expect((await cli.run(["status", "data"])).stdout).toMatch(/^short +1ms +.* ago +1$/m);
+    expect((await cli.run(["status", "data", "--json"])).documents[0]).toMatchObject({
+      expiries: [{ table: "short", ttlMs: { token: 1 }, swept: expect.any(String), expired: 1 }],
+    });
   });
 
   it("shows progress only on a terminal", async () => {

@@ -14,12 +14,12 @@ export function addGc(program: Command, cli: Cli): void {
   databaseCommand(program, "gc", {
     summary: "collect garbage now",
     description:
-      "Drops versions that no snapshot within the retention can see, and resolves locks of transactions that began " +
+      "First deletes the cells that have expired (ttlMs of a table), by transactions, so observers run. Then drops versions that no snapshot within the retention can see, and resolves locks of transactions that began " +
       "before that time. With the recorded retention, other processes can keep running: their open transactions and " +
       "snapshots hold the collection back. On Bigtable, give a shorter retention only while no other process uses the " +
       "database: a late request could bring deleted data back.",
     examples: ["gc ./data", "gc ./data --retention 0", "gc ./data --retention 24h --json"],
-    json: ['{"safepoint","time","cellsSeen","locksResolved","versionsDropped","durationMs"}'],
+    json: ['{"safepoint","time","cellsSeen","locksResolved","versionsDropped","cellsExpired","durationMs"}'],
   })
     .option(
       "--retention <duration>",
@@ -33,10 +33,10 @@ export function addGc(program: Command, cli: Cli): void {
           .collect({
             retentionMs: retention,
             signal: cli.signal,
-            onProgress: ({ cellsSeen, versionsDropped }) =>
+            onProgress: ({ cellsSeen, versionsDropped, cellsExpired }) =>
               progress.show(
                 () =>
-                  `${counted(cellsSeen, "cell")} seen, ${counted(versionsDropped, "version")} dropped, ${progress.rate(cellsSeen)}`,
+                  `${counted(cellsSeen, "cell")} seen, ${cellsExpired} expired, ${counted(versionsDropped, "version")} dropped, ${progress.rate(cellsSeen)}`,
               ),
           })
           .finally(() => progress.end());
@@ -45,6 +45,7 @@ export function addGc(program: Command, cli: Cli): void {
         await cli.print({ ...report, time, durationMs }, () => [
           `${counted(report.versionsDropped, "version")} dropped, ${counted(report.cellsSeen, "cell")} seen, ` +
             `${counted(report.locksResolved, "lock")} resolved in ${durationMs} ms`,
+          ...(report.cellsExpired === 0 ? [] : [`${counted(report.cellsExpired, "cell")} expired`]),
           `safepoint: ${report.safepoint} (${time})`,
         ]);
       }),

@@ -64,6 +64,46 @@ describe("parked", () => {
     expect(await parked("--table", "visits")).toEqual([]);
   });
 
+  it("can be filtered by a part of the error", async () => {
+    expect(await parked("--error", "ONE cannot do A")).toEqual(["one a"]);
+    expect(await parked("--error", "no such text")).toEqual([]);
+    expect(await parked("--error", "two cannot", "--discard")).toEqual(["two a", "two b"]);
+    expect(await parked()).toEqual(["one a", "one b"]);
+  });
+
+  it("lists kinds of errors", async () => {
+    const { documents: kinds } = await cli.run(["parked", "data", "--group", "--json"]);
+    expect(kinds).toHaveLength(4);
+    const { lines, stderr } = await cli.run(["parked", "data", "--group", "--error", "one cannot do a"]);
+    expect(lines[0]).toMatch(/^one {2}1 change, the last parked .* ago, the first .* ago$/);
+    expect(lines.slice(1, 3)).toEqual(["  RangeError: one cannot do a", "  such as a"]);
+    expect(stderr).toBe("note: 1 change, 1 kind of error\n");
+    const wrong = await cli.run(["parked", "data", "--group", "--retry"]);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining("--group only lists")]);
+  });
+
+  it("counts changes whose errors differ only in numbers as one kind", async () => {
+    await withLibrary(
+      cli,
+      async (db) => {
+        await db.transact((tx) => {
+          for (const row of ["r1", "r2", "r3"]) tx.set(documents.title, row, "Gamma");
+        });
+        await db.drain();
+      },
+      { observers: [failing("one"), failing("two")] },
+    );
+    const { documents: kinds } = await cli.run(["parked", "data", "--group", "--json", "--observer", "two"]);
+    expect(kinds).toContainEqual({
+      observer: "two",
+      error: "RangeError: two cannot do r#",
+      count: 3,
+      first: expect.stringMatching(/Z$/),
+      last: expect.stringMatching(/Z$/),
+      rows: expect.arrayContaining(["r1", "r2", "r3"]),
+    });
+  });
+
   it("makes the selected changes due again", async () => {
     const { code, documents: changes } = await cli.run(["parked", "data", "--row", "a", "--retry", "--json"]);
     expect(code).toBe(0);

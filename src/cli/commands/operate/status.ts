@@ -3,6 +3,7 @@ import type { Backlog, Overdue } from "../../../dashboard/index.js";
 import type { CoordinatorStatus, Database, DatabaseStatus, OpenOptions } from "../../../database/index.js";
 import type { Environment } from "../../../environment/index.js";
 import { CoordinatorError, OracleUnavailableError, type PercolatorError } from "../../../errors/index.js";
+import type { TableExpiry } from "../../../evolution/index.js";
 import type { ObserverRecord } from "../../../observer/index.js";
 import type { AttachedTableStatus } from "../../../postgres/index.js";
 import {
@@ -33,7 +34,7 @@ export function addStatus(program: Command, cli: Cli): void {
       "exit code is 1.",
     examples: ["status ./data", "status ./data --all", "status ./data --json"],
     json: [
-      '{"store","latestTimestamp","latestTime","safepoint","safepointTime","safepointAgeMs","statistics","tables","observers","schedules","sessions","attached","coordinator","away"}.',
+      '{"store","latestTimestamp","latestTime","safepoint","safepointTime","safepointAgeMs","statistics","tables","observers","schedules","sessions","expiries","attached","coordinator","away"}.',
       'A table is {"name","key","columns"}. An observer is',
       '{"name","table","column","kind","version","since","pending","oldestPending","parked","sessions","backfills"}. A',
       'count is {"count","more"}: at most 100,000 are counted. A schedule is {"schedule","overdue","oldestOverdue"}. A',
@@ -153,6 +154,13 @@ function statusToJson({ status, tables, observers, schedules, away, attached }: 
       expires: new Date(record.expires).toISOString(),
       process: record.process,
     })),
+    expiries: status.expiries.map(({ table, ttlMs, sweptAt, dueAt, expired }) => ({
+      table,
+      ttlMs,
+      swept: sweptAt?.toISOString() ?? null,
+      due: dueAt?.toISOString() ?? null,
+      expired,
+    })),
     attached: attached.map(attachedToJson),
     coordinator: status.coordinator === undefined ? null : coordinatorToJson(asked(status.coordinator, away)),
     away: away?.message ?? null,
@@ -228,6 +236,7 @@ function statusLines(
     ),
     ...scheduleLines(schedules, nowMs),
     ...attachedLines(attached),
+    ...expiryLines(status.expiries, nowMs),
     "",
     ...section(
       "sessions",
@@ -277,6 +286,23 @@ function scheduleLines(schedules: readonly Overdue[], nowMs: number): readonly s
     oldest === undefined ? "" : `${formatDuration(Math.max(0, nowMs - oldest.getTime()))} ago`,
   ]);
   const columns = [{ name: "schedule" }, { name: "overdue", align: "right" }, { name: "oldest" }] as const;
+  return ["", ...layOut(columns, rows)];
+}
+
+function expiryLines(expiries: readonly TableExpiry[], nowMs: number): readonly string[] {
+  if (expiries.length === 0) return [];
+  const rows = expiries.map(({ table, ttlMs, sweptAt, expired }) => [
+    table,
+    formatDuration(Math.min(...Object.values(ttlMs))),
+    sweptAt === undefined ? "never" : `${formatDuration(Math.max(0, nowMs - sweptAt.getTime()))} ago`,
+    sweptAt === undefined ? "" : String(expired),
+  ]);
+  const columns = [
+    { name: "expiring table" },
+    { name: "after" },
+    { name: "swept" },
+    { name: "cells", align: "right" },
+  ] as const;
   return ["", ...layOut(columns, rows)];
 }
 

@@ -20,7 +20,12 @@ import {
   type CoordinatorFlags,
   coordinatorArguments,
 } from "../../input/coordinator-flags.js";
-import { addDashboardFlags, type DashboardFlags, dashboardOptions } from "../../input/dashboard-flags.js";
+import {
+  addDashboardFlags,
+  type DashboardFlags,
+  dashboardArguments,
+  dashboardOptions,
+} from "../../input/dashboard-flags.js";
 import {
   addMetricsFlags,
   type MetricsFlags,
@@ -32,6 +37,7 @@ import { exitCodes } from "../../print/exit.js";
 import { processVariable, recordVariable } from "../../print/io.js";
 import { parseCount, parseDuration } from "../../time.js";
 import { UsageError } from "../../usage-error.js";
+import { ModuleWatch } from "../../worker/module-watch.js";
 import { ProcessesSource } from "../../worker/processes-source.js";
 import { ReadinessWatch } from "../../worker/readiness-watch.js";
 import { Supervisor } from "../../worker/supervisor.js";
@@ -45,6 +51,7 @@ interface WorkerOptions extends CoordinatorFlags, DashboardFlags, MetricsFlags {
   readonly observer?: readonly string[] | undefined;
   readonly retention?: number | undefined;
   readonly drainDeadline: number;
+  readonly watch?: boolean | undefined;
 }
 
 /**
@@ -64,11 +71,14 @@ export function addWorker(program: Command, cli: Cli): void {
       "version. TypeScript modules need no build. Any number of workers share the " +
       "work. If a worker is killed, the others take over its work. After a signal it starts nothing new, finishes the " +
       "runs in progress, and ends. After a second signal it ends at once. With --processes it starts that many " +
-      "processes, restarts those that die, and ends with them.",
+      "processes, restarts those that die, and ends with them. With --watch, for development, it restarts the worker " +
+      "when the module or a file that it imports has changed. If the new module has an error, it shows the error and " +
+      "waits for the next change.",
     examples: [
       "worker ./data ./app.ts",
       "worker ./data ./app.ts --processes 4",
       "worker ./data ./app.ts --dashboard 4180",
+      "worker ./data ./app.ts --watch",
       "worker ./data ./app.js --concurrency 16 --observer cluster --observer titles",
       "worker bigtable://project/instance ./app.js --token-file token --tls-ca ca.pem",
       "worker ./data ./app.ts --json >> worker.log",
@@ -82,7 +92,8 @@ export function addWorker(program: Command, cli: Cli): void {
       '--processes each line of a process has its number as "process", and other text that a process prints is output',
       '{"text"}. Further events are supervising {"processes","dashboard"}, exited',
       '{"process","code","signal","restartInMs"}, and last one stopped for all processes',
-      '{"processes","runs","restarts"}.',
+      '{"processes","runs","restarts"}. With --watch, events of its own are watching {"files"}, changed {"file"} and ended',
+      '{"code","signal"}.',
     ],
     exit: [
       "0 after a signal, when all runs have ended; 1 if runs were abandoned at the deadline, or a process keeps dying;",
@@ -96,6 +107,7 @@ export function addWorker(program: Command, cli: Cli): void {
       "number of processes that share the work (default: only this one)",
       parsedBy(parseCount(1)),
     )
+    .option("--watch", "restart when the module or a file that it imports has changed; not with --processes")
     .option(
       "--concurrency <n>",
       "runs at the same time in each process (default: 64; fewer for an observer, down to 8, while many of its runs conflict; on a folder, up to 512 while few do)",
@@ -117,9 +129,11 @@ export function addWorker(program: Command, cli: Cli): void {
   command.option("--insecure", "serve metrics beyond this machine without a token");
   addDashboardFlags(command);
   addCoordinatorFlags(command).action((location: string, app: string, options: WorkerOptions) =>
-    options.processes === undefined
-      ? workHere(cli, location, app, options)
-      : supervise(cli, location, app, options.processes, options),
+    options.watch
+      ? watchModule(cli, location, app, options)
+      : options.processes === undefined
+        ? workHere(cli, location, app, options)
+        : supervise(cli, location, app, options.processes, options),
   );
 }
 
@@ -311,6 +325,27 @@ async function stop(cli: Cli, worker: Worker, deadlineMs: number, log: WorkerLog
   }
 }
 
+/** Restarts the worker when its module changes. */
+async function watchModule(cli: Cli, location: string, app: string, options: WorkerOptions): Promise<void> {
+  if (options.processes !== undefined) {
+    throw new UsageError("--watch runs the worker in one process: leave out --processes.");
+  }
+  const own = workerArguments(location, app, options, dashboardArguments(options));
+  const args = [...selfOf(cli, "--watch"), ...own];
+  const { cwd, env = {} } = cli.io;
+  const start = () => startWorkerProcess({ args, number: 1, cwd, env, isRecorded: false });
+  const killAfterMs = options.drainDeadline + 2 * lastMs;
+  await new ModuleWatch({ cli, module: app, start, killAfterMs }).run();
+}
+
+/** Returns the command line that starts this program. */
+function selfOf({ io: { self } }: Cli, flag: string): readonly string[] {
+  if (self !== undefined) return self;
+  throw new UsageError(
+    `${flag} starts this program again, which is not possible here: another program embeds it. Run \`percolator worker\`.`,
+  );
+}
+
 async function supervise(
   cli: Cli,
   location: string,
@@ -321,13 +356,8 @@ async function supervise(
   if (processes > maxProcesses) {
     throw new UsageError(`--processes takes 1 to ${maxProcesses}, not ${processes}.`);
   }
-  const { self, env = {} } = cli.io;
-  if (self === undefined) {
-    throw new UsageError(
-      "--processes starts this program again, which is not possible here: another program embeds it. Run `percolator worker`.",
-    );
-  }
-  const args = [...self, ...workerArguments(location, app, options)];
+  const args = [...selfOf(cli, "--processes"), ...workerArguments(location, app, options)];
+  const { env = {} } = cli.io;
   const isRecorded = options.dashboard !== undefined;
   const run = (dashboard?: string) => {
     const supervisor = new Supervisor({
@@ -374,7 +404,12 @@ async function superviseSeen(
 }
 
 /** Returns the command line of one worker process. */
-function workerArguments(location: string, app: string, options: WorkerOptions): readonly string[] {
+function workerArguments(
+  location: string,
+  app: string,
+  options: WorkerOptions,
+  further: readonly string[] = [],
+): readonly string[] {
   const { json, concurrency, observer = [], retention, drainDeadline } = options;
   return [
     "worker",
@@ -386,6 +421,7 @@ function workerArguments(location: string, app: string, options: WorkerOptions):
     "--drain-deadline",
     String(drainDeadline),
     ...coordinatorArguments(options),
+    ...further,
     "--",
     location,
     app,

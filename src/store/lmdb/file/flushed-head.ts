@@ -10,11 +10,11 @@ import {
   writeSync,
 } from "node:fs";
 import { open } from "node:fs/promises";
-import { arch, endianness, platform } from "node:os";
+import { platform } from "node:os";
 import { dirname } from "node:path";
 import { StoreError } from "../../../errors/index.js";
 import type { Root } from "../record/databases.js";
-import { DataFile, type Meta, metaRecord } from "./pages.js";
+import { DataFile, type Meta, metaRecord, readsPages } from "./pages.js";
 
 /**
  * Makes sure that the newest state of the file is flushed and recorded as flushed, before this
@@ -51,7 +51,7 @@ export function settleFlushedHead(
 
 /** Like {@link settleFlushedHead}, for a caller that holds LMDB's write lock and has flushed. */
 export function settleHead(dataFile: string, flushedBefore: FlushedBefore): void {
-  if (!isReadable()) return;
+  if (!readsPages) return;
   const flags = flushedBefore === undefined ? "r+" : constants.O_RDWR | (constants.O_DSYNC ?? 0);
   const file = openSync(dataFile, flags);
   try {
@@ -85,7 +85,7 @@ export type FlushedBefore = number | undefined;
  * `O_DSYNC`, which flushes each write.
  */
 export async function flushUnderPermissions(dataFile: string): Promise<FlushedBefore> {
-  if (process.permission === undefined || !isReadable()) return undefined;
+  if (process.permission === undefined || !readsPages) return undefined;
   if (!existsSync(dataFile)) return 0;
   const file = await open(dataFile, "r+");
   try {
@@ -97,10 +97,6 @@ export async function flushUnderPermissions(dataFile: string): Promise<FlushedBe
   } finally {
     await file.close();
   }
-}
-
-function isReadable(): boolean {
-  return endianness() === "LE" && arch() !== "arm" && arch() !== "ia32";
 }
 
 function headOf(data: DataFile) {

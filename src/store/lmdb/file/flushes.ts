@@ -1,8 +1,7 @@
 import { closeSync, openSync } from "node:fs";
-import { arch, endianness } from "node:os";
 import { type Environment, sleep } from "../../../environment/index.js";
 import type { Databases } from "../record/databases.js";
-import { DataFile } from "./pages.js";
+import { DataFile, readsPages } from "./pages.js";
 
 /** Reads from an open data file which of its transactions are flushed. */
 export interface Flushes {
@@ -40,8 +39,7 @@ export async function flushThrough(
 export function fileFlushes(databases: Pick<Databases, "root">, dataFile: string): Flushes {
   // This code cannot read the file's heads on every platform. If it cannot, the binding's report
   // must be enough.
-  const readable = endianness() === "LE" && arch() !== "arm" && arch() !== "ia32";
-  const file = readable ? openSync(dataFile, "r") : undefined;
+  const file = readsPages ? openSync(dataFile, "r") : undefined;
   return {
     through() {
       if (file === undefined) return Number.POSITIVE_INFINITY;

@@ -1,12 +1,11 @@
 import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
 import { mkdir, readdir, realpath, stat } from "node:fs/promises";
-import { arch, endianness } from "node:os";
 import { join } from "node:path";
 import { PercolatorError, StoreDamagedError, StoreError, StoreVersionError } from "../../../errors/index.js";
 import { databaseNames } from "../record/databases.js";
 import { storeError } from "../record/errors.js";
 import { lockFileName, newLockFilePrefix } from "./lock-file.js";
-import { DataFile, type Meta, PageError } from "./pages.js";
+import { DataFile, type Meta, PageError, readsPages } from "./pages.js";
 
 export const dataFileName = "data.mdb";
 /** Files that operating systems put into folders. */
@@ -79,7 +78,7 @@ function noDatabase(path: string): StoreError {
  * damage.
  */
 function checkDataFile(path: string): void {
-  if (endianness() !== "LE" || arch() === "arm" || arch() === "ia32") return;
+  if (!readsPages) return;
   const file = openSync(path, "r");
   try {
     for (let attempt = 1; ; attempt++) {

@@ -1,9 +1,10 @@
 import { readSync } from "node:fs";
+import { arch, endianness } from "node:os";
 
 /**
  * Reads the pages of LMDB's data file from disk (data version 2, 64 bits, little-endian). It has
- * two uses. Opening a folder checks whether the file can be valid, since LMDB ends the process over
- * some damaged pages. Split points come from the upper pages of a tree.
+ * three uses. Opening a folder checks whether the file can be valid, since LMDB ends the process over
+ * some damaged pages. Split points come from the upper pages of a tree. Backups copy pages.
  */
 const magic = 0xbeefc0de;
 const dataVersion = 2;
@@ -29,6 +30,9 @@ export const metaRecord = Object.freeze({
   flagsAt: pageHeader + 28,
   unflushed: unflushedFlag,
 });
+
+/** Whether the data file of this machine has the format that this code reads. */
+export const readsPages = endianness() === "LE" && arch() !== "arm" && arch() !== "ia32";
 
 /** One of LMDB's trees. `root` is undefined if it is empty. */
 export interface Tree {
@@ -71,11 +75,18 @@ export function isLong(node: Node): boolean {
   return (node.flags & bigDataFlag) !== 0;
 }
 
+/** The number of the transaction that wrote the pages of a {@link isLong} node's value. */
+export function longWrittenBy(node: Node): number {
+  return Number(node.data.readBigUInt64LE(8));
+}
+
 export interface Page {
   readonly branch: boolean;
   /** The transaction that wrote it. */
   readonly transaction: number;
   readonly nodes: readonly Node[];
+  /** The whole page. */
+  readonly bytes: Buffer;
 }
 
 interface Block {
@@ -153,6 +164,30 @@ export class DataFile {
     return flushed === undefined ? picked : pick(picked, flushed);
   }
 
+  /** The number of the transaction that wrote a page. */
+  transactionOf(number: number): number {
+    return Number(this.#read(number * this.pageSize, 16).readBigUInt64LE(8));
+  }
+
+  /** The bytes of consecutive pages. */
+  bytes(first: number, count: number): Buffer {
+    return this.#read(first * this.pageSize, count * this.pageSize);
+  }
+
+  /**
+   * The first two pages of a file whose only state is the one in `slot`. They describe it as
+   * flushed, so the file must be flushed before it is used.
+   */
+  headPages(slot: 0 | 1): Buffer {
+    const pages = this.bytes(0, 2);
+    const from = slot * this.pageSize + metaRecord.start;
+    const state = Buffer.from(pages.subarray(from, from + metaRecord.end - metaRecord.start));
+    const flagsAt = metaRecord.flagsAt - metaRecord.start;
+    state.writeUInt16LE(state.readUInt16LE(flagsAt) & ~metaRecord.unflushed, flagsAt);
+    for (const at of [0, this.pageSize >> 1, this.pageSize]) state.copy(pages, at + metaRecord.start);
+    return pages;
+  }
+
   page(number: number): Page {
     const bytes = this.#read(number * this.pageSize, this.pageSize);
     if (Number(bytes.readBigUInt64LE(0)) !== number) throw damage(`page ${number} has another number`);
@@ -166,7 +201,7 @@ export class DataFile {
     }
     const nodes: Node[] = [];
     for (let i = 0; i < lower / 2; i++) nodes.push(this.#node(bytes, number, i, branch));
-    return { branch, transaction: Number(bytes.readBigUInt64LE(8)), nodes };
+    return { branch, transaction: Number(bytes.readBigUInt64LE(8)), nodes, bytes };
   }
 
   /**

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -27,6 +27,21 @@ test("reports this process's writes: transactions, their pages, and their time",
       expect(gained(name), name).toBeGreaterThanOrEqual(0);
     expect(gained("writeFillMs")).toBeLessThanOrEqual(gained("writeTransactionMs"));
     expect(gained("writeLockWaitMs")).toBeGreaterThanOrEqual(0);
+  } finally {
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test("reports the size and the free space of the folder's disk", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "percolatordb-statistics-"));
+  const store = await openLmdbStore(folder);
+  try {
+    const { diskBytes, diskFreeBytes } = await store.statistics!();
+    const { blocks, bsize } = await statfs(folder);
+    expect(diskBytes).toBe(blocks * bsize);
+    expect(diskFreeBytes).toBeGreaterThan(0);
+    expect(diskFreeBytes).toBeLessThanOrEqual(diskBytes!);
   } finally {
     await store.close();
     await rm(folder, { recursive: true, force: true });

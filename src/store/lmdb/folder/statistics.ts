@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { statfsSync, statSync } from "node:fs";
 import { arch } from "node:os";
 import { join } from "node:path";
 import { dataFileName } from "../file/folder.js";
@@ -23,6 +23,7 @@ export function folderStatistics({
   return {
     bytes: file.size,
     bytesAllocated: file.blocks * 512,
+    ...diskStatistics(path),
     mapBytes: number(environment.mapSize),
     maxMapBytes,
     pageBytes: number(environment.pageSize),
@@ -40,6 +41,16 @@ export function folderStatistics({
     versions: number(versions.getStats().entryCount),
     protocol: number(protocol.getStats().entryCount),
   };
+}
+
+/** Figures of the disk with the folder. Empty on systems that do not report them. */
+function diskStatistics(path: string): Readonly<Record<string, number>> {
+  try {
+    const { bavail, blocks, bsize } = statfsSync(path);
+    return { diskBytes: blocks * bsize, diskFreeBytes: bavail * bsize };
+  } catch {
+    return {};
+  }
 }
 
 /**

@@ -143,7 +143,7 @@ select coalesce(json_agg(t order by t.name), '[]') from (
       where o.option_name = 'autovacuum_enabled' and not o.option_value::bool) as autovacuum
   from pg_class c join pg_namespace n on n.oid = c.relnamespace left join pg_stat_all_tables s on s.relid = c.oid
   where quote_ident(n.nspname) = $1 or '"' || replace(n.nspname, '"', '""') || '"' = $1
-) t where t.name in ('cells', 'tables', 'state', 'durable', 'writers')`;
+) t where t.name in ('cells', 'tables', 'state', 'durable', 'writers', 'outbox')`;
 
 const ofStandbys = `
 select coalesce(json_agg(r order by r.name), '[]') from (

@@ -13,6 +13,15 @@ export function statement(text: string): Statement {
   return { name: `percolatordb_${sha256(text).slice(0, 20)}`, text };
 }
 
+/**
+ * A statement that the server plans at each run. For tables whose size changes by orders of magnitude:
+ * the plan of a prepared statement stays what it was for an empty table until autovacuum comes, and
+ * then reads the whole table.
+ */
+export function plannedEachTime(text: string): Statement {
+  return { name: "", text };
+}
+
 export interface ConnectionsOptions {
   readonly pool: PostgresPool;
   /** Whether to end the pool with the store. */

@@ -140,11 +140,11 @@ function readingCalls(target: Transaction | Snapshot, recording: Recording) {
 /** Returns the columns that have a value in a row, in the form in which `row` returns it. */
 function columnsOf(table: AnyTable, row: Readonly<Record<string, unknown>>): readonly CellColumn[] {
   const bound = table as unknown as Readonly<Record<string, CellColumn | Family<unknown, unknown>>>;
-  return [...table[definition].columns.values()].flatMap(({ name, kind }): CellColumn[] => {
-    const value = row[name];
+  return [...table[definition].columns.values()].flatMap(({ property, kind }): CellColumn[] => {
+    const value = row[property];
     if (kind === "signal" || value === undefined) return [];
-    if (kind === "column") return [bound[name] as CellColumn];
-    const family = bound[name] as Family<unknown, unknown>;
+    if (kind === "column") return [bound[property] as CellColumn];
+    const family = bound[property] as Family<unknown, unknown>;
     return [...(value as ReadonlyMap<string, unknown>).keys()].map((qualifier) => family.at(qualifier));
   });
 }

@@ -31,6 +31,7 @@ const nothingWritten: ReadonlySet<unknown> = new Set([
   "TIMEOUT",
   "ABORTED",
   "INVALID_VALUE",
+  "NEWER_VALUE",
   "INVALID_KEY",
   "INVALID_ARGUMENT",
   "LIMIT_EXCEEDED",

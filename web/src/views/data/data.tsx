@@ -1,4 +1,4 @@
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import type { Pipeline, RowsPage } from "../../../../src/dashboard/api.js";
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
@@ -18,8 +18,11 @@ const limit = 50;
 
 export function DataBrowser({ route }: { readonly route: Route }) {
   const pipeline = useApi<Pipeline>(apiPath("pipeline"));
-  const tables = pipeline.data?.tables.map(({ name }) => name);
-  const table = route.state.table ?? tables?.[0];
+  const tables = pipeline.data?.tables;
+  const table = route.state.table ?? firstTable(tables);
+  useEffect(() => {
+    if (table !== undefined) remember(table);
+  }, [table]);
   const { row } = route.state;
   return (
     <div class="view">
@@ -52,6 +55,29 @@ export function DataBrowser({ route }: { readonly route: Route }) {
   );
 }
 
+const lastKey = "percolator-table";
+
+/** Keeps the name of the table, with which the view opens next time. */
+function remember(table: string): void {
+  try {
+    localStorage.setItem(lastKey, table);
+  } catch {
+    // A browser may forbid it. The view then opens with the first table.
+  }
+}
+
+/** The table that was used last, or the first one that is not internal. */
+function firstTable(tables: Pipeline["tables"] | undefined): string | undefined {
+  let last: string | null = null;
+  try {
+    last = localStorage.getItem(lastKey);
+  } catch {
+    // As above.
+  }
+  const known = tables?.find(({ name }) => name === last);
+  return (known ?? tables?.find(({ isInternal }) => !isInternal) ?? tables?.[0])?.name;
+}
+
 function commandsOf({ state }: Route, table: string | undefined): readonly CommandParts[] {
   if (table === undefined) return [{ command: "status" }];
   const { row, cell, show, prefix, at } = state;
@@ -65,21 +91,22 @@ function commandsOf({ state }: Route, table: string | undefined): readonly Comma
 /** Resets the state that has no meaning for another table, prefix or time. */
 const fromTop = { after: undefined, row: undefined, cell: undefined, show: undefined };
 
-function Controls({ route, table, tables }: { route: Route; table: string; tables: readonly string[] }) {
-  const all = tables.includes(table) ? tables : [...tables, table];
+function Controls({ route, table, tables }: { route: Route; table: string; tables: Pipeline["tables"] }) {
+  const isKnown = tables.some(({ name }) => name === table);
+  const all = isKnown ? tables : [...tables, { name: table, isInternal: false }];
   const { prefix = "", at } = route.state;
   return (
     <div class="controls">
       <Select
         label="Table"
         value={table}
-        options={all.map((each) => [each, each] as const)}
+        options={all.map(({ name, isInternal }) => [name, name, isInternal] as const)}
         onChange={(chosen) => change(route, { ...fromTop, table: chosen, prefix: undefined })}
       />
       <SearchField
         label="Rows that begin with"
         value={prefix}
-        placeholder="a prefix of the key"
+        placeholder="the beginning of the key, such as oslo"
         onChange={(text) => change(route, { ...fromTop, table, prefix: text }, true)}
       />
       <MomentField

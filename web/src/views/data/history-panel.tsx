@@ -1,7 +1,8 @@
-import type { CellHistory } from "../../../../src/dashboard/api.js";
+import type { CellHistory, Writer } from "../../../../src/dashboard/api.js";
 import { apiPath } from "../../api/client.js";
 import { overview } from "../../api/stream.js";
 import { useApi } from "../../api/use-api.js";
+import { useRowChanges } from "../../api/use-row-changes.js";
 import { oneLine } from "../../format/text.js";
 import { ago, dateTime } from "../../format/times.js";
 import { LongValue } from "../../parts/names.js";
@@ -20,6 +21,7 @@ interface Props {
 /** The versions of a cell, newest first. */
 export function HistoryPanel({ route, table, row, column }: Props) {
   const { data, error, reload } = useApi<CellHistory>(apiPath("history", { table, row, column }));
+  useRowChanges(table, row, reload);
   const { now: startedAt } = useAbout();
   const now = useStore(overview)?.now ?? startedAt;
   if (error !== undefined) return <Failed error={error} retry={reload} />;
@@ -37,7 +39,7 @@ export function HistoryPanel({ route, table, row, column }: Props) {
         commit timestamp.
       </p>
       <ol class="versions">
-        {data.versions.map(({ commitTimestamp, startTimestamp, at, value }) => (
+        {data.versions.map(({ commitTimestamp, startTimestamp, at, value, writer }) => (
           <li key={commitTimestamp}>
             <p class="version-head">
               <time dateTime={new Date(at).toISOString()}>{dateTime(at)}</time>{" "}
@@ -47,12 +49,34 @@ export function HistoryPanel({ route, table, row, column }: Props) {
               </a>
             </p>
             {value === undefined ? <p class="deleted">deleted</p> : <LongValue value={value} />}
+            <p class="written-by">
+              <WrittenBy writer={writer} />
+            </p>
             <p class="faint timestamps">
               commit {commitTimestamp} · start {startTimestamp}
             </p>
           </li>
         ))}
       </ol>
+    </>
+  );
+}
+
+/** Who wrote a version, as far as a process remembers it. */
+function WrittenBy({ writer }: { readonly writer: Writer | undefined }) {
+  if (writer === undefined)
+    return <span class="faint">written by a transaction that no process remembers</span>;
+  const { name, isObserver, process, id } = writer;
+  const what = (
+    <>
+      {isObserver ? "a run of " : ""}
+      <b>{name ?? "a transaction without a label"}</b>
+    </>
+  );
+  return (
+    <>
+      written by {id === undefined ? what : <a href={hashOf("transactions", { id })}>{what}</a>}
+      {process === undefined ? "" : ` in ${process}`}
     </>
   );
 }

@@ -1,6 +1,7 @@
 import type { RowDetail } from "../../../../src/dashboard/api.js";
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
+import { useRowChanges } from "../../api/use-row-changes.js";
 import { bytes } from "../../format/numbers.js";
 import { oneLine } from "../../format/text.js";
 import { LongValue } from "../../parts/names.js";
@@ -65,6 +66,7 @@ function CellsPanel({
 }: Props & { readonly historyOf: (column: string) => string }) {
   const { at, cell } = route.state;
   const { data, error, reload } = useApi<RowDetail>(apiPath("row", { table, row, at }));
+  useRowChanges(table, at === undefined ? row : undefined, reload);
   if (error !== undefined) return <Failed error={error} retry={reload} />;
   if (data === undefined) return <Loading what="the row" />;
   if (data.cells.length === 0)

@@ -1,6 +1,6 @@
 import type { RowShown, RowsPage } from "../../../../src/dashboard/api.js";
 import { counted } from "../../format/numbers.js";
-import { oneLine } from "../../format/text.js";
+import { oneLine, partsOf } from "../../format/text.js";
 import { dateTime } from "../../format/times.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { ShortValue } from "../../parts/names.js";
@@ -48,12 +48,20 @@ export function RowsTable({ page, route, table, isLoading, reload }: Props) {
             <thead>
               <tr>
                 <th scope="col">Row</th>
+                {isNarrow ? null : moreParts(page).map((part) => <th scope="col">Key, part {part + 1}</th>)}
                 {isNarrow ? null : columns.map((column) => <th scope="col">{column}</th>)}
               </tr>
             </thead>
             <tbody>
               {page.rows.map((row) => (
-                <Row key={row.row} row={row} columns={isNarrow ? [] : columns} route={route} table={table} />
+                <Row
+                  key={row.row}
+                  row={row}
+                  columns={isNarrow ? [] : columns}
+                  parts={isNarrow ? undefined : partsOf(row.row, page.keyParts)}
+                  route={route}
+                  table={table}
+                />
               ))}
             </tbody>
           </table>
@@ -64,16 +72,23 @@ export function RowsTable({ page, route, table, isLoading, reload }: Props) {
   );
 }
 
+/** The parts of a composite key behind its first one. */
+const moreParts = ({ keyParts = 1 }: RowsPage) =>
+  Array.from({ length: keyParts - 1 }, (_, index) => index + 1);
+
 const nameOf = (column: string) => column.split(":", 1)[0]!;
 
 function Row({
   row,
   columns,
+  parts,
   route,
   table,
 }: {
   row: RowShown;
   columns: readonly string[];
+  /** The parts of its key, if each has a column. */
+  parts: readonly string[] | undefined;
   route: Route;
   table: string;
 }) {
@@ -91,9 +106,14 @@ function Row({
     <tr class={isChosen ? "chosen" : ""}>
       <th scope="row">
         <a data-row href={href} aria-current={isChosen ? "true" : undefined}>
-          <bdi>{row.row === "" ? <i>empty key</i> : oneLine(row.row)}</bdi>
+          <bdi>{row.row === "" ? <i>empty key</i> : oneLine(parts?.[0] ?? row.row)}</bdi>
         </a>
       </th>
+      {parts?.slice(1).map((part, index) => (
+        <td key={index} data-label={`Key, part ${index + 2}`} class="mono">
+          <bdi>{oneLine(part)}</bdi>
+        </td>
+      ))}
       {columns.map((column) => (
         <td key={column} data-label={column} class={isFamily(row, column) ? "family" : ""}>
           <Cells row={row} column={column} />

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import type { Acted } from "../../../../src/dashboard/api.js";
 import { type Action, ApiError, act } from "../../api/client.js";
 import { counted } from "../../format/numbers.js";
@@ -15,6 +15,8 @@ export interface Intent {
   readonly consequence: string;
   readonly button: string;
   readonly isDangerous: boolean;
+  /** How many changes or locks it is about, as far as is known. */
+  readonly of?: number;
 }
 
 const done: Readonly<Record<Action, readonly [one: string, many: string]>> = {
@@ -24,14 +26,14 @@ const done: Readonly<Record<Action, readonly [one: string, many: string]>> = {
 };
 
 /** The outcome in one sentence. */
-function outcomeOf(action: Action, { done: count, gone, standing }: Acted): string {
+function outcomeOf(action: Action, { done: count, gone, standing, isMore }: Acted): string {
   const parts = [counted(count, ...done[action])];
   if (gone > 0) parts.push(`${counted(gone, "was", "were")} no longer there`);
   if (standing > 0)
     parts.push(
       `${counted(standing, "lock")} still ${standing === 1 ? "stands" : "stand"}: the owner is alive`,
     );
-  return `${parts.join("; ")}.`;
+  return `${parts.join("; ")}.${isMore ? " There are more: do it again." : ""}`;
 }
 
 export interface Acting {
@@ -77,37 +79,55 @@ interface ConfirmProps {
 }
 
 function Confirm({ intent, onClose, onDone }: ConfirmProps) {
-  const [isDoing, setDoing] = useState(false);
+  const [soFar, setSoFar] = useState<Acted>();
   const [error, setError] = useState<string>();
-  const { action, body, title, consequence, button, isDangerous } = intent;
+  const running = useRef<AbortController | undefined>(undefined);
+  const { action, body, title, consequence, button, isDangerous, of } = intent;
   const confirm = async () => {
-    setDoing(true);
+    const controller = new AbortController();
+    running.current = controller;
+    let last: Acted = { done: 0, gone: 0, standing: 0 };
+    const tell = (acted: Acted) => {
+      last = acted;
+      setSoFar(acted);
+    };
+    tell(last);
     try {
-      onDone(outcomeOf(action, await act(action, body)));
+      onDone(outcomeOf(action, await act(action, body, tell, controller.signal)));
     } catch (caught) {
+      running.current = undefined;
+      if (controller.signal.aborted) return onDone(`Cancelled. ${outcomeOf(action, last)}`);
       setError(caught instanceof ApiError ? caught.message : String(caught));
-      setDoing(false);
+      setSoFar(undefined);
     }
   };
+  const leave = () => (running.current === undefined ? onClose() : running.current.abort());
+  const count = soFar === undefined ? 0 : soFar.done + soFar.gone + soFar.standing;
   return (
-    <Dialog title={title} onClose={onClose}>
+    <Dialog title={title} onClose={leave}>
       <p>{consequence}</p>
+      {soFar === undefined || of === undefined || of < 2 ? null : (
+        <p class="acting" role="status">
+          <progress max={of} value={Math.min(of, count)} aria-label="Progress" /> {counted(count, "change")}{" "}
+          of about {counted(of, "change")}
+        </p>
+      )}
       {error === undefined ? null : (
         <p class="error-line" role="alert">
           <Mark level="bad" /> {error}
         </p>
       )}
       <div class="dialog-end">
-        <button type="button" onClick={onClose}>
-          Leave it
+        <button type="button" onClick={leave}>
+          {soFar === undefined ? "Leave it" : "Cancel"}
         </button>
         <button
           type="button"
           class={isDangerous ? "primary danger" : "primary"}
-          disabled={isDoing}
+          disabled={soFar !== undefined}
           onClick={() => void confirm()}
         >
-          {isDoing ? "Doing it…" : button}
+          {soFar === undefined ? button : "Doing it…"}
         </button>
       </div>
     </Dialog>

@@ -11,14 +11,16 @@ import { Locks } from "./locks.js";
 import { Parked } from "./parked.js";
 
 export function FailuresView({ route }: { readonly route: Route }) {
-  const { show = "parked", observer } = route.state;
+  const { show = "parked", observer, text } = route.state;
   const now = useStore(overview);
   const commands: readonly CommandParts[] =
-    show === "locks" ? [{ command: "locks" }] : [{ command: "parked", options: { observer } }];
+    show === "locks"
+      ? [{ command: "locks" }]
+      : [{ command: "parked", options: { observer, error: text, group: true } }];
   return (
     <div class="view">
       <ViewHead title="Failures" commands={commands}>
-        Parked changes and existing locks.
+        What failed too often, since when, and for which rows. Retry it once its cause is gone.
       </ViewHead>
       <ReadOnlyNote isLocks={show === "locks"} />
       <Tabs

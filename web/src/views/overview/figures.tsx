@@ -1,17 +1,19 @@
 import type { ComponentChildren } from "preact";
-import type { Overview } from "../../../../src/dashboard/api.js";
-import { moments } from "../../api/stream.js";
+import type { Overview, PastMoment } from "../../../../src/dashboard/api.js";
 import { bounded, count, none, rate } from "../../format/numbers.js";
 import { clock, duration } from "../../format/times.js";
+import { trend } from "../../format/trend.js";
 import { Sparkline } from "../../parts/sparkline.js";
 import { hashOf } from "../../routing/route.js";
 import { useAbout } from "../../state/about.js";
+import { past } from "../../state/past.js";
 import { useStore } from "../../state/store.js";
 
 /** Current figures of the database: activity and contents. */
 export function Figures({ now }: { readonly now: Overview }) {
   const { commit, retentionMs } = useAbout();
-  const seen = useStore(moments);
+  const failures = now.observers.reduce((sum, { failuresPerSecond }) => sum + failuresPerSecond, 0);
+  const oldestMs = Math.max(0, ...now.observers.map(({ oldestPendingMs = 0 }) => oldestPendingMs));
   const isHeard = now.reach !== "store";
   const heard = (perSecond: number) => (isHeard ? rate(perSecond) : none);
   const { p50Ms, p99Ms } = now.transactionDuration;
@@ -23,7 +25,7 @@ export function Figures({ now }: { readonly now: Overview }) {
         unit="commits/s"
         note={`and ${heard(now.rollbacksPerSecond)} rolled back`}
       >
-        <Sparkline values={now.commits.values} label="Commits of each second" />
+        <Hour of={({ commits }) => commits} label="Commits a second" />
       </Figure>
       <Figure
         name="Conflicts"
@@ -32,7 +34,7 @@ export function Figures({ now }: { readonly now: Overview }) {
         href={hashOf("transactions", { show: "conflicts" })}
         note="run again until their retries end"
       >
-        <Sparkline values={now.conflicts.values} label="Conflicts of each second" tone="bad" />
+        <Hour of={({ conflicts }) => conflicts} label="Conflicts a second" isBad />
       </Figure>
       <Figure
         name="Transactions"
@@ -46,12 +48,27 @@ export function Figures({ now }: { readonly now: Overview }) {
         value={bounded(now.pending)}
         unit={now.pending.count === 1 ? "change" : "changes"}
         href={hashOf("pipeline")}
-        note="waiting for observers"
+        note={trend(now.growthPerSecond, now.pending) || "waiting for observers"}
       >
-        <Sparkline
-          values={seen.map(({ pending }) => pending)}
-          label="Changes that wait, since the page was opened"
-        />
+        <Hour of={({ pending }) => pending} label="Changes that wait" />
+      </Figure>
+      <Figure
+        name="Oldest change"
+        value={oldestMs === 0 ? "none" : duration(oldestMs)}
+        unit={oldestMs === 0 ? "" : "old"}
+        href={hashOf("pipeline")}
+        note="of all that wait for observers"
+      >
+        <Hour of={({ oldestMs: ms }) => ms} label="Age of the oldest change" />
+      </Figure>
+      <Figure
+        name="Failures"
+        value={heard(failures)}
+        unit="/s"
+        href={hashOf("transactions", { show: "failed" })}
+        note="runs that fail; they are tried again"
+      >
+        <Hour of={({ failures: perSecond }) => perSecond} label="Failures a second" isBad />
       </Figure>
       <Figure
         name="Parked"
@@ -60,7 +77,9 @@ export function Figures({ now }: { readonly now: Overview }) {
         href={hashOf("failures")}
         isBad={now.parked.count > 0}
         note="failed too often; retry or discard them"
-      />
+      >
+        <Hour of={({ parked }) => parked} label="Parked changes" isBad />
+      </Figure>
       <Figure
         name="Locks"
         value={bounded(now.locks)}
@@ -95,6 +114,33 @@ function coordinatorNote({ coordinator }: Overview): string {
   if (coordinator === undefined) return "no coordinator is needed here";
   const where = coordinator.address ?? "of unknown address";
   return coordinator.answers ? `coordinator ${where} answers` : `coordinator ${where} does not answer`;
+}
+
+/** A figure over the last hour, or over the part of it that is known. */
+function Hour({
+  of,
+  label,
+  isBad = false,
+}: {
+  readonly of: (moment: PastMoment) => number | undefined;
+  readonly label: string;
+  readonly isBad?: boolean;
+}) {
+  const moments = useStore(past);
+  const [first] = moments;
+  if (first === undefined) return null;
+  return (
+    <>
+      <Sparkline
+        points={moments.map((moment) => [moment.at, of(moment)])}
+        label={`${label} since ${clock(first.at)}`}
+        tone={isBad ? "bad" : "plain"}
+      />
+      <span class="figure-times" aria-hidden="true">
+        <span>{clock(first.at).slice(0, 5)}</span> <span>now</span>
+      </span>
+    </>
+  );
 }
 
 interface FigureProps {

@@ -1,13 +1,14 @@
 import type { ObserverOverview, Overview } from "../../../../src/dashboard/api.js";
-import { moments } from "../../api/stream.js";
 import { bounded, none, rate } from "../../format/numbers.js";
 import { duration } from "../../format/times.js";
+import { trend } from "../../format/trend.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { Word } from "../../parts/mark.js";
 import { Empty } from "../../parts/notices.js";
 import { Sparkline } from "../../parts/sparkline.js";
 import { hashOf } from "../../routing/route.js";
-import { healthOf } from "../../state/health.js";
+import { healthOf, problemsOf, worstFirst } from "../../state/health.js";
+import { past } from "../../state/past.js";
 import { useStore } from "../../state/store.js";
 import { FreshnessScale } from "./freshness-scale.js";
 
@@ -62,7 +63,7 @@ export function Freshness({ now }: { readonly now: Overview }) {
           </tr>
         </thead>
         <tbody>
-          {now.observers.map((observer) => (
+          {worstFirst(now.observers).map((observer) => (
             <ObserverRow key={observer.name} observer={observer} isHeard={now.reach !== "store"} />
           ))}
         </tbody>
@@ -70,6 +71,9 @@ export function Freshness({ now }: { readonly now: Overview }) {
     </section>
   );
 }
+
+/** If fewer changes wait, their number only wavers. */
+const fewWait = 100;
 
 function ObserverRow({
   observer,
@@ -80,6 +84,8 @@ function ObserverRow({
 }) {
   const { name, watches, delay, pending, parked, oldestPendingMs, hosts } = observer;
   const { level, word, why } = healthOf(observer);
+  const problems = problemsOf(observer);
+  const how = pending.count < fewWait ? "" : trend(observer.growthPerSecond, pending);
   const waitsMs = pending.count === 0 ? undefined : oldestPendingMs;
   const heard = (perSecond: number) => (isHeard ? rate(perSecond) : none);
   return (
@@ -90,8 +96,13 @@ function ObserverRow({
         </a>
         <span class="sub">{watches}</span>
       </th>
-      <td data-label="State" title={why}>
-        <Word level={level}>{word}</Word>
+      <td data-label="State" class="states" title={why}>
+        {problems.length === 0 ? <Word level={level}>{word}</Word> : null}
+        {problems.map((problem) => (
+          <Word key={problem.kind} level={problem.level}>
+            {problem.word}
+          </Word>
+        ))}
       </td>
       <td data-label="Oldest waits" class="number strong">
         <span class="with-spark">
@@ -110,6 +121,7 @@ function ObserverRow({
       </td>
       <td data-label="Waiting" class="number">
         {bounded(pending)}
+        {how === "" ? null : <span class="sub">{how}</span>}
       </td>
       <td data-label="Parked" class="number">
         {parked.count === 0 ? "0" : <a href={hashOf("failures", { observer: name })}>{bounded(parked)}</a>}
@@ -130,16 +142,17 @@ function ObserverRow({
   );
 }
 
-/** The age of the oldest change, since the page was opened. */
+/** The age of the oldest change over the last hour. */
 function OldestLine({ name }: { readonly name: string }) {
-  const values = useStore(moments).map(({ oldest }) => oldest[name] ?? 0);
-  if (!values.some((value) => value > 0)) return null;
+  const moments = useStore(past);
+  const points = moments.map(({ at, observers }) => [at, observers[name]?.[1]] as const);
+  if (!points.some(([, value]) => value !== undefined && value > 0)) return null;
   return (
     <Sparkline
-      values={values}
+      points={points}
       width={56}
       height={16}
-      label={`Age of the oldest change of ${name} over the last minutes`}
+      label={`Age of the oldest change of ${name} over the last hour`}
     />
   );
 }

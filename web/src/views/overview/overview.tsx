@@ -10,6 +10,7 @@ import { Figures } from "./figures.js";
 import { Freshness } from "./freshness.js";
 import { Schedules } from "./schedules.js";
 import { Statistics } from "./statistics.js";
+import { Unseen, Wrong } from "./wrong.js";
 
 export function OverviewView(_: { readonly route: Route }) {
   const now = useStore(overview);
@@ -27,7 +28,9 @@ function Shown({ now }: { readonly now: Overview }) {
   return (
     <>
       <VerdictLine now={now} />
+      <Wrong now={now} />
       <ReachNote reach={now.reach} of="overview" />
+      <Unseen unseen={now.reach === "store" ? [] : now.unseen} />
       <Freshness now={now} />
       <Schedules schedules={now.schedules} />
       <Figures now={now} />

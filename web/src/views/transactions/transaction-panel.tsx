@@ -2,21 +2,25 @@ import type { ComponentChildren } from "preact";
 import type { CellName, TransactionDetail, TransactionShown } from "../../../../src/dashboard/api.js";
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
-import { count } from "../../format/numbers.js";
+import { count, milliseconds } from "../../format/numbers.js";
 import { columnName } from "../../format/text.js";
-import { dateTime, duration } from "../../format/times.js";
+import { dateTime, exactClock } from "../../format/times.js";
 import { Word } from "../../parts/mark.js";
 import { CellLink } from "../../parts/names.js";
 import { Failed, Loading } from "../../parts/notices.js";
 import { Command } from "../../parts/view-head.js";
 import { hashOf, type Route } from "../../routing/route.js";
 import { change } from "../../routing/use-route.js";
+import { seenTransaction } from "./listed.js";
 import { Timeline } from "./timeline.js";
 import { outcomeLevels, WhatRan } from "./transactions-list.js";
 
 /** One transaction: its timeline, what caused it, and what it caused. */
 export function TransactionPanel({ id, route }: { readonly id: string; readonly route: Route }) {
-  const { data, error, reload } = useApi<TransactionDetail>(apiPath("transaction", { id }));
+  const { data: known, error, reload } = useApi<TransactionDetail>(apiPath("transaction", { id }));
+  // A paused list may show transactions that the server has already forgotten.
+  const seen = error?.status === 404 ? seenTransaction(id) : undefined;
+  const data = known ?? (seen && { ...seen, ...nothingMore });
   return (
     <section class="panel transaction-panel" aria-labelledby="transaction">
       <div class="panel-head">
@@ -31,11 +35,20 @@ export function TransactionPanel({ id, route }: { readonly id: string; readonly 
       ) : data === undefined ? (
         <Loading what="the transaction" />
       ) : (
-        <Detail transaction={data} route={route} />
+        <>
+          {seen === undefined ? null : (
+            <p class="note reach" data-forgotten>
+              Its process no longer keeps its steps and cells. This is what the list has shown.
+            </p>
+          )}
+          <Detail transaction={data} route={route} />
+        </>
       )}
     </section>
   );
 }
+
+const nothingMore = { spans: [], read: [], written: [], causedBy: undefined, caused: [] } as const;
 
 function Detail({ transaction, route }: { readonly transaction: TransactionDetail; readonly route: Route }) {
   const { startTimestamp, commitTimestamp, endedAt, durationMs, process, phases, label, error } = transaction;
@@ -44,8 +57,8 @@ function Detail({ transaction, route }: { readonly transaction: TransactionDetai
       {error === undefined ? null : <pre class="error-text">{error}</pre>}
       <Timeline transaction={transaction} />
       <dl class="pairs">
-        <Pair name="Took">{duration(durationMs)}</Pair>
-        <Pair name="Ended">{dateTime(endedAt)}</Pair>
+        <Pair name="Took">{`${milliseconds(durationMs)} ms`}</Pair>
+        <Pair name="Ended">{`${dateTime(endedAt)}${exactClock(endedAt).slice(8)}`}</Pair>
         <Pair name="Start">{String(startTimestamp)}</Pair>
         <Pair name="Commit">{commitTimestamp === undefined ? "–" : String(commitTimestamp)}</Pair>
         <Pair name="Phases">{phases === undefined ? "–" : phases === 1 ? "one" : "two"}</Pair>
@@ -142,7 +155,7 @@ function TransactionLink({
       <span>
         <WhatRan transaction={transaction} />
       </span>
-      <span class="faint">{duration(durationMs)}</span>
+      <span class="faint">{milliseconds(durationMs)} ms</span>
     </a>
   );
 }

@@ -1,21 +1,20 @@
 import { useState } from "preact/hooks";
 import type { Overview, TransactionShown } from "../../../../src/dashboard/api.js";
 import { overview } from "../../api/stream.js";
-import { count } from "../../format/numbers.js";
+import { count, milliseconds } from "../../format/numbers.js";
 import { oneLine } from "../../format/text.js";
-import { clock, duration, exactClock } from "../../format/times.js";
+import { clock, exactClock } from "../../format/times.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { Word } from "../../parts/mark.js";
 import { Empty, Failed, Loading, ReachNote } from "../../parts/notices.js";
 import { ObserverSelect, Select } from "../../parts/observers-select.js";
-import { SearchField } from "../../parts/search-field.js";
 import { hashOf, type Route } from "../../routing/route.js";
 import { change } from "../../routing/use-route.js";
 import { useAbout } from "../../state/about.js";
 import type { Level } from "../../state/health.js";
 import { useStore } from "../../state/store.js";
-import { type Filter, maxKept } from "./kept.js";
-import { useRecent } from "./recent.js";
+import { Unseen } from "../overview/wrong.js";
+import { type Filter, type SortedBy, sorted, useListed } from "./listed.js";
 
 /** Rows drawn at first. A button shows the others. */
 const linesAtFirst = 60;
@@ -26,77 +25,105 @@ export const outcomeLevels: Readonly<Record<TransactionShown["outcome"], Level>>
   "rolled back": "bad",
 };
 
-const outcomes = [["", "all"], ...Object.keys(outcomeLevels).map((each) => [each, each] as const)] as const;
+/** The lists, each with the column by which it is sorted at first. */
+export const lists = {
+  recent: { list: "recent", name: "Recent", note: "a sample of the newest", by: "ended" },
+  slow: { list: "slow", name: "Slow", note: "the slowest commits of the last five minutes", by: "took" },
+  conflicting: { list: "conflicts", name: "Conflicting", note: "the newest that conflicted", by: "ended" },
+  failed: { list: "failed", name: "Failed", note: "the newest that failed or were rolled back", by: "ended" },
+} as const;
 
-export function TransactionsList({ route }: { readonly route: Route }) {
-  const { label = "", observer = "", outcome = "", table = "" } = route.state;
+export function TransactionsList({
+  route,
+  show,
+}: {
+  readonly route: Route;
+  readonly show: keyof typeof lists;
+}) {
+  const { label = "", observer = "", slower = "", table = "", by } = route.state;
   const { reach } = useAbout();
-  const [isPaused, setPaused] = useState(false);
-  const { shown, held, answer } = useRecent({ label, observer, outcome, table }, isPaused);
+  const filter = { label, observer, table, slowerThanMs: /^\d+$/.test(slower) ? slower : "" };
+  const { list, note, by: usual } = lists[show];
+  const { shown, labels, answer, pausedAt, setPaused } = useListed(list, filter);
+  const sortedBy = columns.some(([name]) => name === by) ? (by as SortedBy) : usual;
+  const isPaused = pausedAt !== undefined;
+  const unseen = useStore(overview)?.unseen ?? [];
   return (
     <div class="list">
       <ReachNote reach={reach} of="transactions" />
-      <Controls route={route} filter={{ label, observer, outcome, table }} />
+      <Unseen unseen={reach === "store" ? [] : unseen} />
+      <Controls route={route} filter={filter} labels={labels} />
       <section class="panel" aria-labelledby="recent">
         <div class="panel-head">
-          <h2 id="recent">Recent</h2>
-          <span class="faint">
-            the newest {count(maxKept)} at most{table === "" ? "" : ", updated every two seconds"}
-          </span>
+          <h2 id="recent">{lists[show].name}</h2>
+          <span class="faint">{isPaused ? `as they were at ${clock(pausedAt)}` : note}</span>
           <button type="button" data-pause aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
-            {isPaused
-              ? `Go on${held === 0 ? "" : ` (${held >= maxKept ? `${maxKept}+` : held} new)`}`
-              : "Pause"}
+            {isPaused ? "Go on" : "Pause"}
           </button>
         </div>
-        {answer.error !== undefined ? (
+        {isPaused || answer.data !== undefined ? (
+          shown.length === 0 ? (
+            <None isFiltered={label + observer + filter.slowerThanMs + table !== ""} show={show} />
+          ) : (
+            <Lines transactions={sorted(shown, sortedBy)} route={route} sortedBy={sortedBy} />
+          )
+        ) : answer.error !== undefined ? (
           <Failed error={answer.error} retry={answer.reload} />
-        ) : answer.data === undefined ? (
-          <Loading what="transactions" />
-        ) : shown.length === 0 ? (
-          <None isFiltered={label + observer + outcome + table !== ""} />
         ) : (
-          <Lines transactions={shown} route={route} />
+          <Loading what="transactions" />
         )}
       </section>
     </div>
   );
 }
 
-function None({ isFiltered }: { readonly isFiltered: boolean }) {
+function None({ isFiltered, show }: { readonly isFiltered: boolean; readonly show: keyof typeof lists }) {
   return isFiltered ? (
     <Empty title="No transaction matches.">
-      <a href={hashOf("transactions")}>Show all transactions</a>
+      <a href={hashOf("transactions", { show })}>Show all transactions</a>
     </Empty>
   ) : (
     <Empty title="No transaction yet.">Transactions that end while the dashboard runs appear here.</Empty>
   );
 }
 
-function Controls({ route, filter }: { readonly route: Route; readonly filter: Filter }) {
+interface ControlsProps {
+  readonly route: Route;
+  readonly filter: Filter;
+  readonly labels: readonly string[];
+}
+
+function Controls({ route, filter, labels }: ControlsProps) {
   const tables = tablesOf(useStore(overview));
-  const all = filter.table === "" || tables.includes(filter.table) ? tables : [...tables, filter.table];
+  const withAll = (names: readonly string[], chosen: string) =>
+    ["", ...new Set(chosen === "" ? names : [...names, chosen])].map(
+      (each) => [each, each || "all"] as const,
+    );
   return (
     <div class="controls">
-      <SearchField
+      <Select
         label="Label"
         value={filter.label}
-        placeholder="as given to db.transact"
-        onChange={(text) => change(route, { label: text }, true)}
+        options={withAll(labels, filter.label)}
+        onChange={(each) => change(route, { label: each })}
       />
       <ObserverSelect value={filter.observer} onChange={(name) => change(route, { observer: name })} />
       <Select
-        label="Outcome"
-        value={filter.outcome}
-        options={outcomes}
-        onChange={(each) => change(route, { outcome: each })}
-      />
-      <Select
         label="Table"
         value={filter.table}
-        options={[["", "all"], ...all.map((each) => [each, each] as const)]}
+        options={withAll(tables, filter.table)}
         onChange={(each) => change(route, { table: each })}
       />
+      <label class="field">
+        <span>Slower than, ms</span>
+        <input
+          type="number"
+          min={0}
+          data-search
+          value={filter.slowerThanMs}
+          onInput={(event) => change(route, { slower: event.currentTarget.value }, true)}
+        />
+      </label>
     </div>
   );
 }
@@ -106,13 +133,41 @@ function tablesOf(now: Overview | undefined): readonly string[] {
   return [...new Set((now?.observers ?? []).map(({ watches }) => watches.split(".", 1)[0]!))];
 }
 
-function Lines({
-  transactions,
+/** The columns by which a list can be sorted. */
+const columns: readonly (readonly [by: SortedBy, name: string])[] = [
+  ["ended", "Ended"],
+  ["took", "Took, ms"],
+  ["reads", "Reads"],
+  ["cells", "Cells"],
+];
+
+function SortHead({
+  by,
+  sortedBy,
   route,
 }: {
-  readonly transactions: readonly TransactionShown[];
+  readonly by: SortedBy;
+  readonly sortedBy: SortedBy;
   readonly route: Route;
 }) {
+  const isSorted = by === sortedBy;
+  return (
+    <th scope="col" class={by === "ended" ? "" : "number"} aria-sort={isSorted ? "descending" : undefined}>
+      <a href={hashOf("transactions", { ...route.state, by })} class={isSorted ? "strong" : ""}>
+        {columns.find(([name]) => name === by)![1]}
+        {isSorted ? " ↓" : ""}
+      </a>
+    </th>
+  );
+}
+
+interface LinesProps {
+  readonly transactions: readonly TransactionShown[];
+  readonly route: Route;
+  readonly sortedBy: SortedBy;
+}
+
+function Lines({ transactions, route, sortedBy }: LinesProps) {
   const [isWhole, setWhole] = useState(false);
   const isNarrow = route.state.id !== undefined;
   const lines = isWhole ? transactions : transactions.slice(0, linesAtFirst);
@@ -121,21 +176,15 @@ function Lines({
       <table class="stack transactions" onKeyDown={moveByKeys}>
         <thead>
           <tr>
-            <th scope="col">Ended</th>
+            <SortHead by="ended" sortedBy={sortedBy} route={route} />
             <th scope="col">Outcome</th>
             <th scope="col">What</th>
             {isNarrow ? null : <th scope="col">Because of</th>}
-            <th scope="col" class="number">
-              Took
-            </th>
+            <SortHead by="took" sortedBy={sortedBy} route={route} />
             {isNarrow ? null : (
               <>
-                <th scope="col" class="number">
-                  Reads
-                </th>
-                <th scope="col" class="number">
-                  Cells
-                </th>
+                <SortHead by="reads" sortedBy={sortedBy} route={route} />
+                <SortHead by="cells" sortedBy={sortedBy} route={route} />
                 <th scope="col">Phases</th>
               </>
             )}
@@ -167,15 +216,15 @@ function Line({ transaction, route, isNarrow }: LineProps) {
   const { id, outcome, endedAt, cause, durationMs, reads, cells, phases } = transaction;
   const isChosen = route.state.id === id;
   return (
-    <tr class={isChosen ? "chosen" : ""}>
+    // The link in the row does the same for the keyboard.
+    <tr class={isChosen ? "chosen opens" : "opens"} onClick={(event) => open(event, route, id)}>
       <th scope="row" class="time">
         <a
           data-row
           href={hashOf("transactions", { ...route.state, id })}
-          title={exactClock(endedAt)}
           aria-current={isChosen ? "true" : undefined}
         >
-          {clock(endedAt)}
+          {exactClock(endedAt)}
         </a>
       </th>
       <td data-label="Outcome">
@@ -183,14 +232,17 @@ function Line({ transaction, route, isNarrow }: LineProps) {
       </td>
       <td data-label="What">
         <WhatRan transaction={transaction} />
+        {transaction.error === undefined ? null : (
+          <span class="sub error-text">{oneLine(transaction.error)}</span>
+        )}
       </td>
       {isNarrow ? null : (
         <td data-label="Because of" class="cause">
           {cause === undefined ? <span class="absent">–</span> : <bdi>{oneLine(cause.cell.row)}</bdi>}
         </td>
       )}
-      <td data-label="Took" class="number">
-        {duration(durationMs)}
+      <td data-label="Took, ms" class="number">
+        {milliseconds(durationMs)}
       </td>
       {isNarrow ? null : (
         <>
@@ -205,6 +257,11 @@ function Line({ transaction, route, isNarrow }: LineProps) {
       )}
     </tr>
   );
+}
+
+/** Opens the details of a row. A click on a link in the row does what the link says. */
+function open(event: MouseEvent, route: Route, id: string): void {
+  if ((event.target as Element).closest("a") === null) change(route, { id });
 }
 
 /** The observer that ran, the label, or `transaction`. */

@@ -4,12 +4,14 @@ import { ViewHead } from "../../parts/view-head.js";
 import { hashOf, type Route } from "../../routing/route.js";
 import { Conflicts } from "./conflicts.js";
 import { TransactionPanel } from "./transaction-panel.js";
-import { TransactionsList } from "./transactions-list.js";
+import { lists, TransactionsList } from "./transactions-list.js";
 
 export function TransactionsView({ route }: { readonly route: Route }) {
   const { show = "recent", id, observer } = route.state;
   const commands: readonly CommandParts[] =
     observer === undefined ? [{ command: "status" }] : [{ command: "pending", options: { observer } }];
+  const names = Object.keys(lists) as (keyof typeof lists)[];
+  const list = names.find((name) => name === show) ?? "recent";
   return (
     <div class="view">
       <ViewHead
@@ -17,25 +19,34 @@ export function TransactionsView({ route }: { readonly route: Route }) {
         commands={commands}
         commandNote="Only its process knows what a transaction did, and only for a while. The command line shows its results: use history and inspect on the cells that it wrote."
       >
-        Recent transactions that committed, conflicted or were rolled back: their causes, waits and effects.
+        Which transactions are slow, conflict or fail: their causes, waits and effects.
       </ViewHead>
       <Tabs
         label="Transactions"
-        current={show}
+        current={show === "conflicts" ? show : list}
         items={[
+          ...names.map((name) => ({
+            key: name,
+            name: lists[name].name,
+            href: hashOf("transactions", {
+              ...route.state,
+              by: undefined,
+              id: undefined,
+              show: name === "recent" ? undefined : name,
+            }),
+          })),
           {
-            key: "recent",
-            name: "Recent",
-            href: hashOf("transactions", { ...route.state, show: undefined }),
+            key: "conflicts",
+            name: "Conflicts by column",
+            href: hashOf("transactions", { show: "conflicts" }),
           },
-          { key: "conflicts", name: "Conflicts", href: hashOf("transactions", { show: "conflicts" }) },
         ]}
       />
       {show === "conflicts" ? (
         <Conflicts />
       ) : (
         <div class={id === undefined ? "split" : "split open"}>
-          <TransactionsList route={route} />
+          <TransactionsList key={list} route={route} show={list} />
           {id === undefined ? null : <TransactionPanel key={id} id={id} route={route} />}
         </div>
       )}

@@ -38,9 +38,13 @@ export function HeatPicture({ heat }: { readonly heat: HeatMap }) {
   return (
     <div class="heat">
       <div class="heat-frame">
-        <p class="heat-key first">
-          <bdi>{keyText(ranges[0])}</bdi>
-        </p>
+        <ol class="heat-keys" aria-hidden="true">
+          {labelled(ranges.length, maxKeys).map((range) => (
+            <li key={range} style={`top:${(100 * range) / ranges.length}%`}>
+              <bdi>{keyText(ranges[range])}</bdi>
+            </li>
+          ))}
+        </ol>
         <canvas
           ref={canvas}
           tabIndex={0}
@@ -56,13 +60,11 @@ export function HeatPicture({ heat }: { readonly heat: HeatMap }) {
           onPointerLeave={() => setPlace(undefined)}
           onBlur={() => setPlace(undefined)}
         />
-        <p class="heat-key last">
-          <bdi>{keyText(ranges.at(-1))}</bdi>
-        </p>
       </div>
       <p class="heat-times">
-        <span>{clock(heat.startsAt)}</span>
-        <span>{clock(heat.startsAt + buckets * heat.bucketMs)}</span>
+        {labelled(buckets + 1, maxTimes).map((bucket) => (
+          <span key={bucket}>{clock(heat.startsAt + bucket * heat.bucketMs).slice(0, 5)}</span>
+        ))}
       </p>
       <div class="heat-foot">
         <p class="heat-read" role="status">
@@ -74,6 +76,16 @@ export function HeatPicture({ heat }: { readonly heat: HeatMap }) {
       </div>
     </div>
   );
+}
+
+/** The most keys and times beside the picture. */
+const maxKeys = 8;
+const maxTimes = 5;
+
+/** Indexes of the first of `count` and of others at equal distances, at most `max`. */
+function labelled(count: number, max: number): readonly number[] {
+  const step = Math.max(1, Math.ceil((count - 1) / (max - 1)));
+  return Array.from({ length: Math.ceil(count / step) }, (_, index) => index * step);
 }
 
 const keyText = (key: string | undefined) => (key === undefined || key === "" ? "first row" : oneLine(key));

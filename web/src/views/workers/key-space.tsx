@@ -16,11 +16,19 @@ const metrics = ["writes", "conflicts", "hints"] as const;
 /** Activity in a table by key range and time. */
 export function KeySpace({ route }: { readonly route: Route }) {
   const pipeline = useApi<Pipeline>(apiPath("pipeline"));
-  const tables = pipeline.data?.tables.map(({ name }) => name) ?? [];
-  const table = route.state.table ?? tables[0];
+  const tables = pipeline.data?.tables ?? [];
   const metric = metrics.find((each) => each === route.state.metric) ?? "writes";
-  const heat = useApi<HeatMap>(table === undefined ? undefined : apiPath("heat", { table, metric }), everyMs);
-  const names = table === undefined || tables.includes(table) ? tables : [...tables, table];
+  // Without a table, the server chooses the one with most activity.
+  const isNone = pipeline.data !== undefined && tables.length === 0;
+  const path = isNone ? undefined : apiPath("heat", { table: route.state.table, metric });
+  const heat = useApi<HeatMap>(path, everyMs);
+  const table = route.state.table ?? heat.data?.table;
+  const totals = new Map(heat.data?.totals.map((each) => [each.table, each.count]));
+  const isKnown = tables.some(({ name }) => name === table);
+  const names = table === undefined || isKnown ? tables : [...tables, { name: table, isInternal: false }];
+  const options = names
+    .map(({ name, isInternal }) => [name, totals.get(name) ?? 0, isInternal] as const)
+    .sort(([, a], [, b]) => b - a);
   return (
     <section class="panel key-space" aria-labelledby="key-space">
       <div class="panel-head">
@@ -31,7 +39,11 @@ export function KeySpace({ route }: { readonly route: Route }) {
         <Select
           label="Table"
           value={table ?? ""}
-          options={names.map((each) => [each, each] as const)}
+          options={options.map(([name, total, isInternal]) => [
+            name,
+            total === 0 ? name : `${name} (${count(total)})`,
+            isInternal,
+          ])}
           onChange={(each) => change(route, { table: each })}
         />
         <Select
@@ -45,11 +57,9 @@ export function KeySpace({ route }: { readonly route: Route }) {
       {heat.error !== undefined && heat.data === undefined ? (
         <Failed error={heat.error} retry={heat.reload} />
       ) : null}
-      {pipeline.data !== undefined && table === undefined ? (
-        <Empty title="No table is recorded yet." />
-      ) : null}
+      {isNone ? <Empty title="No table is recorded yet." /> : null}
       {heat.data === undefined ? (
-        table !== undefined && heat.error === undefined && <Loading what="the key space" />
+        !isNone && heat.error === undefined && <Loading what="the key space" />
       ) : (
         <Shown heat={heat.data} />
       )}

@@ -1,0 +1,216 @@
+import type { Chart } from "./map.js";
+
+/** The figures of the pages on one concept each, by name. */
+export const charts: Readonly<Record<string, Chart>> = {
+  "live-queries": {
+    title: "How a commit reaches a live query",
+    columns: 4,
+    boxes: {
+      commit: { at: [0, 0], kind: "program", name: "A commit", lines: ["of any process"] },
+      index: {
+        at: [1, 0],
+        kind: "program",
+        name: "What was read",
+        lines: ["cells, ranges, and", "what was absent"],
+      },
+      read: {
+        at: [2, 0],
+        kind: "program",
+        name: "Your function",
+        lines: ["runs again, once", "for many commits"],
+      },
+      consumer: {
+        at: [3, 0],
+        kind: "outside",
+        name: "The consumer",
+        lines: ["value, timestamp", "if it differs"],
+      },
+      cells: { at: [0, 1], kind: "stored", name: "The cells", lines: ["every version"] },
+      snapshot: { at: [2, 1], kind: "stored", name: "A snapshot", lines: ["at one timestamp"] },
+    },
+    arrows: [
+      { from: "commit", to: "index", label: "match" },
+      { from: "index", to: "read", label: "due" },
+      { from: "read", to: "consumer" },
+      { from: "commit", to: "cells", label: "writes" },
+      { from: "cells", to: "snapshot" },
+      { from: "snapshot", to: "read", label: "reads, and notes what" },
+    ],
+  },
+  "change-feeds": {
+    title: "How a change gets into a feed, and out of it",
+    columns: 3,
+    boxes: {
+      transaction: { at: [0, 0], kind: "program", name: "A transaction", lines: ["of any process"] },
+      cells: {
+        at: [1, 0],
+        kind: "stored",
+        name: "The changed cells",
+        lines: ["orders.total, orders.state"],
+      },
+      entry: {
+        at: [0, 1],
+        kind: "stored",
+        name: "An entry of the feed",
+        lines: ["ignored if the transaction", "did not commit"],
+      },
+      changes: {
+        at: [1, 1],
+        kind: "program",
+        name: "db.changes(feed, ...)",
+        lines: ["whole transactions,", "in commit order"],
+      },
+      outside: {
+        at: [2, 1],
+        kind: "outside",
+        name: "Your program",
+        lines: ["keeps how far it has come,", "and continues from there"],
+      },
+    },
+    arrows: [
+      { from: "transaction", to: "cells", label: "writes" },
+      { from: "transaction", to: "entry", label: "writes, in the same commit" },
+      { from: "entry", to: "changes" },
+      { from: "changes", to: "outside", label: "once" },
+    ],
+  },
+  derivations: {
+    title: "How a changed row reaches a derived table",
+    columns: 4,
+    boxes: {
+      rows: {
+        at: [0, 0],
+        kind: "stored",
+        name: "The source",
+        lines: ["a row is inserted,", "changed or deleted"],
+      },
+      observer: {
+        at: [1, 0],
+        kind: "program",
+        name: "An observer",
+        lines: ["what this row adds,", "minus what it added"],
+      },
+      sums: {
+        at: [2, 0],
+        kind: "stored",
+        name: "Partial sums",
+        lines: ["up to 256 a group,", "so no row is hot"],
+      },
+      combine: {
+        at: [3, 0],
+        kind: "program",
+        name: "An observer",
+        lines: ["one run for many", "changes of a group"],
+      },
+      table: { at: [3, 1], kind: "stored", name: "The derived table", lines: ["one row a group"] },
+      own: {
+        at: [1, 1],
+        kind: "stored",
+        name: "A row's own share",
+        lines: ["the group it is in,", "and what it added"],
+      },
+    },
+    arrows: [
+      { from: "rows", to: "observer", label: "change" },
+      { from: "observer", to: "sums" },
+      { from: "sums", to: "combine" },
+      { from: "combine", to: "table" },
+      { from: "observer", to: "own" },
+    ],
+  },
+  "attached-tables": {
+    title: "How a change of an SQL table reaches observers, and SQL again",
+    columns: 4,
+    boxes: {
+      writer: {
+        at: [0, 0],
+        kind: "outside",
+        name: "Any SQL client",
+        lines: ["psql, an ORM, COPY,", "another service"],
+      },
+      table: { at: [1, 0], kind: "outside", name: "public.orders", lines: ["with a trigger"] },
+      outbox: { at: [1, 1], kind: "stored", name: "outbox", lines: ["in the writer's", "own transaction"] },
+      worker: {
+        at: [2, 1],
+        kind: "program",
+        name: "A worker moves it",
+        lines: ["one SQL transaction", "in one of ours"],
+      },
+      ours: { at: [3, 1], kind: "stored", name: "orders", lines: ["a read-only table", "of ours"] },
+      observers: {
+        at: [3, 0],
+        kind: "program",
+        name: "Observers",
+        lines: ["once for each", "committed change"],
+      },
+      view: {
+        at: [2, 0],
+        kind: "stored",
+        name: "Derived tables",
+        lines: ["and SQL views of", "them, for anyone"],
+      },
+    },
+    arrows: [
+      { from: "writer", to: "table", label: "writes" },
+      { from: "table", to: "outbox", label: "logs the row" },
+      { from: "outbox", to: "worker" },
+      { from: "worker", to: "ours" },
+      { from: "ours", to: "observers" },
+      { from: "observers", to: "view" },
+    ],
+  },
+  "read-your-derived-writes": {
+    title: "What db.settled waits for",
+    columns: 4,
+    boxes: {
+      commit: { at: [0, 0], kind: "program", name: "Your commit", lines: ["at timestamp C"] },
+      first: { at: [1, 0], kind: "program", name: "An observer runs", lines: ["because of C"] },
+      second: {
+        at: [2, 0],
+        kind: "program",
+        name: "Another one runs",
+        lines: ["because of the", "first one's commit"],
+      },
+      settled: { at: [3, 0], kind: "program", name: "db.settled(C)", lines: ["resolves"] },
+      other: { at: [0, 1], kind: "outside", name: "Other commits", lines: [] },
+      unrelated: { at: [1, 1], kind: "outside", name: "Observers run", lines: ["nobody waits", "for these"] },
+    },
+    arrows: [
+      { from: "commit", to: "first", label: "causes" },
+      { from: "first", to: "second", label: "causes" },
+      { from: "second", to: "settled", label: "handled" },
+      { from: "other", to: "unrelated" },
+    ],
+  },
+  "schema-evolution": {
+    title: "A value's shape changes while programs of both versions run",
+    columns: 4,
+    boxes: {
+      one: {
+        at: [0, 0],
+        kind: "program",
+        name: "1. Before",
+        lines: ["all programs read", "and write version 1"],
+      },
+      two: { at: [1, 0], kind: "program", name: "2. Deploy", lines: ["reads 1 and 2,", "still writes 1"] },
+      three: { at: [2, 0], kind: "program", name: "3. Deploy again", lines: ["reads 1 and 2,", "writes 2"] },
+      four: {
+        at: [3, 0],
+        kind: "program",
+        name: "4. Migrate",
+        lines: ["percolator migrate", "rewrites the rest"],
+      },
+      stored1: { at: [1, 1], kind: "stored", name: "Stored", lines: ["version 1"] },
+      stored2: { at: [2, 1], kind: "stored", name: "Stored", lines: ["versions 1 and 2"] },
+      stored3: { at: [3, 1], kind: "stored", name: "Stored", lines: ["version 2"] },
+    },
+    arrows: [
+      { from: "one", to: "two" },
+      { from: "two", to: "three" },
+      { from: "three", to: "four" },
+      { from: "two", to: "stored1" },
+      { from: "three", to: "stored2" },
+      { from: "four", to: "stored3" },
+    ],
+  },
+};

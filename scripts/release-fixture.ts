@@ -1,0 +1,137 @@
+/**
+ * Writes the fixture of this version, `npm run release-fixture`: a database and its export, as this version writes
+ * them, and what is in them. `test/releases` opens the fixtures of all versions. Make it again as often as you like
+ * before a release, and never after it.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { openLmdbStore } from "percolatordb/lmdb";
+import { contentOf } from "../test/releases/content.js";
+import { accounts, openProgram, pages, visits } from "../test/releases/program.js";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  readonly version: string;
+};
+
+/** How many changes of the feed the fixture has. */
+const changes = 6;
+
+/**
+ * A transfer between two accounts ends in the middle of its two-phase commit, because its process dies at that
+ * mutation of their table.
+ */
+const deaths = { "before its commit point": 1, "after its commit point": 2 } as const;
+
+async function write(folder: string): Promise<number> {
+  await using db = await openProgram(folder, { fails: true });
+  const since = (await db.status()).latestTimestamp;
+  await db.transact(
+    async (tx) => {
+      tx.set(pages.body, "a", "First body");
+      tx.set(pages.size, "a", 10);
+      tx.set(pages.isDraft, "a", true);
+      tx.set(pages.written, "a", new Date("2026-01-02T03:04:05.678Z"));
+      tx.set(pages.views, "a", 2n ** 70n);
+      tx.set(pages.state, "a", "new");
+      tx.set(pages.digest, "a", Uint8Array.of(0, 1, 254, 255));
+      tx.set(pages.long, "a", "long ".repeat(200));
+      tx.set(pages.meta, "a", { author: "Ann" });
+      tx.set(pages.anchors.at("https://example.org/"), "a", "an anchor");
+      tx.set(pages.anchors.at("nul \0 and ü"), "a", "another");
+      for (const day of [-5, 0, 7]) tx.set(visits.count, ["a", day], day * 3);
+      for (const name of ["ann", "bob", "cid", "dan"]) tx.set(accounts.cents, name, 100);
+    },
+    { label: "load" },
+  );
+  await db.drain();
+  await db.transact((tx) => tx.set(pages.body, "a", "Second body"));
+  await db.transact((tx) => {
+    tx.set(pages.body, "deleted", "to be deleted");
+    tx.set(pages.body, "nul \0 row", "x".repeat(3_000));
+  });
+  await db.transact((tx) => tx.delete(pages.body, "deleted"));
+  await db.drain();
+  await db.transact((tx) => {
+    tx.set(pages.body, "due", "Not handled yet");
+    tx.notify(pages.rescore, "due");
+  });
+  return since;
+}
+
+/** Begins a transfer, and ends this process at a mutation of the accounts. */
+async function die(folder: string, when: keyof typeof deaths): Promise<void> {
+  const store = await openLmdbStore(folder);
+  let mutations = 0;
+  const dying = new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (name !== "mutate") return typeof value === "function" ? value.bind(target) : value;
+      return async (...asked: Parameters<typeof store.mutate>) => {
+        if (asked[0].table === "accounts" && ++mutations === deaths[when])
+          process.kill(process.pid, "SIGKILL");
+        return await store.mutate(...asked);
+      };
+    },
+  });
+  const db = await openProgram(dying, { fails: true, commit: "two-phase" });
+  const [from, to] = when === "before its commit point" ? ["ann", "bob"] : ["cid", "dan"];
+  await db.transact((tx) => {
+    tx.set(accounts.cents, from!, 40);
+    tx.set(accounts.cents, to!, 160);
+  });
+  await new Promise(() => undefined);
+}
+
+async function main(): Promise<void> {
+  const target = join(root, "test/fixtures/releases", version);
+  const folder = mkdtempSync(join(tmpdir(), "percolator-fixture-"));
+  try {
+    const since = await write(folder);
+    for (const when of Object.keys(deaths)) {
+      const { signal, stderr } = spawnSync(
+        process.execPath,
+        [...process.execArgv, import.meta.filename, folder, when],
+        {
+          encoding: "utf8",
+        },
+      );
+      if (signal !== "SIGKILL") throw new Error(`The process did not die ${when}.\n${stderr}`);
+    }
+    const { locks, data } = await locked(folder);
+    mkdirSync(target, { recursive: true });
+    writeFileSync(join(target, "data.mdb.gz"), gzipSync(data, { level: 9 }));
+    // Reading resolves the locks, so the content and the export come after the copy.
+    await using db = await openProgram(folder, { fails: true });
+    const content = await contentOf(db, since, changes);
+    writeFileSync(
+      join(target, "content.json"),
+      `${JSON.stringify({ since, changes, locks, content }, undefined, 2)}\n`,
+    );
+    const cli = [join(root, "src/cli/main.ts"), "export", folder, join(target, "export.jsonl.gz"), "--force"];
+    const { status, stderr } = spawnSync(process.execPath, [...process.execArgv, ...cli], {
+      encoding: "utf8",
+    });
+    if (status !== 0) throw new Error(`The export failed.\n${stderr}`);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The bytes of the folder's file, and how many locks are in it. */
+async function locked(folder: string): Promise<{ readonly locks: number; readonly data: Buffer }> {
+  let locks = 0;
+  {
+    await using db = await openProgram(folder, { fails: true });
+    for await (const _ of db.locks()) locks++;
+  }
+  return { locks, data: readFileSync(join(folder, "data.mdb")) };
+}
+
+const [, , dyingFolder, when] = process.argv;
+if (dyingFolder === undefined) await main();
+else await die(dyingFolder, when as keyof typeof deaths);

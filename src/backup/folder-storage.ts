@@ -1,0 +1,183 @@
+import { link, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { Environment } from "../environment/index.js";
+import { BackupError, PercolatorError } from "../errors/index.js";
+import type { BackupStorage } from "./storage.js";
+
+/** What the name of a file begins with until it is complete. */
+const unfinished = ".unfinished-";
+/** Files and folders that operating systems make. */
+export const systemNames: ReadonlySet<string> = new Set([
+  ".DS_Store",
+  "desktop.ini",
+  "Thumbs.db",
+  "lost+found",
+]);
+
+const advice: Readonly<Record<string, string>> = {
+  ENOSPC: "Free space there, or keep fewer backups (`--keep`, `--keep-for`). The backups before are intact.",
+  EDQUOT: "Free space there, or keep fewer backups (`--keep`, `--keep-for`). The backups before are intact.",
+  EACCES: "Let this user write there, or name another folder.",
+  EPERM: "Let this user write there, or name another folder.",
+  EROFS: "Its file system is read-only. Name another folder.",
+  ENOTDIR: "A part of its path is a file. Name another folder.",
+};
+
+/** Keeps each object in a file of its own, in a folder. */
+export class FolderStorage implements BackupStorage {
+  readonly description: string;
+  readonly #folder: string;
+  readonly #environment: Environment;
+  readonly #made = new Set<string>();
+
+  constructor(folder: string, environment: Environment) {
+    this.description = folder;
+    this.#folder = folder;
+    this.#environment = environment;
+  }
+
+  put(name: string, bytes: Uint8Array): Promise<void> {
+    return this.#doing(`write ${name}`, () =>
+      this.#write(name, bytes, async (made, path) => {
+        await rename(made, path);
+      }),
+    );
+  }
+
+  create(name: string, bytes: Uint8Array): Promise<boolean> {
+    return this.#doing(`write ${name}`, async () => {
+      let created = true;
+      await this.#write(name, bytes, async (made, path) => {
+        try {
+          await link(made, path);
+        } catch (error) {
+          if (codeOf(error) !== "EEXIST") throw error;
+          created = false;
+        }
+        await rm(made);
+      });
+      return created;
+    });
+  }
+
+  get(name: string): Promise<Buffer | undefined> {
+    return this.#doing(`read ${name}`, async () => {
+      try {
+        return await readFile(join(this.#folder, name));
+      } catch (error) {
+        if (codeOf(error) === "ENOENT") return undefined;
+        throw error;
+      }
+    });
+  }
+
+  async *list(prefix: string): AsyncGenerator<string> {
+    const names = await this.#doing("list the backups", () => this.#files(prefix));
+    for (const name of names.sort()) yield `${prefix}${name}`;
+  }
+
+  delete(name: string): Promise<void> {
+    return this.#doing(`delete ${name}`, () => rm(join(this.#folder, name), { force: true }));
+  }
+
+  clean(): Promise<void> {
+    return this.#doing("remove what killed processes have left", async () => {
+      for (const folder of ["", ...(await this.#folders())]) {
+        for (const name of await readdir(join(this.#folder, folder))) {
+          if (name.startsWith(unfinished)) await rm(join(this.#folder, folder, name), { force: true });
+        }
+      }
+    });
+  }
+
+  async #folders(): Promise<readonly string[]> {
+    const entries = await readdir(this.#folder, { withFileTypes: true });
+    return entries
+      .filter((entry) => entry.isDirectory() && !systemNames.has(entry.name))
+      .map(({ name }) => name);
+  }
+
+  async #files(prefix: string): Promise<string[]> {
+    try {
+      const entries = await readdir(join(this.#folder, prefix), { withFileTypes: true });
+      const isDone = ({ name }: { readonly name: string }) =>
+        !name.startsWith(unfinished) && !systemNames.has(name);
+      return entries.filter((entry) => isDone(entry)).map(({ name }) => name);
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return [];
+      throw error;
+    }
+  }
+
+  async #write(
+    name: string,
+    bytes: Uint8Array,
+    finish: (made: string, path: string) => Promise<void>,
+  ): Promise<void> {
+    const path = join(this.#folder, name);
+    const folder = dirname(path);
+    await this.#make(folder);
+    const made = join(folder, `${unfinished}${this.#environment.uniqueId()}`);
+    try {
+      const file = await open(made, "wx");
+      try {
+        await file.writeFile(bytes);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      await finish(made, path);
+    } catch (error) {
+      await rm(made, { force: true }).catch(() => undefined);
+      throw error;
+    }
+    await flushFolder(folder);
+  }
+
+  async #make(folder: string): Promise<void> {
+    if (this.#made.has(folder)) return;
+    const first = await mkdir(folder, { recursive: true });
+    for (let made = folder; first !== undefined && made.length >= first.length; made = dirname(made)) {
+      await flushFolder(dirname(made));
+    }
+    this.#made.add(folder);
+  }
+
+  async #doing<T>(doing: string, action: () => Promise<T>): Promise<T> {
+    try {
+      return await action();
+    } catch (error) {
+      throw this.#failure(error, doing);
+    }
+  }
+
+  #failure(error: unknown, doing: string): unknown {
+    const code = codeOf(error);
+    if (error instanceof PercolatorError || code === undefined || !(error instanceof Error)) return error;
+    return new BackupError(
+      `It was not possible to ${doing} in ${this.#folder}: ${error.message}. ${advice[code] ?? ""}`.trim(),
+      { cause: error },
+    );
+  }
+}
+
+/** Makes the names in a folder survive a stop of the machine. Some systems cannot flush a folder. */
+export async function flushFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, "r");
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    const code = codeOf(error);
+    if (code !== "EISDIR" && code !== "EPERM" && code !== "EINVAL" && code !== "EACCES") throw error;
+  }
+}
+
+/** The code of an error of the system. */
+export function codeOf(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}

@@ -1,0 +1,148 @@
+import { type Environment, sleep, type Timer } from "../environment/index.js";
+import { BackupError } from "../errors/index.js";
+import { names } from "./manifest.js";
+import type { BackupStorage } from "./storage.js";
+
+/** Time between two heartbeats, in milliseconds. */
+const beatMs = 5_000;
+/**
+ * A holder without a heartbeat for this long is dead, in milliseconds: longer than a slow storage
+ * needs for one object, four heartbeats.
+ */
+const silentMs = 20_000;
+const lookMs = 1_000;
+const maxAttempts = 10;
+
+/** The lock as it is stored. */
+interface Held {
+  readonly holder: string;
+  /** The name of the holder's process, as the environment gives it. */
+  readonly process: string;
+  readonly beat: number;
+}
+
+/**
+ * Keeps two processes from writing backups into one place. A holder writes a heartbeat every 5 s. A
+ * process takes over the lock of a holder that is known to have ended, or that has been silent for
+ * 20 s. A holder asks {@link check} before it writes a manifest or deletes anything.
+ */
+export class Lock {
+  readonly #storage: BackupStorage;
+  readonly #environment: Environment;
+  readonly #holder: string;
+  /** Whether another process has taken over the lock. */
+  isLost = false;
+  #beat = 0;
+  #timer: Timer | undefined;
+  #beating: Promise<void> = Promise.resolve();
+  #ended = false;
+
+  private constructor(storage: BackupStorage, environment: Environment) {
+    this.#storage = storage;
+    this.#environment = environment;
+    this.#holder = environment.uniqueId();
+  }
+
+  /**
+   * Takes the lock. Waits up to 20 s if its holder is silent.
+   *
+   * @throws BackupError if another process holds the lock.
+   */
+  static async take(storage: BackupStorage, environment: Environment, signal?: AbortSignal): Promise<Lock> {
+    const lock = new Lock(storage, environment);
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const isNew = await storage.create(names.lock, lock.#bytes());
+      if (!isNew) {
+        const before = await storage.get(names.lock);
+        if (before === undefined) continue;
+        // A repeated request may have met the lock of this process itself.
+        if (decode(before)?.holder !== lock.#holder) {
+          if (!(await lock.#isDead(before, signal))) continue;
+          await storage.put(names.lock, lock.#bytes());
+        }
+      }
+      await lock.check();
+      lock.#schedule();
+      return lock;
+    }
+    throw lock.#busy();
+  }
+
+  /** @throws BackupError if another process has taken over the lock. */
+  async check(): Promise<void> {
+    const held = decode(await this.#storage.get(names.lock));
+    if (held?.holder === this.#holder) return;
+    this.isLost = true;
+    throw this.#busy(held?.process);
+  }
+
+  async release(): Promise<void> {
+    this.#ended = true;
+    this.#timer?.cancel();
+    await this.#beating;
+    const held = decode(await this.#storage.get(names.lock));
+    if (held?.holder === this.#holder) await this.#storage.delete(names.lock);
+  }
+
+  /** False if the lock has been released. Throws if its holder lives. */
+  async #isDead(before: Buffer, signal: AbortSignal | undefined): Promise<boolean> {
+    const held = decode(before);
+    const runs = held === undefined ? undefined : this.#environment.isRunning(held.process);
+    if (runs === true) throw this.#busy(held?.process);
+    if (runs === false) return true;
+    for (let waitedMs = 0; waitedMs < silentMs; waitedMs += lookMs) {
+      await sleep(this.#environment, lookMs, signal, "Waiting for the lock of the backups");
+      const now = await this.#storage.get(names.lock);
+      if (now === undefined) return false;
+      if (!now.equals(before)) throw this.#busy(held?.process);
+    }
+    return true;
+  }
+
+  #bytes(): Buffer {
+    const held: Held = {
+      holder: this.#holder,
+      process: this.#environment.processName,
+      beat: this.#beat,
+    };
+    return Buffer.from(`${JSON.stringify(held)}\n`);
+  }
+
+  #schedule(): void {
+    const beat = () => {
+      // If a heartbeat fails, the next check fails too, or another process takes the lock.
+      this.#beating = this.#write()
+        .catch(() => undefined)
+        .then(() => {
+          if (!this.#ended) this.#schedule();
+        });
+    };
+    this.#timer = this.#environment.setTimer(beat, beatMs, { background: true });
+  }
+
+  async #write(): Promise<void> {
+    await this.check();
+    this.#beat++;
+    await this.#storage.put(names.lock, this.#bytes());
+  }
+
+  #busy(process?: string): BackupError {
+    return new BackupError(
+      `Another process writes backups to ${this.#storage.description}${process === undefined ? "" : `: ${process}`}. ` +
+        `Let only one process write there, or name another place. If no such process exists, delete ${names.lock} there.`,
+    );
+  }
+}
+
+function decode(bytes: Buffer | undefined): Held | undefined {
+  if (bytes === undefined) return undefined;
+  try {
+    const { holder, process, beat } = JSON.parse(bytes.toString("utf8")) as Record<string, unknown>;
+    if (typeof holder === "string" && typeof process === "string" && typeof beat === "number") {
+      return { holder, process, beat };
+    }
+  } catch {
+    // A damaged lock has no holder.
+  }
+  return undefined;
+}

@@ -1,0 +1,55 @@
+import { decodeJson, isString, listOf, record } from "../observer/index.js";
+import type { RowStore } from "../store/index.js";
+import { decodeWrite, putHint, systemCell } from "../transaction/index.js";
+
+/**
+ * A backup writes a random *mark* into the folder before it reads the pages. A later backup leaves
+ * out pages that have not changed since an earlier one only if it finds the earlier one's mark in the
+ * state that it copies. Then the earlier state is certainly a past of this one. Without a mark, that
+ * would not be certain: the folder may have been replaced by a copy, or have lost its last
+ * transactions to a power cut, and then uses their numbers again.
+ */
+const column = Buffer.from("marks");
+/** The folder has a single record for each place of backups, at this timestamp. */
+const at = 1;
+/** A killed backup leaves a mark without a backup, so the folder keeps more than the last one. */
+const kept = 16;
+
+const isMarks = record<{ readonly marks: readonly string[] }>({ marks: listOf(isString) });
+
+/** The marks in the folder for the place with this id, the newest first. */
+export async function readMarks(store: RowStore, place: string): Promise<readonly string[]> {
+  const { table, row } = cellOf(place);
+  const page = await store.readRow({
+    table,
+    row,
+    columns: [{ exact: column }],
+    at: Number.POSITIVE_INFINITY,
+  });
+  const stored = page.cells[0]?.write?.value;
+  if (stored === undefined) return [];
+  try {
+    const bytes = decodeWrite(stored).value ?? new Uint8Array(0);
+    return decodeJson(bytes, `The marks of the backups in ${place}`, isMarks).marks;
+  } catch {
+    // Without marks, the next backup copies all pages.
+    return [];
+  }
+}
+
+/** Adds a mark in front of those that {@link readMarks} has returned. */
+export async function addMark(
+  store: RowStore,
+  place: string,
+  mark: string,
+  before: readonly string[],
+): Promise<void> {
+  const { table, row } = cellOf(place);
+  const marks = [mark, ...before].slice(0, kept);
+  const value = Buffer.from(JSON.stringify({ marks }));
+  await store.mutate({ table, row, guards: [], mutations: [putHint(column, at, value)] });
+}
+
+function cellOf(place: string) {
+  return systemCell(`backups/${place}`, column.toString());
+}

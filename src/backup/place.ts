@@ -1,0 +1,285 @@
+import { type Environment, throwIfAborted } from "../environment/index.js";
+import { BackupDamagedError, BackupError } from "../errors/index.js";
+import type { Lock } from "./lock.js";
+import {
+  formatName,
+  formatVersion,
+  type Manifest,
+  manifestName,
+  names,
+  openJson,
+  type Pack,
+  type Part,
+  parseManifestName,
+  sealJson,
+} from "./manifest.js";
+import { sumOf } from "./parts.js";
+import type { BackupStorage } from "./storage.js";
+
+/** Manifests, and lists of parts, that are read only once. */
+const maxRemembered = 10_000;
+
+/** A backup in a place, as its name tells. */
+export interface BackupEntry {
+  /** The name of its manifest in the storage. */
+  readonly name: string;
+  /** When the state was the newest one of the folder, in milliseconds since 1970. */
+  readonly takenAt: number;
+  readonly mark: string;
+}
+
+/** Which backups to keep. A backup is kept if one of the rules keeps it. The newest one is always kept. */
+export interface KeepRules {
+  /** How many of the newest backups to keep. */
+  readonly keep?: number | undefined;
+  /** Keeps the backups that are younger, in milliseconds. */
+  readonly keepForMs?: number | undefined;
+}
+
+/** What {@link BackupPlace.verify} has found wrong. */
+export interface BackupProblem {
+  /** The backups that cannot be restored because of it. */
+  readonly backups: readonly string[];
+  readonly message: string;
+}
+
+/** The options of {@link BackupPlace.verify}. */
+export interface VerifyBackupsOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Called with the number of bytes read so far. */
+  readonly onProgress?: ((bytes: number) => void) | undefined;
+}
+
+/** A place with the backups of one folder. */
+export class BackupPlace {
+  readonly storage: BackupStorage;
+  /** Tells this place from all others. */
+  readonly id: string;
+  readonly #manifests = new Map<string, Manifest>();
+  readonly #packs = new Map<string, readonly Part[]>();
+  #isSwept = false;
+
+  private constructor(storage: BackupStorage, id: string) {
+    this.storage = storage;
+    this.id = id;
+  }
+
+  /**
+   * Opens a place that has backups. With `create`, an empty place becomes one.
+   *
+   * @throws BackupError if the place holds something else.
+   */
+  static async open(
+    storage: BackupStorage,
+    environment: Environment,
+    { create }: { readonly create: boolean },
+  ): Promise<BackupPlace> {
+    const head = await storage.get(names.head);
+    if (head !== undefined) return new BackupPlace(storage, idOf(head, storage));
+    if (!create) {
+      throw new BackupError(
+        `There are no backups in ${storage.description}. Name the place that was given to \`percolator backup\`.`,
+      );
+    }
+    for await (const name of storage.list("")) {
+      if (name === names.lock || name === names.head) continue;
+      throw new BackupError(
+        `${storage.description} holds no backups, but other files such as ${name}. Name an empty place, or one that does not exist.`,
+      );
+    }
+    const id = environment.uniqueId();
+    const made = sealJson({ format: formatName, version: formatVersion, id });
+    if (await storage.create(names.head, made)) return new BackupPlace(storage, id);
+    return BackupPlace.open(storage, environment, { create: false });
+  }
+
+  /** The backups, the oldest first. */
+  async list(): Promise<readonly BackupEntry[]> {
+    const entries: BackupEntry[] = [];
+    for await (const name of this.storage.list(names.manifests)) {
+      const parsed = parseManifestName(name);
+      if (parsed !== undefined) entries.push({ name, ...parsed });
+    }
+    return entries.sort((a, b) => a.takenAt - b.takenAt || (a.name < b.name ? -1 : 1));
+  }
+
+  async manifest({ name }: Pick<BackupEntry, "name">): Promise<Manifest> {
+    const known = this.#manifests.get(name);
+    if (known !== undefined) return known;
+    const manifest = checkManifest(openJson(await this.#get(name), this.#where(name)), this.#where(name));
+    this.#manifests.set(name, manifest);
+    return manifest;
+  }
+
+  /** The parts of a pack. */
+  async parts({ name }: Pick<Pack, "name">): Promise<readonly Part[]> {
+    const known = this.#packs.get(name);
+    if (known !== undefined) return known;
+    const parts = JSON.parse((await this.#summed(names.packs, name)).toString("utf8")) as readonly Part[];
+    this.#packs.set(name, parts);
+    return parts;
+  }
+
+  /** The bytes of a part. */
+  part({ name }: Pick<Part, "name">): Promise<Buffer> {
+    return this.#summed(names.parts, name);
+  }
+
+  async putPart(bytes: Buffer): Promise<string> {
+    const name = sumOf(bytes);
+    await this.storage.put(`${names.parts}${name}`, bytes);
+    return name;
+  }
+
+  async putPack(parts: readonly Part[]): Promise<string> {
+    const bytes = Buffer.from(JSON.stringify(parts));
+    const name = sumOf(bytes);
+    await this.storage.put(`${names.packs}${name}`, bytes);
+    this.#packs.set(name, parts);
+    return name;
+  }
+
+  /** Stores a manifest. From then on the backup exists. */
+  async putManifest(manifest: Manifest, id: string, lock: Lock): Promise<string> {
+    const name = manifestName(manifest.takenAt, id);
+    await lock.check();
+    await this.storage.put(name, sealJson({ format: formatName, version: formatVersion, ...manifest }));
+    try {
+      await lock.check();
+    } catch (error) {
+      // The other holder may have deleted parts of this backup before it could see the manifest.
+      await this.storage.delete(name);
+      throw error;
+    }
+    if (this.#manifests.size >= maxRemembered) this.#manifests.clear();
+    if (this.#packs.size >= maxRemembered) this.#packs.clear();
+    this.#manifests.set(name, manifest);
+    return name;
+  }
+
+  /**
+   * Deletes the backups that no rule keeps, and then everything that no backup needs. If the process
+   * is killed meanwhile, the backups that remain are intact, and the next call deletes the rest.
+   * Resolves to the number of deleted backups.
+   */
+  async prune({ keep, keepForMs }: KeepRules, now: number, lock: Lock): Promise<number> {
+    if (keep === undefined && keepForMs === undefined) return 0;
+    const entries = await this.list();
+    const isKept = ({ takenAt }: BackupEntry, index: number) =>
+      index >= entries.length - Math.max(1, keep ?? 0) ||
+      (keepForMs !== undefined && takenAt >= now - keepForMs);
+    const kept = entries.filter(isKept);
+    const dropped = entries.filter((entry) => !kept.includes(entry));
+    if (dropped.length === 0 && this.#isSwept) return 0;
+    await lock.check();
+    for (const { name } of dropped) {
+      await this.storage.delete(name);
+      this.#manifests.delete(name);
+    }
+    await this.#sweep(kept);
+    return dropped.length;
+  }
+
+  async #sweep(kept: readonly BackupEntry[]): Promise<void> {
+    const packs = new Set<string>();
+    const parts = new Set<string>();
+    for (const entry of kept) {
+      for (const pack of (await this.manifest(entry)).packs) {
+        if (packs.has(pack.name)) continue;
+        packs.add(pack.name);
+        for (const { name } of await this.parts(pack)) parts.add(name);
+      }
+    }
+    await this.storage.clean();
+    await this.#deleteOthers(names.packs, packs);
+    await this.#deleteOthers(names.parts, parts);
+    for (const name of this.#packs.keys()) if (!packs.has(name)) this.#packs.delete(name);
+    this.#isSwept = true;
+  }
+
+  async #deleteOthers(prefix: string, kept: ReadonlySet<string>): Promise<void> {
+    const others: string[] = [];
+    for await (const name of this.storage.list(prefix)) {
+      if (!kept.has(name.slice(prefix.length))) others.push(name);
+    }
+    for (const name of others) await this.storage.delete(name);
+  }
+
+  /** Reads everything that the backups need, and compares it with its checksums. */
+  async verify({ signal, onProgress }: VerifyBackupsOptions = {}): Promise<readonly BackupProblem[]> {
+    const problems: BackupProblem[] = [];
+    const users = new Map<string, { readonly pack: Pack; readonly backups: string[] }>();
+    for (const entry of await this.list()) {
+      const manifest = await this.manifest(entry).catch(problemOf(problems, [entry.name]));
+      for (const pack of manifest?.packs ?? []) {
+        const user = users.get(pack.name) ?? { pack, backups: [] };
+        user.backups.push(entry.name);
+        users.set(pack.name, user);
+      }
+    }
+    let bytes = 0;
+    for (const { pack, backups } of users.values()) {
+      const parts = await this.parts(pack).catch(problemOf(problems, backups));
+      for (const part of parts ?? []) {
+        throwIfAborted(signal, "The check of the backups");
+        bytes += (await this.part(part).catch(problemOf(problems, backups)))?.length ?? 0;
+        onProgress?.(bytes);
+      }
+    }
+    return problems;
+  }
+
+  async #summed(prefix: string, sum: string): Promise<Buffer> {
+    const name = `${prefix}${sum}`;
+    const bytes = await this.#get(name);
+    if (sumOf(bytes) === sum) return bytes;
+    throw new BackupDamagedError(
+      `${this.#where(name)} is damaged: its checksum is wrong. Restore a backup that does not need it, and make a new one in another place.`,
+    );
+  }
+
+  async #get(name: string): Promise<Buffer> {
+    const bytes = await this.storage.get(name);
+    if (bytes !== undefined) return bytes;
+    throw new BackupDamagedError(
+      `${this.#where(name)} is missing. Restore a backup that does not need it, and make a new one in another place.`,
+    );
+  }
+
+  #where(name: string): string {
+    return `${name} of the backups in ${this.storage.description}`;
+  }
+}
+
+function problemOf(problems: BackupProblem[], backups: readonly string[]): (error: unknown) => undefined {
+  return (error) => {
+    if (!(error instanceof BackupDamagedError)) throw error;
+    problems.push({ backups, message: error.message });
+    return undefined;
+  };
+}
+
+function idOf(head: Buffer, { description }: BackupStorage): string {
+  const { format, version, id } = openJson(head, `${names.head} of ${description}`) as Record<
+    string,
+    unknown
+  >;
+  checkFormat(format, version, description);
+  return String(id);
+}
+
+function checkFormat(format: unknown, version: unknown, where: string): void {
+  if (format === formatName && version === formatVersion) return;
+  throw new BackupError(
+    `${where} has backups of format ${String(version)}, but this version of the package knows only ${formatVersion}. Upgrade the package.`,
+  );
+}
+
+function checkManifest(read: unknown, where: string): Manifest {
+  const { format, version, ...manifest } = read as Manifest & {
+    readonly format: unknown;
+    readonly version: unknown;
+  };
+  checkFormat(format, version, where);
+  return manifest;
+}

@@ -1,0 +1,265 @@
+import { type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { clearPublished, openStore } from "../database/index.js";
+import { type Environment, sleep, throwIfAborted } from "../environment/index.js";
+import { BackupDamagedError, BackupError, PercolatorError } from "../errors/index.js";
+import { endSessions } from "../observer/index.js";
+import { checkedFolder } from "./folder-backup.js";
+import { codeOf, flushFolder, systemNames } from "./folder-storage.js";
+import type { Manifest } from "./manifest.js";
+import { decodePart } from "./parts.js";
+import { type BackupEntry, BackupPlace } from "./place.js";
+import type { Variables } from "./storage.js";
+import { storageOf } from "./storage-of.js";
+
+/** In the folder, while a restore runs. */
+const workFolder = "restoring";
+/** A clock that is behind the backups by at most this much is waited for, in milliseconds. */
+const maxBehindMs = 5_000;
+/** Free pages are written as zeros, 1 MiB at a time, so that the file has all its disk space. */
+const zeros = Buffer.alloc(2 ** 20);
+
+/** What to restore, and where to. */
+export interface RestoreOptions {
+  /** The place of the backups: a folder, or `s3://BUCKET/PREFIX`. */
+  readonly source: string;
+  /** A folder that is empty or does not exist. */
+  readonly location: string;
+  /**
+   * Restores the newest backup that was taken at this time or before, or whose newest timestamp is at
+   * most this one. Default: the newest backup.
+   */
+  readonly at?: number | Date | undefined;
+  readonly environment: Environment;
+  /** Variables of the process, with the keys for S3. */
+  readonly variables: Variables;
+  /** Ends the restore. The folder is then as before. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called from time to time with the bytes that were read, and all that will be read. */
+  readonly onProgress?: ((done: number, of: number) => void) | undefined;
+}
+
+/** What was restored. */
+export interface RestoreReport {
+  /** The name of the backup. */
+  readonly name: string;
+  /** When the state was the newest one of the folder that was backed up, in milliseconds since 1970. */
+  readonly takenAt: number;
+  /** The newest timestamp of the state. Commits up to this one are in it, and no others. */
+  readonly timestamp: number;
+  /** When the next later backup was taken. Undefined if the newest one was restored. */
+  readonly nextTakenAt: number | undefined;
+  /** Size of the restored file in bytes. */
+  readonly bytes: number;
+  /** How many sessions were in the state. They have ended, and nobody waits for them. */
+  readonly endedSessions: number;
+  readonly durationMs: number;
+}
+
+/**
+ * Restores a folder from a backup. The folder gets its database in the last step, by a rename, so
+ * nobody can open a part of it.
+ *
+ * @throws BackupError if there is no fitting backup, or if the folder is not empty.
+ * @throws BackupDamagedError if a part of the backup is missing or damaged.
+ */
+export async function restore(options: RestoreOptions): Promise<RestoreReport> {
+  const { environment, source, variables, signal } = options;
+  const startedAt = environment.monotonic();
+  const folder = checkedFolder(options.location);
+  const place = await BackupPlace.open(storageOf(source, environment, variables, signal), environment, {
+    create: false,
+  });
+  const entries = await place.list();
+  const entry = await chosen(place, entries, options);
+  const manifest = await place.manifest(entry);
+  await untilLater(await newestTimestamp(place, entries), options);
+  const isNew = await prepare(folder);
+  const work = join(folder, workFolder);
+  try {
+    await writeFile(place, manifest, join(work, manifest.fileName), options);
+    const endedSessions = await settle(work, environment);
+    throwIfAborted(signal, "The restore");
+    await rename(join(work, manifest.fileName), join(folder, manifest.fileName));
+    await flushFolder(folder);
+    await rm(work, { recursive: true, force: true });
+    const { takenAt, timestamp } = manifest;
+    return {
+      name: entry.name,
+      takenAt,
+      timestamp,
+      nextTakenAt: entries[entries.indexOf(entry) + 1]?.takenAt,
+      bytes: manifest.pageCount * manifest.pageSize,
+      endedSessions,
+      durationMs: Math.round(environment.monotonic() - startedAt),
+    };
+  } catch (error) {
+    await rm(isNew ? folder : work, { recursive: true, force: true }).catch(() => undefined);
+    throw systemError(error, folder);
+  }
+}
+
+async function chosen(
+  place: BackupPlace,
+  entries: readonly BackupEntry[],
+  { at }: RestoreOptions,
+): Promise<BackupEntry> {
+  const newest = entries.at(-1);
+  if (newest === undefined) {
+    throw new BackupError(
+      `There is no complete backup in ${place.storage.description}. Make one with \`percolator backup\`.`,
+    );
+  }
+  if (at === undefined) return newest;
+  for (const entry of [...entries].reverse()) {
+    const isBefore =
+      at instanceof Date ? entry.takenAt <= at.getTime() : (await place.manifest(entry)).timestamp <= at;
+    if (isBefore) return entry;
+  }
+  throw new BackupError(
+    `No backup in ${place.storage.description} is as old as that: the oldest one was taken at ${new Date(entries[0]!.takenAt).toISOString()}.`,
+  );
+}
+
+/** The newest timestamp that is known to have been given out. */
+async function newestTimestamp(place: BackupPlace, entries: readonly BackupEntry[]): Promise<number> {
+  const { timestamp } = await place.manifest(entries.at(-1)!);
+  return timestamp;
+}
+
+/**
+ * The restored database gives out timestamps above those of the wall clock. The database that was
+ * backed up did the same. So its timestamps, also those after the backup, are below new ones, unless
+ * this machine's clock is behind.
+ */
+async function untilLater(timestamp: number, { environment, signal }: RestoreOptions): Promise<void> {
+  const behindMs = timestamp / 1_000 - environment.now();
+  if (behindMs > maxBehindMs) {
+    throw new BackupError(
+      `This machine's clock is ${Math.ceil(behindMs / 1_000)} s behind the newest backup, so the restored database could give out timestamps ` +
+        "that were given out before. Correct the clock, and restore again.",
+    );
+  }
+  if (behindMs > 0) await sleep(environment, behindMs + 1, signal, "The restore");
+}
+
+/** Makes the folder and its work folder. Resolves to whether the folder is new. */
+async function prepare(folder: string): Promise<boolean> {
+  try {
+    const isNew = (await mkdir(folder, { recursive: true })) !== undefined;
+    const other = (await readdir(folder)).find((name) => !systemNames.has(name));
+    if (other === workFolder) {
+      throw new BackupError(
+        `Another restore into ${folder} runs, or was killed. If none runs, delete ${join(folder, workFolder)} and try again.`,
+      );
+    }
+    if (other !== undefined) {
+      const what = other.startsWith("data.mdb") ? "holds a database already" : `holds ${other}`;
+      throw new BackupError(
+        `${folder} ${what}, and a restore never overwrites anything. Restore into a folder that is empty or does not exist. To use it in ` +
+          "place of the other one, end all processes that have the database open, and rename the folders.",
+      );
+    }
+    await mkdir(join(folder, workFolder));
+    return isNew;
+  } catch (error) {
+    throw systemError(error, folder);
+  }
+}
+
+async function writeFile(
+  place: BackupPlace,
+  { packs, pageSize, pageCount }: Manifest,
+  path: string,
+  { signal, onProgress }: RestoreOptions,
+): Promise<void> {
+  const of = packs.reduce((sum, { bytes }) => sum + bytes, 0);
+  const written = new Uint8Array(Math.ceil(pageCount / 8));
+  let done = 0;
+  const file = await open(path, "wx+");
+  try {
+    for (const pack of packs) {
+      for (const part of await place.parts(pack)) {
+        throwIfAborted(signal, "The restore");
+        const bytes = await place.part(part);
+        const where = `Part ${part.name} of the backups in ${place.storage.description}`;
+        for (const run of await decodePart(bytes, pageSize, where)) {
+          const count = run.bytes.length / pageSize;
+          // The file may have become shorter, so an older pack can have pages beyond its end.
+          for (let page = run.first; page < Math.min(pageCount, run.first + count); page++) {
+            written[page >> 3]! |= 1 << (page & 7);
+          }
+          await writeAll(file, run.bytes, run.first * pageSize);
+        }
+        done += bytes.length;
+        onProgress?.(done, of);
+      }
+    }
+    await fillHoles(file, written, pageSize, pageCount);
+    await file.truncate(pageCount * pageSize);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await flushFolder(dirname(path));
+}
+
+/** LMDB will write into free pages. A hole there could meet a full disk at a moment at which LMDB cannot bear it. */
+async function fillHoles(
+  file: FileHandle,
+  written: Uint8Array,
+  pageSize: number,
+  pageCount: number,
+): Promise<void> {
+  const isHole = (page: number) => (written[page >> 3]! & (1 << (page & 7))) === 0;
+  const most = Math.floor(zeros.length / pageSize);
+  for (let page = 0; page < pageCount; page++) {
+    if (!isHole(page)) continue;
+    let count = 1;
+    while (count < most && page + count < pageCount && isHole(page + count)) count++;
+    await writeAll(file, zeros.subarray(0, count * pageSize), page * pageSize);
+    page += count - 1;
+  }
+}
+
+async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    at += (await file.write(bytes, at, bytes.length - at, position + at)).bytesWritten;
+  }
+}
+
+/**
+ * The processes that were sessions of the database that was backed up do not use this one. Their
+ * records must not look alive, nor hold back collection.
+ */
+async function settle(folder: string, environment: Environment): Promise<number> {
+  let store: Awaited<ReturnType<typeof openStore>>;
+  try {
+    store = await openStore(folder, { create: false }, environment);
+  } catch (cause) {
+    throw new BackupDamagedError(
+      `The backup was read without errors, but it holds no sound database: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
+  }
+  try {
+    const { atomic } = store;
+    const next = () => atomic!.next();
+    // Also makes the counter of the new database larger than all timestamps of the other one.
+    await next();
+    const ended = await endSessions(store, next);
+    await clearPublished(store);
+    return ended;
+  } finally {
+    await store.close();
+  }
+}
+
+function systemError(error: unknown, folder: string): unknown {
+  const code = codeOf(error);
+  if (error instanceof PercolatorError || code === undefined || !(error instanceof Error)) return error;
+  const advice = code === "ENOSPC" || code === "EDQUOT" ? " Free space there, or name another folder." : "";
+  return new BackupError(`The backup could not be restored into ${folder}: ${error.message}.${advice}`, {
+    cause: error,
+  });
+}

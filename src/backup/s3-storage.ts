@@ -1,0 +1,194 @@
+import { abortError, backoffDelay, type Environment, sleep } from "../environment/index.js";
+import { BackupError, PercolatorError } from "../errors/index.js";
+import { sumOf } from "./parts.js";
+import { type AwsKeys, encodeUri, signedHeaders } from "./signature.js";
+import type { BackupStorage, Variables } from "./storage.js";
+
+const noBody = new Uint8Array(0);
+/** How often to send a request to a storage that is overloaded or does not answer: for about 15 s. */
+const maxAttempts = 7;
+const backoff = { initialMs: 200, maximumMs: 5_000 };
+
+interface S3Answer {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+/** Keeps objects in a bucket of S3, or of a storage with the same protocol (MinIO, R2, Ceph, …). */
+export class S3Storage implements BackupStorage {
+  readonly description: string;
+  /** The URL of the bucket, without a slash at its end. */
+  readonly #bucket: string;
+  /** Empty, or ends with a slash. */
+  readonly #prefix: string;
+  readonly #region: string;
+  readonly #keys: AwsKeys;
+  readonly #environment: Environment;
+  readonly #signal: AbortSignal | undefined;
+
+  private constructor(
+    description: string,
+    bucket: string,
+    prefix: string,
+    region: string,
+    keys: AwsKeys,
+    environment: Environment,
+    signal: AbortSignal | undefined,
+  ) {
+    this.description = description;
+    this.#bucket = bucket;
+    this.#prefix = prefix;
+    this.#region = region;
+    this.#keys = keys;
+    this.#environment = environment;
+    this.#signal = signal;
+  }
+
+  /** The storage of `s3://BUCKET/PREFIX`, with the keys, the region and the endpoint of AWS's variables. */
+  static of(place: string, environment: Environment, variables: Variables, signal?: AbortSignal): S3Storage {
+    const [, bucket, path = ""] = /^s3:\/\/([^/]+)(?:\/(.*))?$/.exec(place) ?? [];
+    if (bucket === undefined) throw new BackupError(`${place} names no bucket: give s3://BUCKET/PREFIX.`);
+    const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = variables;
+    const { AWS_SESSION_TOKEN, AWS_REGION, AWS_DEFAULT_REGION } = variables;
+    const { AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL } = variables;
+    if (!accessKeyId || !secretAccessKey) {
+      throw new BackupError(
+        `There are no keys for ${place}. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN if the keys need it.`,
+      );
+    }
+    const keys = { accessKeyId, secretAccessKey, sessionToken: AWS_SESSION_TOKEN || undefined };
+    const region = AWS_REGION || AWS_DEFAULT_REGION || "us-east-1";
+    const endpoint = AWS_ENDPOINT_URL_S3 || AWS_ENDPOINT_URL;
+    const url = endpoint
+      ? `${endpoint.replace(/\/+$/, "")}/${encodeUri(bucket)}`
+      : bucket.includes(".")
+        ? `https://s3.${region}.amazonaws.com/${encodeUri(bucket)}`
+        : `https://${bucket}.s3.${region}.amazonaws.com`;
+    const prefix = path.replace(/^\/+|\/+$/g, "");
+    return new S3Storage(place, url, prefix === "" ? "" : `${prefix}/`, region, keys, environment, signal);
+  }
+
+  async put(name: string, bytes: Uint8Array): Promise<void> {
+    await this.#done("PUT", name, bytes);
+  }
+
+  async create(name: string, bytes: Uint8Array): Promise<boolean> {
+    // A storage that does not know the header writes the object. Then the last writer has the lock,
+    // and the other one notices that before it writes a manifest.
+    const { status, body } = await this.#send("PUT", this.#url(name), bytes, { "if-none-match": "*" });
+    if (status === 412 || status === 409) return false;
+    if (status >= 300) throw this.#refused("PUT", name, status, body);
+    return true;
+  }
+
+  async get(name: string): Promise<Buffer | undefined> {
+    const { status, body } = await this.#send("GET", this.#url(name));
+    if (status === 404) return undefined;
+    if (status >= 300) throw this.#refused("GET", name, status, body);
+    return body;
+  }
+
+  async *list(prefix: string): AsyncGenerator<string> {
+    let token: string | undefined;
+    do {
+      const query = {
+        "list-type": "2",
+        "encoding-type": "url",
+        prefix: `${this.#prefix}${prefix}`,
+        ...(token === undefined ? {} : { "continuation-token": token }),
+      };
+      // The query must be sent as it is signed.
+      const sent = Object.entries(query).map(([name, value]) => `${name}=${encodeUri(value)}`);
+      const url = new URL(`${this.#bucket}/?${sent.join("&")}`);
+      const { status, body } = await this.#send("GET", url);
+      if (status >= 300) throw this.#refused("list", prefix, status, body);
+      const text = body.toString("utf8");
+      for (const key of textsOf(text, "Key")) {
+        yield decodeURIComponent(key.replaceAll("+", " ")).slice(this.#prefix.length);
+      }
+      token = textsOf(text, "NextContinuationToken")[0];
+    } while (token !== undefined);
+  }
+
+  async delete(name: string): Promise<void> {
+    const { status, body } = await this.#send("DELETE", this.#url(name));
+    if (status >= 300 && status !== 404) throw this.#refused("DELETE", name, status, body);
+  }
+
+  async clean(): Promise<void> {
+    // A put is atomic, so nothing is ever half-written.
+  }
+
+  #url(name: string): URL {
+    return new URL(`${this.#bucket}/${`${this.#prefix}${name}`.split("/").map(encodeUri).join("/")}`);
+  }
+
+  async #done(method: string, name: string, bytes: Uint8Array): Promise<void> {
+    const { status, body } = await this.#send(method, this.#url(name), bytes);
+    if (status >= 300) throw this.#refused(method, name, status, body);
+  }
+
+  /** Sends a request again if the storage is overloaded or does not answer. */
+  async #send(
+    method: string,
+    url: URL,
+    bytes: Uint8Array = noBody,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<S3Answer> {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.#once(method, url, bytes, headers);
+      if (typeof answer !== "string" && answer.status < 500 && answer.status !== 429) return answer;
+      if (attempt === maxAttempts) {
+        if (typeof answer !== "string") return answer;
+        throw new BackupError(
+          `${this.description} does not answer: ${answer}. Check the network and the endpoint (AWS_ENDPOINT_URL_S3).`,
+        );
+      }
+      await sleep(
+        this.#environment,
+        backoffDelay(this.#environment, backoff, attempt),
+        this.#signal,
+        `A request to ${this.description}`,
+      );
+    }
+  }
+
+  /** The answer, or why there is none. */
+  async #once(
+    method: string,
+    url: URL,
+    bytes: Uint8Array,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<S3Answer | string> {
+    const bodySum = sumOf(bytes);
+    const request = { method, url, headers, bodySum, now: this.#environment.now(), region: this.#region };
+    try {
+      const answer = await fetch(url, {
+        method,
+        headers: signedHeaders(request, this.#keys),
+        ...(bytes.length === 0 ? {} : { body: bytes as Uint8Array<ArrayBuffer> }),
+        ...(this.#signal === undefined ? {} : { signal: this.#signal }),
+      });
+      return { status: answer.status, body: Buffer.from(await answer.arrayBuffer()) };
+    } catch (error) {
+      if (this.#signal?.aborted) throw abortError(this.#signal, `A request to ${this.description}`);
+      if (error instanceof PercolatorError) throw error;
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+      return cause instanceof Error ? cause.message : String(cause);
+    }
+  }
+
+  #refused(method: string, name: string, status: number, body: Buffer): BackupError {
+    const text = body.toString("utf8");
+    const reason = [textsOf(text, "Code")[0], textsOf(text, "Message")[0]].filter(Boolean).join(": ");
+    return new BackupError(
+      `${this.description} refused to ${method} ${name || "its objects"} with status ${status}${reason === "" ? "" : ` (${reason})`}. ` +
+        "Check the bucket, the keys and their permissions: s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket.",
+    );
+  }
+}
+
+/** The texts of all elements with this name. Names of objects are URL-encoded, so they need no decoder. */
+function textsOf(xml: string, element: string): readonly string[] {
+  return [...xml.matchAll(new RegExp(`<${element}>([^<]*)</${element}>`, "g"))].map(([, text]) => text!);
+}

@@ -1,0 +1,78 @@
+import type { Command } from "commander";
+import { BackupPlace, storageOf } from "../../../backup/index.js";
+import type { Cli } from "../../cli.js";
+import { plainCommand } from "../../command.js";
+import { backupPlaceOf, storageInput } from "../../input/backup-place.js";
+import { exitCodes } from "../../print/exit.js";
+import { counted, layOut, oneLine, showBytes } from "../../print/layout.js";
+import { Progress } from "../../print/progress.js";
+import { showTimestamp } from "../../time.js";
+
+export function addBackups(program: Command, cli: Cli): void {
+  plainCommand(
+    program,
+    "backups",
+    {
+      summary: "list the backups of a folder, or check them",
+      description:
+        "Lists the backups in a place, the newest first, with the bytes that a restore reads. Backups share bytes, so " +
+        "together they need less. With --verify, reads everything that the backups need and compares it with its " +
+        "checksums.",
+      examples: ["backups /mnt/backups/data", "backups s3://my-bucket/data --verify"],
+      json: [
+        'A line for each backup: {"name","takenAt","timestamp","time","totalBytes","source"}. With --verify, one line:',
+        '{"sound","backups","problems"}; each problem {"backups","message"}.',
+      ],
+      exit: ["1 if there are no backups, or if --verify finds a problem."],
+    },
+    (command) => command.argument("<destination>", "the place that was given to `backup`"),
+  )
+    .option("--verify", "read the backups and check their checksums")
+    .action(async (destination: string, { verify }: { readonly verify?: boolean }) => {
+      const { environment, variables } = storageInput(cli);
+      const where = backupPlaceOf(destination, cli.io.cwd);
+      const storage = storageOf(where, environment, variables, cli.signal);
+      const place = await BackupPlace.open(storage, environment, { create: false });
+      await (verify === true ? check(cli, place) : list(cli, place));
+    });
+}
+
+async function list(cli: Cli, place: BackupPlace): Promise<void> {
+  const rows: string[][] = [];
+  for (const entry of [...(await place.list())].reverse()) {
+    const { timestamp, packs, source } = await place.manifest(entry);
+    const takenAt = new Date(entry.takenAt).toISOString();
+    const totalBytes = packs.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (cli.json) {
+      const time = showTimestamp(timestamp);
+      await cli.out.json({ name: entry.name, takenAt, timestamp, time, totalBytes, source });
+    }
+    rows.push([takenAt, String(timestamp), showBytes(totalBytes)]);
+  }
+  if (rows.length === 0) cli.exitCode = exitCodes.data;
+  if (cli.json) return;
+  const columns = [
+    { name: "taken at" },
+    { name: "timestamp", align: "right" },
+    { name: "size", align: "right" },
+  ] as const;
+  for (const line of layOut(columns, rows)) await cli.out.line(line);
+}
+
+async function check(cli: Cli, place: BackupPlace): Promise<void> {
+  const progress = new Progress(cli);
+  const backups = (await place.list()).length;
+  const problems = await place
+    .verify({ signal: cli.signal, onProgress: (bytes) => progress.show(() => `${showBytes(bytes)} read`) })
+    .finally(() => progress.end());
+  const sound = problems.length === 0 && backups > 0;
+  if (!sound) cli.exitCode = exitCodes.data;
+  await cli.print({ sound, backups, problems }, () => [
+    ...problems.map(
+      ({ backups: hit, message }) => `${oneLine(message)} It concerns ${counted(hit.length, "backup")}.`,
+    ),
+    problems.length === 0
+      ? `${counted(backups, "backup")}, no problems`
+      : counted(problems.length, "problem"),
+  ]);
+}

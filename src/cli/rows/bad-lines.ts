@@ -1,0 +1,65 @@
+import { type FileHandle, open } from "node:fs/promises";
+import type { FileRecord } from "./record.js";
+import type { RefusedRecord } from "./row-mapping.js";
+
+/** The part of a rejected record that the report repeats, in bytes. */
+const maxTextBytes = 64 * 1024;
+
+/** A record that was rejected, and why. */
+export interface BadLine {
+  readonly line: number;
+  readonly column: string | null;
+  readonly reason: string;
+  /** The record as it is in the file, at most 64 KiB of it. */
+  readonly text: string;
+}
+
+export function badLine(
+  { line, bytes }: Pick<FileRecord, "line" | "bytes">,
+  refused: RefusedRecord,
+): BadLine {
+  const text = bytes.toString("utf8", 0, maxTextBytes).replace(/^(\ufeff|\r?\n)+|\r?\n$/g, "");
+  return { line, column: refused.column ?? null, reason: refused.message, text };
+}
+
+/** The report of rejected records: a file of JSON lines. */
+export class BadLineFile {
+  readonly #file: FileHandle;
+  #bytes: number;
+
+  private constructor(file: FileHandle, bytes: number) {
+    this.#file = file;
+    this.#bytes = bytes;
+  }
+
+  /** Opens the file, and removes what it has beyond the first `bytes`. */
+  static async open(path: string, bytes: number): Promise<BadLineFile> {
+    const file = await open(path, "a");
+    try {
+      const { size } = await file.stat();
+      const kept = Math.min(size, bytes);
+      await file.truncate(kept);
+      return new BadLineFile(file, kept);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  /** The length of the report so far. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  async write(lines: readonly BadLine[]): Promise<void> {
+    if (lines.length === 0) return;
+    const text = Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    await this.#file.appendFile(text);
+    await this.#file.sync();
+    this.#bytes += text.length;
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close();
+  }
+}

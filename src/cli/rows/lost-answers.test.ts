@@ -1,0 +1,104 @@
+import { afterEach, expect, test } from "vitest";
+import { CommitOutcomeUnknownError, type Database, open, table, text } from "../../index.js";
+import type { Transaction } from "../../transaction/index.js";
+import { BlockImporter } from "../dump/import-blocks.js";
+import { type ImportState, RowBatches } from "./row-batches.js";
+
+const notes = table("notes", { text: text() });
+const { signal } = new AbortController();
+let db: Database | undefined;
+afterEach(() => db?.close());
+
+/** A database of which the answers to some commits are lost. `committed`: whether these commits happen. */
+async function losing(answers: number, committed: boolean): Promise<Database> {
+  const whole = await open("memory:", { tables: [notes] });
+  db = whole;
+  let left = 0;
+  const transact: Database["transact"] = async (run, options) => {
+    let writes = false;
+    const result = await whole
+      .transact(async (tx) => {
+        const noted = tx.setNote.bind(tx);
+        tx.setNote = (name, value) => {
+          writes = true;
+          noted(name, value);
+        };
+        const answer = await run(tx);
+        if (writes && !committed && left < answers) throw new CommitOutcomeUnknownError("lost");
+        return answer;
+      }, options)
+      .finally(() => {
+        if (writes) left++;
+      });
+    if (writes && committed && left <= answers) throw new CommitOutcomeUnknownError("lost");
+    return result;
+  };
+  return new Proxy(whole, {
+    get: (target, name) => {
+      if (name === "transact") return transact;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+/** How often each row was written. */
+const written = new Map<string, number>();
+const writer = {
+  column: notes.text as never,
+  set: (tx: Transaction, row: unknown, value: unknown) => {
+    written.set(row as string, (written.get(row as string) ?? 0) + 1);
+    tx.set(notes.text, row as string, value as string);
+  },
+  delete: () => {},
+};
+const parsed = (row: string) => ({
+  line: 1,
+  bytes: Buffer.from(row),
+  row,
+  cells: [{ writer, value: `text of ${row}` }],
+});
+const at = (offset: number): ImportState => ({
+  offset,
+  line: offset,
+  sha256: "",
+  plan: "",
+  header: null,
+  rows: 0,
+  cells: 0,
+  bad: 0,
+  badBytes: 0,
+});
+
+test.each([
+  [true, 1],
+  [false, 2],
+])("rows whose commit's answer is lost are written once (committed: %s)", async (committed, writes) => {
+  written.clear();
+  const batches = new RowBatches({ db: await losing(1, committed), note: "n", signal });
+  await batches.state();
+  await batches.write([parsed("a")], at(10));
+  await batches.write([parsed("b")], at(20));
+  // Only an attempt that did not commit is repeated.
+  expect([...written]).toEqual([
+    ["a", writes],
+    ["b", 1],
+  ]);
+  expect(await batches.state()).toEqual(at(20));
+});
+
+test("rows whose answers stay lost fail", async () => {
+  const batches = new RowBatches({ db: await losing(9, false), note: "n", signal });
+  await expect(batches.write([parsed("a")], at(10))).rejects.toBeInstanceOf(CommitOutcomeUnknownError);
+});
+
+test.each([true, false])(
+  "a block whose commit's answer is lost is written (committed: %s)",
+  async (committed) => {
+    const block = { of: () => [{ column: notes.text, row: "a", value: "x" }] } as never;
+    const importer = new BlockImporter({ db: await losing(1, committed), note: "n", cells: block, signal });
+    await importer.write({ block: 1, cells: 1, lines: [], firstLine: 1, sha256: "", textBytes: 1 });
+    expect(await importer.done()).toEqual({ block: 1, cells: 1 });
+    expect(await db!.transact((tx) => tx.get(notes.text, "a"))).toBe("x");
+  },
+);

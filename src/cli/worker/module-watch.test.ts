@@ -1,0 +1,66 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { CommandLine } from "../../../test/support/command-line.js";
+import { ProgramProcess } from "../../../test/support/program-process.js";
+import { ModuleFiles } from "./module-files.js";
+
+it("finds the files of a module by the text of its imports", async () => {
+  const { folder } = await CommandLine.create();
+  await mkdir(join(folder, "parts"));
+  const write = (name: string, text: string) => writeFile(join(folder, name), text);
+  await write(
+    "app.ts",
+    'import { a } from "./a.js";\nimport type { B } from "./b";\nexport * from "./parts";\nimport "percolatordb";\nconst c = await import("./gone.js");\n(',
+  );
+  await write("a.ts", 'const d = require("./d.json"); import "./app.ts";');
+  await write("b.mts", "");
+  await write("d.json", "{}");
+  await write("parts/index.ts", "import x from '../a';");
+  const names = (files: ReadonlyMap<string, string>) =>
+    [...files.keys()].map((file) => file.slice(folder.length + 1));
+  const module = new ModuleFiles(join(folder, "app.ts"));
+  const before = module.find();
+  expect(names(before).sort()).toEqual(["a.ts", "app.ts", "b.mts", "d.json", "gone.js", "parts/index.ts"]);
+  expect(before.get(join(folder, "gone.js"))).toBe("missing");
+  await write("d.json", "{ }");
+  expect(module.find().get(join(folder, "d.json"))).not.toBe(before.get(join(folder, "d.json")));
+  await rm(join(folder, "d.json"));
+  expect(module.find().get(join(folder, "d.json"))).toBe("missing");
+});
+
+it("restarts the worker when an imported file changes, and waits while the module is broken", async () => {
+  const cli = await CommandLine.create();
+  const declaring = (name: string) => `export const name: string = ${JSON.stringify(name)};\n`;
+  await cli.write("name.ts", declaring("first"));
+  const library = new URL("../../index.ts", import.meta.url).pathname;
+  await cli.write(
+    "app.mjs",
+    `import { name } from "./name.ts";
+     import { observer, table, text } from ${JSON.stringify(library)};
+     const t = table("t", { a: text() });
+     console.error("loaded", name);
+     export default { tables: [t], observers: [observer("watched", t.a, () => undefined)] };`,
+  );
+  const args = ["worker", join(cli.folder, "data"), join(cli.folder, "app.mjs"), "--watch", "--json"];
+  const watching = new ProgramProcess("src/cli/main.ts", args);
+  const said = (event: string, from = 0) =>
+    watching.said((line) => line.includes(`"event":"${event}"`), from);
+  await said("watching");
+  await said("started");
+  let from = watching.lines.length;
+  await cli.write("name.ts", declaring("second"));
+  await said("changed", from);
+  await said("stopped", from);
+  await said("started", from);
+  expect(watching.errors).toContain("loaded second");
+  from = watching.lines.length;
+  await cli.write("name.ts", "export const name = ;\n");
+  await said("ended", from);
+  expect(watching.errors).toMatch(/could not be loaded/);
+  from = watching.lines.length;
+  await cli.write("name.ts", declaring("third"));
+  await said("started", from);
+  expect(watching.errors).toContain("loaded third");
+  await watching.terminate();
+});

@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { FailureGroups, groupOf, isMeant, maxGroups, maxNewest, observerOfGroup } from "./groups.js";
+
+const failure = (message: string, seconds: number, observer = "review") => ({
+  observer,
+  parkedAt: new Date(seconds * 1_000),
+  error: { name: "RangeError", message },
+});
+
+test("failures are grouped by observer and kind, newest group first", () => {
+  const groups = new FailureGroups();
+  const all = [
+    failure("Order 1 failed", 5),
+    failure("Order 22 failed", 3),
+    failure("Order 333 failed", 9),
+    failure("Nothing works", 7),
+    failure("Order 1 failed", 11, "approve"),
+  ];
+  for (const each of all) groups.add(each);
+  expect(groups.list()).toMatchObject([
+    { observer: "approve", count: 1 },
+    {
+      observer: "review",
+      message: "RangeError: Order # failed",
+      count: 3,
+      firstAt: new Date(3_000),
+      lastAt: new Date(9_000),
+    },
+    { message: "RangeError: Nothing works", count: 1 },
+  ]);
+  const [, orders] = groups.list();
+  expect(orders!.newest.map(({ parkedAt }) => parkedAt.getTime())).toEqual([9_000, 5_000, 3_000]);
+  expect(all.map(groupOf).filter((id) => id === orders!.id)).toHaveLength(3);
+  expect(observerOfGroup(orders!.id)).toBe("review");
+});
+
+test("memory is bounded: groups, and failures of a group", () => {
+  const groups = new FailureGroups();
+  for (let at = 0; at < 100; at++) groups.add(failure(`Order ${at} failed`, at));
+  const words = Array.from({ length: 300 }, (_, index) =>
+    [...String(index)].map((digit) => "abcdefghij"[Number(digit)]).join(""),
+  );
+  for (const word of words) groups.add(failure(`It is ${word}`, 1));
+  expect(groups.list()).toHaveLength(maxGroups);
+  expect(groups.others).toBe(300 - (maxGroups - 1));
+  const newest = groups.list()[0]!.newest.map(({ parkedAt }) => parkedAt.getTime() / 1_000);
+  expect(newest).toEqual(Array.from({ length: maxNewest }, (_, index) => 99 - index));
+});
+
+test("a filter means a group, or a part of the error in any case", () => {
+  const one = failure('Order 17 of "Oslo" failed', 1);
+  expect(isMeant(one, {})).toBe(true);
+  for (const text of ["order 17", "OSLO", "order # of", "rangeerror: order"])
+    expect(isMeant(one, { text })).toBe(true);
+  expect(isMeant(one, { text: "order 18" })).toBe(false);
+  expect(isMeant(one, { group: groupOf(failure('Order 2 of "Rome" failed', 9)) })).toBe(true);
+  expect(isMeant(one, { group: groupOf(failure("Order 2 failed", 9)) })).toBe(false);
+  expect(isMeant(one, { group: groupOf(failure('Order 17 of "Oslo" failed', 1, "approve")) })).toBe(false);
+});

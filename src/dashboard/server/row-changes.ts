@@ -1,0 +1,42 @@
+import { AbortedError } from "../../errors/index.js";
+import { liveQuery, liveResponse } from "../../live/http/index.js";
+import { definition, parseRowText } from "../../schema/index.js";
+import type { ViewContext } from "../views/context.js";
+import type { Parameters } from "../views/parameters.js";
+
+/** Pages that follow a row at the same time. */
+const maxFollowed = 100;
+
+/**
+ * `GET api/row/live`: tells a page when the row that it shows has changed, as server-sent events with
+ * the timestamp of what has changed. The page then asks for the row.
+ */
+export async function rowChanges(
+  { db, environment }: ViewContext,
+  given: Parameters,
+  request: Request,
+): Promise<Response> {
+  const table = await given.table();
+  const key = parseRowText(table[definition], given.needed("row"));
+  const query = liveQuery(async (snapshot) => {
+    await snapshot.row(table, key);
+    // Each run has a new timestamp, and there is a run only if the row has changed.
+    return snapshot.timestamp;
+  });
+  return await liveResponse(db, query, request, {
+    environment,
+    throttleMs: 250,
+    maxConnections: maxFollowed,
+  });
+}
+
+/** The request again, with a signal that also ends its response when the dashboard is closed. */
+export function endedBy(request: Request, ...signals: readonly AbortSignal[]): Request {
+  const ending = new AbortController();
+  const end = () => ending.abort(new AbortedError("The page is gone, or the dashboard was closed."));
+  for (const signal of [request.signal, ...signals]) {
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true, signal: ending.signal });
+  }
+  return new Request(request.url, { headers: request.headers, signal: ending.signal });
+}

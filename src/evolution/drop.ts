@@ -1,0 +1,185 @@
+import { SchemaError } from "../errors/index.js";
+import {
+  droppedCell,
+  encodeJson,
+  type Registry,
+  type RegistryView,
+  type Sessions,
+  type StoredDropped,
+  tableCell,
+  wholeTable,
+} from "../observer/index.js";
+import { columnPath, familyRange } from "../schema/index.js";
+import type { ColumnRange } from "../store/index.js";
+import { CoreTransaction, userColumns } from "../transaction/index.js";
+import { forgetExpiry } from "./expiry-record.js";
+import { type PassedCell, type PassOptions, runPass } from "./pass.js";
+import { decodePass, passCell } from "./pass-record.js";
+
+/** What to drop: a table, or a column, family or signal of one. */
+export interface DropTarget {
+  readonly table: string;
+  /** Default: the whole table. */
+  readonly column?: string | undefined;
+}
+
+/** The result of `db.drop`. */
+export interface DropReport extends DropTarget {
+  /** Cells removed, with those of earlier, interrupted calls. */
+  readonly removed: number;
+  /** Whether the call continued an earlier one. */
+  readonly continued: boolean;
+}
+
+/**
+ * Drops a column or a table. First it takes the name out of the record of tables, and from then on
+ * nobody writes there. Then it removes the cells, a page at a time.
+ *
+ * Until the name is released, `open` refuses a program that declares it, and a running program that
+ * declares it cannot write there. So no cell is left over.
+ */
+export async function drop(
+  registry: Registry,
+  sessions: Sessions,
+  target: DropTarget,
+  options: PassOptions,
+): Promise<DropReport> {
+  const { table, column } = target;
+  const name = nameOf(target);
+  const isBegun = recordOf(await registry.fresh(), target) !== undefined;
+  if (!isBegun) {
+    const declaring = await sessions.declaring(name);
+    if (declaring.length > 0) {
+      throw new SchemaError(
+        `${name} was not dropped: ${declaring.join(", ")} declares it. Remove it from the program, deploy it everywhere, and drop it then.`,
+      );
+    }
+  }
+  await registry.change(async (tx, view) => {
+    if (recordOf(view, target) !== undefined) return false;
+    const kind = checkUnused(view, target);
+    const record: StoredDropped = { droppedAt: registry.context.environment.now(), kind };
+    tx.write({ ...droppedCell(table, column ?? wholeTable), value: encodeJson(record) });
+    const description = view.tables.get(table)!;
+    const columns = description.columns.filter((each) => each.name !== column);
+    const kept = column === undefined ? undefined : encodeJson({ ...description, columns });
+    tx.write({ ...tableCell(table), value: kept });
+    if (column === undefined) forgetExpiry(tx, table);
+    return true;
+  }, options.signal);
+  await registry.untilAllDropped(options.signal);
+  const pass = await runPass(
+    registry,
+    {
+      kind: "drop",
+      table,
+      columns: columnsOf(await registry.fresh(), target),
+      edition: column ?? wholeTable,
+      looksOnly: false,
+      doing: `Dropping ${name}`,
+      handle: (cells) => remove(registry, cells, options.signal),
+    },
+    options,
+  );
+  return { ...target, removed: pass.changed, continued: isBegun };
+}
+
+/** Lets programs use the name of a dropped column or table again. */
+export async function release(registry: Registry, target: DropTarget): Promise<void> {
+  const { table, column } = target;
+  await registry.change(async (tx, view) => {
+    const pass = await registry.read(tx, passCell("drop", table));
+    if (pass !== undefined && decodePass(pass).edition === (column ?? wholeTable)) {
+      throw new SchemaError(
+        `${nameOf(target)} is not dropped completely, so its name stays reserved. Drop it again first.`,
+      );
+    }
+    if (recordOf(view, target) === undefined) {
+      throw new SchemaError(`${nameOf(target)} is not dropped, so its name needs no release.`);
+    }
+    tx.write({ ...droppedCell(table, column ?? wholeTable), value: undefined });
+    return true;
+  });
+}
+
+function nameOf({ table, column }: DropTarget): string {
+  return column === undefined ? table : `${table}.${column}`;
+}
+
+function recordOf(
+  { droppedRecords }: RegistryView,
+  { table, column }: DropTarget,
+): StoredDropped | undefined {
+  return droppedRecords.get(table)?.get(column ?? wholeTable);
+}
+
+/** The kind of the column. Throws a SchemaError if it does not exist, or something needs it. */
+function checkUnused(view: RegistryView, target: DropTarget): StoredDropped["kind"] {
+  const { table, column } = target;
+  const name = nameOf(target);
+  const description = view.tables.get(table);
+  const found = description?.columns.find((each) => each.name === column);
+  if (description === undefined || (column !== undefined && found === undefined)) {
+    const known =
+      description === undefined
+        ? `Its tables are ${[...view.tables.keys()].join(", ") || "none"}`
+        : `Table ${table} has ${description.columns.map((each) => each.name).join(", ")}`;
+    throw new SchemaError(`The database has recorded no ${name}. ${known}.`);
+  }
+  if (column !== undefined && description.columns.length === 1) {
+    throw new SchemaError(`${name} is the only column of table ${table}. Drop the table instead.`);
+  }
+  const isTarget = (each: { readonly table: string; readonly column: string }) =>
+    each.table === table && (column === undefined || each.column === column);
+  const refuse = (user: string, advice: string): SchemaError =>
+    new SchemaError(`${name} was not dropped: ${user}. ${advice}.`);
+  for (const { name: observer, record } of view.observers.values()) {
+    if (isTarget(record))
+      throw refuse(
+        `observer "${observer}" watches it`,
+        `Unregister the observer with \`db.unregister("${observer}")\` first`,
+      );
+  }
+  for (const { record } of view.feedRecords.values()) {
+    if (record.columns.some(isTarget))
+      throw refuse(
+        `feed ${record.name} follows it`,
+        `Remove the feed with \`db.removeFeed("${record.name}")\` first`,
+      );
+  }
+  for (const each of view.tables.values()) {
+    if (each.name !== table && each.writtenWith !== undefined && isTarget(each.writtenWith))
+      throw refuse(
+        `table ${each.name}, a unique constraint or an exact index, is kept with it`,
+        `Drop that table first`,
+      );
+  }
+  return found?.kind ?? null;
+}
+
+function columnsOf(view: RegistryView, target: DropTarget): readonly ColumnRange[] {
+  const { column } = target;
+  if (column === undefined) return userColumns as readonly ColumnRange[];
+  const isFamily = recordOf(view, target)?.kind === "family";
+  return [isFamily ? familyRange(column) : { exact: columnPath(column) }];
+}
+
+/**
+ * Deletes cells in one transaction, as programs do: live queries then see that the values are gone.
+ */
+async function remove(
+  registry: Registry,
+  cells: readonly PassedCell[],
+  signal: AbortSignal | undefined,
+): Promise<{ changed: number; failed: number }> {
+  await registry.retrying(async () => {
+    const tx = await CoreTransaction.begin(registry.context, { label: "drop", signal });
+    try {
+      for (const { table, row, column } of cells) tx.write({ table, row, column, value: undefined });
+      await tx.commit();
+    } finally {
+      tx.rollback();
+    }
+  }, signal);
+  return { changed: cells.length, failed: 0 };
+}

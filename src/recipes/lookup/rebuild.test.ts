@@ -1,0 +1,103 @@
+import { type Database, open, table, text, tuple } from "percolatordb";
+import { describe, expect, test } from "vitest";
+import { gather } from "../../../test/support/gather.js";
+import { columnWriter, eventualIndex, exactIndex, uniqueConstraint } from "../index.js";
+
+const users = table("users", { email: text() });
+const emails = (by: (email: string) => string) => uniqueConstraint("emails", users.email, { by });
+const exactly = emails((email) => email);
+const anyCase = emails((email) => email.toLowerCase());
+
+async function owners(db: Database): Promise<readonly string[]> {
+  const found: string[] = [];
+  await using snapshot = await db.snapshot();
+  for await (const { row, value } of snapshot.scan(anyCase.table)) {
+    found.push(`${String(row)} ${(value as { owner: string }).owner}`);
+  }
+  return found;
+}
+
+describe("a unique constraint", () => {
+  test("is rebuilt after a change of its definition, and lists the values that are no longer unique", async () => {
+    await using db = await open("memory:");
+    await db.transact(async (tx) => {
+      await exactly.set(tx, "u1", "Ann@x");
+      await exactly.set(tx, "u2", "ann@x");
+      await exactly.set(tx, "u3", "BOB@x");
+    });
+    const report = await anyCase.rebuild(db);
+    expect(report).toEqual({
+      visited: 3 + 4,
+      added: 1,
+      removed: 2,
+      duplicates: 1,
+      examples: [{ key: "ann@x", owner: "u2", row: "u1" }],
+    });
+    expect(await owners(db)).toEqual(["ann@x u2", "bob@x u3"]);
+    await expect(db.transact((tx) => anyCase.set(tx, "u4", "Bob@X"))).rejects.toThrow(/taken by row "u3"/);
+    await db.transact((tx) => anyCase.set(tx, "u1", "ann@y"));
+    expect(await anyCase.rebuild(db)).toMatchObject({ added: 0, removed: 0, duplicates: 0 });
+  });
+
+  test("is built for values that were written before it", async () => {
+    await using db = await open("memory:");
+    await db.transact((tx) => {
+      for (let i = 0; i < 250; i++) tx.set(users.email, `u${i}`, `${i}@x`);
+    });
+    const seen: number[] = [];
+    const report = await exactly.rebuild(db, { onProgress: ({ visited }) => seen.push(visited) });
+    expect(report).toMatchObject({ added: 250, removed: 0, duplicates: 0 });
+    expect(seen).toEqual([100, 200, 250, 350, 450, 500]);
+    const stopped = AbortSignal.abort();
+    await expect(exactly.rebuild(db, { signal: stopped })).rejects.toMatchObject({ code: "ABORTED" });
+  });
+
+  test("does not add the owner of a value that a transaction in progress frees", async () => {
+    await using db = await open("memory:");
+    await db.transact((tx) => tx.set(users.email, "u1", "old@x"));
+    await using freeing = await db.begin();
+    await anyCase.set(freeing, "u1", "new@x");
+    await anyCase.rebuild(db);
+    await expect(freeing.commit()).rejects.toMatchObject({ code: "CONFLICT" });
+    await db.transact((tx) => anyCase.set(tx, "u1", "new@x"));
+    expect(await owners(db)).toEqual(["new@x u1"]);
+  });
+});
+
+const articles = table("articles", { tags: text() }, { key: tuple(text()) });
+const words = (value: string) => value.split(" ");
+const longWords = (value: string) => words(value).filter(({ length }) => length > 3);
+
+describe.each([exactIndex, eventualIndex])("an index (%o)", (declare) => {
+  test("is rebuilt after a change of its definition", async () => {
+    const before = declare("by_word", articles.tags, { by: text(), of: words });
+    const after = declare("by_word", articles.tags, { by: text(), of: longWords });
+    const more = declare("by_word", articles.tags, { by: text(), of: (value) => [...words(value), "all"] });
+    await using db = await open("memory:", { observers: "observer" in before ? [before.observer] : [] });
+    await db.transact((tx) => tx.set(articles.tags, ["a"], "one three"));
+    await db.transact((tx) => tx.set(articles.tags, ["b"], "two"));
+    await db.drain();
+    if (!("observer" in before)) expect(await before.rebuild(db)).toMatchObject({ added: 3, removed: 0 });
+    expect(await after.rebuild(db)).toMatchObject({ added: 0, removed: 2, duplicates: 0 });
+    expect(await more.rebuild(db)).toMatchObject({ added: 4, removed: 0 });
+    await using snapshot = await db.snapshot();
+    expect(await gather(more.find(snapshot, "all"))).toEqual([["a"], ["b"]]);
+    expect(await gather(more.find(snapshot, "two"))).toEqual([["b"]]);
+    expect(await db.check()).toEqual([]);
+  });
+});
+
+test("a definition changes without a gap: both are kept, the new one is built, the old one goes", async () => {
+  const old = exactIndex("by_tag", articles.tags, { by: text(), of: words });
+  const now = exactIndex("by_tag_2", articles.tags, { by: text(), of: longWords });
+  await using db = await open("memory:");
+  await db.transact((tx) => old.set(tx, ["a"], "one three"));
+  const both = columnWriter(old, now);
+  await db.transact((tx) => both.set(tx, ["b"], "four six"));
+  await now.rebuild(db);
+  await using snapshot = await db.snapshot();
+  expect(await gather(now.find(snapshot, "three"))).toEqual([["a"]]);
+  expect(await gather(now.find(snapshot, "four"))).toEqual([["b"]]);
+  expect(await gather(old.find(snapshot, "six"))).toEqual([["b"]]);
+  expect(await db.drop({ table: "by_tag" })).toMatchObject({ removed: 4 });
+});

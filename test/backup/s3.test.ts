@@ -1,0 +1,65 @@
+import { describe, expect, test } from "vitest";
+import { BackupPlace, FolderBackup, restore, storageOf } from "../../src/backup/index.js";
+import { systemEnvironment } from "../../src/environment/index.js";
+import { openAlone } from "../support/databases.js";
+import { checkContinued } from "./app.js";
+import { addUp, items, tables } from "./load.js";
+import { common, Places } from "./restored.js";
+import { S3Server } from "./s3-server.js";
+
+async function withServer(use: (server: S3Server, places: Places) => Promise<void>): Promise<void> {
+  await using server = new S3Server();
+  await server.start();
+  await using places = await Places.make();
+  await use(server, places);
+}
+
+const destination = "s3://bucket/of data/shop (1)";
+
+describe("backups in a storage with the protocol of S3", () => {
+  test("are made, listed, checked, deleted and restored", async () => {
+    await withServer(async (server, places) => {
+      const options = { ...common, variables: server.variables };
+      await using db = await places.openData();
+      const set = (value: number) => db.transact((tx) => tx.set(items.value, "a", value));
+      await set(0);
+      const backup = await FolderBackup.open({ ...options, location: places.data, destination, keep: 4 });
+      await expect(FolderBackup.open({ ...options, location: places.data, destination })).rejects.toThrow(
+        /Another process writes backups/,
+      );
+      for (let value = 1; value < 9; value++) {
+        await set(value);
+        server.failures = value === 5 ? 3 : 0;
+        expect(await backup.make()).toMatchObject({ kind: value === 1 ? "full" : "changes" });
+      }
+      await backup.close();
+      expect(server.refused).toBe(0);
+      expect([...server.objects.keys()].every((name) => name.startsWith("of data/shop (1)/"))).toBe(true);
+      expect([...server.objects.keys()].filter((name) => name.includes("lock"))).toEqual([]);
+      const storage = storageOf(destination, systemEnvironment, server.variables);
+      const place = await BackupPlace.open(storage, systemEnvironment, { create: false });
+      expect(await place.list()).toHaveLength(4);
+      expect(await place.verify()).toEqual([]);
+      await restore({ ...options, source: destination, location: places.path("new") });
+      await using restored = await openAlone(places.path("new"), { tables, observers: [addUp] });
+      await using snapshot = await restored.snapshot();
+      expect(await snapshot.get(items.value, "a")).toBe(8);
+      await checkContinued(restored);
+    });
+  });
+
+  test("say what is wrong with keys, buckets and servers", async () => {
+    await withServer(async (server, places) => {
+      await using _db = await places.openData();
+      const open = (variables: Readonly<Record<string, string>>, place = destination) =>
+        FolderBackup.open({ ...common, variables, location: places.data, destination: place });
+      await expect(open({})).rejects.toThrow(/Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY/);
+      await expect(open({ ...server.variables, AWS_SECRET_ACCESS_KEY: "wrong" })).rejects.toThrow(
+        /status 403 \(SignatureDoesNotMatch: No\.\)/,
+      );
+      await expect(open(server.variables, "s3:///x")).rejects.toThrow(/names no bucket/);
+      await expect(open(server.variables, "gs://bucket/x")).rejects.toThrow(/give a folder, or s3:/);
+      await expect(open(server.variables, "s3://other/x")).rejects.toThrow(/status 404 \(NoSuchBucket\)/);
+    });
+  });
+});

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type FixtureServer, serveFixture } from "../../web/testing/fixture-server.js";
+import { openPage, startBrowser } from "./support/browser.js";
+import { buildPages } from "./support/pages.js";
+
+/** What the overview says of observers in trouble, with invented answers. */
+
+let pages: Awaited<ReturnType<typeof buildPages>>;
+let server: FixtureServer;
+let browser: Awaited<ReturnType<typeof startBrowser>>;
+beforeAll(async () => {
+  pages = await buildPages();
+  server = await serveFixture({ pages: pages.path });
+  browser = await startBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+  await pages?.remove();
+});
+
+test("all states of an observer are shown, unhealthy ones first, with since when and what to do", async () => {
+  const { page, wrongs, close } = await openPage(browser, `${server.url}#/overview`);
+  const rows = page.locator("[data-observer]");
+  await rows.first().waitFor();
+  const names = await rows.evaluateAll((all) => all.map((row) => row.getAttribute("data-observer")));
+  expect(names).toEqual(["invert", "rank", "cluster", "index", "extract", "merge"]);
+  expect(await page.locator("[data-observer=index] .states .word").allTextContents()).toEqual([
+    "parked",
+    "failing",
+  ]);
+  const index = page.locator("[data-wrong=index]");
+  await index
+    .getByText(/since \d\d:\d\d:\d\d/)
+    .first()
+    .waitFor();
+  await index.getByRole("link", { name: /retry them/ }).click();
+  await page.locator("[data-group]").first().waitFor();
+  expect(page.url()).toContain("failures?observer=index");
+  await close();
+  expect(wrongs).toEqual([]);
+});
+
+test("the page opens with the hour before it", async () => {
+  const { page, close } = await openPage(browser, `${server.url}#/overview`);
+  const line = page.locator('[data-figure="Backlog"] .sparkline .line');
+  await line.waitFor({ state: "attached" });
+  expect((await line.getAttribute("d"))!.split("L").length).toBeGreaterThan(300);
+  await close();
+});
+
+test("on a phone, a healthy observer takes one line and an unhealthy one more", async () => {
+  const { page, close } = await openPage(browser, `${server.url}#/overview`, {
+    viewport: { width: 390, height: 844 },
+  });
+  const height = async (name: string) =>
+    (await page.locator(`[data-observer=${name}]`).boundingBox())!.height;
+  await page.locator("[data-observer=extract]").waitFor();
+  expect(await height("extract")).toBeLessThan(40);
+  expect(await height("invert")).toBeGreaterThan(90);
+  await close();
+});
+
+test("without the server everything is grey and says how old it is, until it answers again", async () => {
+  const { page, close } = await openPage(browser, `${server.url}#/overview`);
+  await page.locator("[data-connection=live]").waitFor();
+  server.cut(true);
+  await page.locator(".banner", { hasText: /Everything below is as it was at \d\d:\d\d:\d\d/ }).waitFor();
+  const filter = () => page.evaluate("getComputedStyle(document.querySelector('main')).filter");
+  expect(await filter()).toBe("grayscale(1)");
+  server.cut(false);
+  await page.locator("[data-connection=live]").waitFor();
+  await expect.poll(filter).toBe("none");
+  await close();
+});
+
+test("a paused list keeps its rows, which can be filtered and opened; it goes on when asked", async () => {
+  const { page, wrongs, close } = await openPage(browser, `${server.url}#/transactions`);
+  const links = page.locator("table.transactions [data-row]");
+  const rows = () =>
+    links.evaluateAll((all) => all.map((each) => /id=\w+/.exec(each.getAttribute("href")!)![0]));
+  await links.first().waitFor();
+  await page.keyboard.press("p");
+  await page.getByText(/as they were at \d\d:\d\d:\d\d/).waitFor();
+  await page.getByRole("button", { name: "Show all 200" }).click();
+  const before = await rows();
+  // The fixture has new transactions each second, and the page would ask for them every two.
+  await page.waitForResponse((response) => response.url().includes("api/past"), { timeout: 20_000 });
+  expect(await rows()).toEqual(before);
+  await page.getByLabel("Slower than, ms").fill("300");
+  await expect.poll(async () => (await rows()).length).toBeLessThan(before.length);
+  const slow = await rows();
+  expect(slow.every((id) => before.includes(id))).toBe(true);
+  await page.getByRole("link", { name: /^Took, ms/ }).click();
+  const took = await page.locator("td[data-label='Took, ms']").allTextContents();
+  expect(took.map((text) => Number(text.replace(",", "")))).toEqual(
+    took.map((text) => Number(text.replace(",", ""))).toSorted((a, b) => b - a),
+  );
+  await page.locator("table.transactions tbody tr").nth(1).locator("td").nth(1).click();
+  await page.locator(".transaction-panel .timeline").waitFor();
+  await page.getByLabel("Slower than, ms").fill("");
+  await page.getByRole("button", { name: "Go on" }).click();
+  await expect.poll(async () => (await rows()).some((id) => !before.includes(id))).toBe(true);
+  await close();
+  expect(wrongs).toEqual([]);
+});
+
+test("details of a transaction that the server has forgotten are those of the list", async () => {
+  const { page, close } = await openPage(browser, `${server.url}#/transactions?show=failed`);
+  await page.locator("table.transactions [data-row]").first().waitFor();
+  await page.route("**/api/transaction?*", (route) =>
+    route.fulfill({ status: 404, json: { code: "NOT_FOUND", message: "It is no longer known." } }),
+  );
+  await page.locator("table.transactions tbody tr").first().click();
+  await page.locator("[data-forgotten]").waitFor();
+  await page.locator(".transaction-panel .error-text", { hasText: "TypeError" }).waitFor();
+  await close();
+});
+
+test("processes that are not seen are named", async () => {
+  const { page, close } = await openPage(browser, `${server.url}#/transactions`);
+  await page.locator("[data-unseen]", { hasText: "993 on beta" }).waitFor();
+  await close();
+});
+
+test("the key space opens on the hottest table, with keys and times beside it", async () => {
+  const { page, wrongs, close } = await openPage(browser, `${server.url}#/workers`);
+  await page.locator(".heat canvas").waitFor();
+  expect(await page.getByLabel("Table").inputValue()).toBe("documents");
+  expect(await page.locator(".heat-keys li").count()).toBeGreaterThan(4);
+  expect(await page.locator(".heat-times span").count()).toBeGreaterThan(3);
+  await page.locator('[data-session="1203 on gamma"]', { hasText: "stopped or blocked" }).waitFor();
+  const beta = page.locator('[data-session="993 on beta"]');
+  expect(await beta.locator("[data-label=CPU]").textContent()).toBe("42 %");
+  expect(await beta.locator("[data-label=Clock]").textContent()).toBe("+12 s");
+  expect(await beta.locator("[data-label='Loop delay']").getAttribute("class")).toContain("warn-text");
+  await close();
+  expect(wrongs).toEqual([]);
+});
+
+test("conflicts are shown by column, and rows that conflicted once without a remedy", async () => {
+  const { page, close } = await openPage(browser, `${server.url}#/transactions?show=conflicts`);
+  const members = page.locator('[data-conflicts="clusters.members"]');
+  await members.locator(".advice", { hasText: "concurrency: 1" }).waitFor();
+  expect(await members.textContent()).toContain("cluster lost to cluster");
+  await page.locator('[data-conflicts="documents.hash"]', { hasText: "nothing to do" }).waitFor();
+  await close();
+});

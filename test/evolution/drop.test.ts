@@ -1,0 +1,173 @@
+import { setTimeout as turn } from "node:timers/promises";
+import { type Database, family, int, observer, open, storedAs, table, text } from "percolatordb";
+import { describe, expect, test } from "vitest";
+import { everyVariant, temporaryFolder, withDatabase, withTwo } from "../support/databases.js";
+
+const before = table("orders", { total: int(), state: text(), tags: family(text()) });
+const after = table("orders", { state: text() });
+
+async function fill(db: Database, count: number): Promise<void> {
+  await db.transact((tx) => {
+    for (let i = 0; i < count; i++) {
+      const row = `o${String(i).padStart(4, "0")}`;
+      tx.set(before.total, row, i);
+      tx.set(before.state, row, "new");
+      tx.set(before.tags.at("a"), row, "b");
+    }
+  });
+}
+
+async function rows(db: Database): Promise<readonly object[]> {
+  const found: object[] = [];
+  await using snapshot = await db.snapshot();
+  for await (const { value } of snapshot.scan(before)) found.push({ ...value });
+  return found;
+}
+
+describe.each(everyVariant)("dropping on $store, $commit", (variant) => {
+  test("removes a column's cells, and nobody writes there any more", async () => {
+    await withTwo(variant, {}, async (one, other) => {
+      await fill(one, 3);
+      await fill(other, 3);
+      expect(await one.drop({ table: "orders", column: "total" })).toEqual({
+        table: "orders",
+        column: "total",
+        removed: 3,
+        continued: false,
+      });
+      expect(await one.drop({ table: "orders", column: "tags" })).toMatchObject({ removed: 3 });
+      expect((await one.schema()).tables).toMatchObject([{ name: "orders", columns: [{ name: "state" }] }]);
+
+      // Both connections have used the old declaration, so they know the table.
+      for (const db of [one, other]) {
+        const late = db.transact((tx) => tx.set(before.total, "late", 1));
+        await expect(late).rejects.toMatchObject({
+          code: "SCHEMA",
+          message: expect.stringContaining("Column orders.total was dropped"),
+        });
+        await db.transact((tx) => {
+          tx.delete(before.total, "o0000");
+          tx.set(before.state, "o0000", "sent");
+        });
+        await db.transact((tx) => tx.set(after.state, "late", "new"));
+      }
+      expect(await one.check()).toEqual([]);
+    });
+  });
+});
+
+test("a dropped table can be declared again once its name is released", async () => {
+  await withDatabase({ store: "lmdb", commit: "auto" }, {}, async (db) => {
+    await fill(db, 600);
+    expect(await db.drop({ table: "orders" })).toMatchObject({ removed: 1_800, continued: false });
+    expect((await db.schema()).tables).toEqual([]);
+    const again = table("orders", { total: text() });
+    await expect(db.transact((tx) => tx.set(again.total, "x", "y"))).rejects.toThrow(
+      /Table orders was dropped/,
+    );
+    await db.release({ table: "orders" });
+    await db.transact((tx) => tx.set(again.total, "x", "y"));
+    await expect(db.release({ table: "orders" })).rejects.toThrow(/is not dropped/);
+  });
+});
+
+test("open refuses a program that declares a dropped column", async () => {
+  const folder = await temporaryFolder();
+  try {
+    await using db = await open(folder.path);
+    await fill(db, 1);
+    await db.drop({ table: "orders", column: "total" });
+    await expect(open(folder.path, { tables: [before] })).rejects.toMatchObject({
+      code: "SCHEMA",
+      message: expect.stringMatching(/orders\.total was dropped.*--release/),
+    });
+    await (await open(folder.path, { tables: [after] })).close();
+    await db.release({ table: "orders", column: "total" });
+    await (await open(folder.path, { tables: [before] })).close();
+  } finally {
+    await folder.remove();
+  }
+});
+
+test("a drop that was interrupted continues", async () => {
+  await using db = await open("memory:");
+  await fill(db, 600);
+  const stopped = new AbortController();
+  const interrupted = db.drop(
+    { table: "orders", column: "total" },
+    {
+      signal: stopped.signal,
+      onProgress: ({ changed }) => {
+        if (changed > 0) stopped.abort();
+      },
+    },
+  );
+  await expect(interrupted).rejects.toMatchObject({ code: "ABORTED" });
+  await expect(db.transact((tx) => tx.set(before.total, "x", 1))).rejects.toThrow(/was dropped/);
+  await expect(db.release({ table: "orders", column: "total" })).rejects.toThrow(/not dropped completely/);
+  expect((await db.schema()).unfinished).toEqual([
+    { kind: "drop", table: "orders", scanned: 256, changed: 256 },
+  ]);
+  const report = await db.drop({ table: "orders", column: "total" });
+  expect(report).toMatchObject({ removed: 600, continued: true });
+  expect((await db.schema()).unfinished).toEqual([]);
+  for (const row of await rows(db)) expect(row).not.toHaveProperty("total");
+});
+
+test("what somebody uses is not dropped, and the error says who", async () => {
+  const folder = await temporaryFolder();
+  try {
+    const watch = observer("watch", before.total, () => undefined);
+    await using db = await open(folder.path);
+    await using program = await open(folder.path, { tables: [before], observers: [watch] });
+    await fill(program, 1);
+    const drop = (column?: string) => db.drop({ table: "orders", column });
+    await expect(drop("total")).rejects.toThrow(/observer "watch" watches it.*db\.unregister/);
+    await expect(program.drop({ table: "orders", column: "state" })).rejects.toThrow(
+      /this process declares it/,
+    );
+    const worker = program.work();
+    for (;;) {
+      if ((await db.status()).sessions.size > 0) break;
+      await turn(5);
+    }
+    await expect(drop("state")).rejects.toThrow(/orders\.state was not dropped: process .* declares it/);
+    await expect(drop()).rejects.toThrow(/orders was not dropped: process .* declares it/);
+    await worker.stop();
+    await program.close();
+    await expect(drop("nothing")).rejects.toThrow(/no orders\.nothing\. Table orders has total, state, tags/);
+    await expect(drop("total")).rejects.toThrow(/observer "watch" watches it/);
+    await db.unregister("watch");
+    await drop("total");
+    await drop("tags");
+    await expect(drop("state")).rejects.toThrow(/only column of table orders/);
+  } finally {
+    await folder.remove();
+  }
+});
+
+test("a renamed column has its old name in the database, and both programs use the same cells", async () => {
+  const renamed = table("orders", {
+    amount: storedAs("total", int()),
+    state: text(),
+    labels: storedAs("tags", family(text())),
+  });
+  await using db = await open("memory:", { tables: [before] });
+  await fill(db, 1);
+  await db.transact((tx) => {
+    tx.set(renamed.amount, "o1", 7);
+    tx.set(renamed.labels.at("x"), "o1", "y");
+  });
+  await using snapshot = await db.snapshot();
+  expect(await snapshot.get(before.total, "o1")).toBe(7);
+  expect(await snapshot.row(renamed, "o0000")).toEqual({
+    amount: 0,
+    state: "new",
+    labels: new Map([["a", "b"]]),
+  });
+  expect(await snapshot.row(before, "o1")).toEqual({ total: 7, tags: new Map([["x", "y"]]) });
+  expect((await db.schema({ tables: [renamed] })).differences).toEqual([]);
+  expect(renamed.amount.name).toBe("total");
+  expect(() => table("t", { a: int(), b: storedAs("a", int()) })).toThrow(/a and b are both stored as a/);
+  expect(() => storedAs("not a name", int())).toThrow(/cannot name a column/);
+});

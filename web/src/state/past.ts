@@ -1,0 +1,67 @@
+import type { Past, PastMoment } from "../../../src/dashboard/api.js";
+import { apiPath, getJson } from "../api/client.js";
+import { behindMs, type ProblemKind } from "./health.js";
+import { Store } from "./store.js";
+
+const everyMs = 10_000;
+const hourMs = 3_600_000;
+/** A state that was interrupted for less than this long, in milliseconds, has gone on. */
+const gapMs = 35_000;
+
+/** The last hour, oldest first, as the server has kept it. */
+export const past = new Store<readonly PastMoment[]>([]);
+
+/** Asks for new moments while the page is open. */
+export function followPast(): void {
+  const ask = async () => {
+    try {
+      const after = past.value.at(-1)?.at;
+      const { moments } = await getJson<Past>(apiPath("past", { after }), AbortSignal.timeout(everyMs));
+      const oldest = (moments.at(-1)?.at ?? 0) - hourMs;
+      if (moments.length > 0) past.set([...past.value, ...moments].filter(({ at }) => at > oldest));
+    } catch {
+      // The connection's sign says that the server does not answer.
+    }
+    setTimeout(() => void ask(), past.value.length === 0 ? 2_000 : everyMs);
+  };
+  void ask();
+}
+
+/** Since when a state has lasted. */
+export interface Since {
+  readonly at: number;
+  /** Whether it may have lasted longer, because the history begins then. */
+  readonly isAtLeast: boolean;
+}
+
+/** Since when an observer has been in a state. Undefined if no moment shows it. */
+export function sinceOf(
+  moments: readonly PastMoment[],
+  observer: string,
+  kind: ProblemKind,
+): Since | undefined {
+  let first: number | undefined;
+  const newest = moments.at(-1)?.at ?? 0;
+  for (const { at, observers } of [...moments].reverse()) {
+    if (at < (first ?? newest) - gapMs) break;
+    const figures = observers[observer];
+    if (figures !== undefined && wasSo(figures, kind)) first = at;
+  }
+  return first === undefined ? undefined : { at: first, isAtLeast: first === moments[0]?.at };
+}
+
+function wasSo(
+  [pending, oldestMs, parked, failures, hosts]: PastMoment["observers"][string],
+  kind: ProblemKind,
+): boolean {
+  switch (kind) {
+    case "no worker":
+      return hosts === 0;
+    case "parked":
+      return parked > 0;
+    case "failing":
+      return failures > 0;
+    default:
+      return pending > 0 && oldestMs >= behindMs;
+  }
+}

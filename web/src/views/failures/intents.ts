@@ -1,0 +1,55 @@
+import type { FailureGroupShown, ParkedShown } from "../../../../src/dashboard/api.js";
+import { counted } from "../../format/numbers.js";
+import type { Intent } from "./acting.js";
+
+export type Verb = "retry" | "discard";
+
+const consequences: Readonly<Record<Verb, string>> = {
+  retry: "They become due again with all their attempts. Changes that still fail are parked again.",
+  discard:
+    "They count as handled: the observer derives nothing from them until their cells change again. This cannot be undone.",
+};
+
+const inWords: Readonly<Record<Verb, string>> = { retry: "Retry", discard: "Discard" };
+
+/** Retries or discards all changes of a group. If the list is filtered by a text, only those with it. */
+export function ofGroup(verb: Verb, { id, observer, count }: FailureGroupShown, text: string): Intent {
+  return {
+    action: `parked/${verb}`,
+    body: text === "" ? { group: id } : { group: id, text },
+    title: `${inWords[verb]} ${counted(count, "parked change")} of ${observer}?`,
+    consequence: `All changes of ${observer} with this kind of error${text === "" ? "" : " and this text"} are meant. ${consequences[verb]}`,
+    button: `${inWords[verb]} all`,
+    isDangerous: verb === "discard",
+    of: count,
+  };
+}
+
+/** Retries or discards all changes of an observer. */
+export function ofObserver(verb: Verb, observer: string, count: number): Intent {
+  return {
+    action: `parked/${verb}`,
+    body: { observer },
+    title: `${inWords[verb]} all parked changes of ${observer}?`,
+    consequence: consequences[verb],
+    button: `${inWords[verb]} all`,
+    isDangerous: verb === "discard",
+    of: count,
+  };
+}
+
+/** Retries or discards one change. */
+export function ofOne(verb: Verb, { id, observer, row }: ParkedShown): Intent {
+  const consequence =
+    verb === "retry"
+      ? `${observer} becomes due on ${row} again with all its attempts.`
+      : `It counts as handled: ${observer} derives nothing from ${row} until the cell changes again. This cannot be undone.`;
+  return {
+    action: `parked/${verb}`,
+    body: { id },
+    title: `${inWords[verb]} this change?`,
+    consequence,
+    button: inWords[verb],
+    isDangerous: verb === "discard",
+  };
+}
