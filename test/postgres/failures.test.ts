@@ -43,12 +43,29 @@ describe("a server that refuses", () => {
     const store = await postgresStore({
       connection: { host: place.host, user: role, database: "postgres" },
       schema: place.schema,
-      deadlineMs: 2_000,
+      deadlineMs: 5_000,
     });
     const columns = [{ exact: Buffer.from("c") }];
     expect((await store.readRow({ table: "t", row: Buffer.from("r"), columns, at: 1 })).cells).toEqual([]);
     await expect(store.atomic!.next()).rejects.toEqual(failure("Connect to the primary"));
     await store.close();
+  });
+
+  test("writes, and then does not answer in time: the refusal is reported", async () => {
+    await (await openAlone(place.location, { tables: [documents] })).close();
+    const pool = new FaultyPool(place.host, role);
+    const store = await postgresStore({ pool, schema: place.schema, deadlineMs: 5_000 });
+    await store.atomic!.next();
+    let commits = 0;
+    pool.interfere = (query, send) => {
+      if (!calls(query, "commit_group")) return send();
+      if (++commits > 1) return new Promise(() => undefined);
+      return Promise.reject(Object.assign(new Error("refused"), { code: "25006", severity: "ERROR" }));
+    };
+    await expect(store.atomic!.next()).rejects.toEqual(failure("Connect to the primary"));
+    expect(commits).toBe(2);
+    await store.close();
+    await pool.end();
   });
 
   test("writes on a connection that a failover left at a standby: the store connects again", async () => {

@@ -1,6 +1,6 @@
 import { backoffDelay, type Environment, sha256 } from "../../../environment/index.js";
 import type { PostgresClient, PostgresPool, Row } from "./client.js";
-import { endsConnection, mayPass, NoAnswer, QueryFailure, storeError } from "./failure.js";
+import { endsConnection, mayPass, NoAnswer, QueryFailure, storeError, tellingFailure } from "./failure.js";
 
 /** A statement with parameters `$1`, `$2` and so on, which each connection prepares once. */
 export interface Statement {
@@ -38,10 +38,6 @@ export interface ConnectionsOptions {
 const backoff = { initialMs: 10, maximumMs: 500 };
 const asText = { getTypeParser: () => (value: string) => value };
 const ignore = () => undefined;
-
-function isTooLate(error: unknown): boolean {
-  return error instanceof QueryFailure && error.cause instanceof NoAnswer;
-}
 
 /** A connection that one user holds, until it or the user ends it. */
 export interface Held {
@@ -121,8 +117,7 @@ export class Connections {
       try {
         return await this.once(query, values, until);
       } catch (error) {
-        // If the time is over during an attempt, the failure of the one before says more.
-        if (reason === undefined || !isTooLate(error)) reason = error;
+        reason = tellingFailure(reason, error);
         if (!(await this.again(error, attempt, until))) throw storeError(reason, doing, this.place);
       }
     }

@@ -24,6 +24,15 @@ export class QueryFailure extends Error {
 /** The query had no answer in time. */
 export class NoAnswer extends Error {}
 
+/**
+ * Which of two consecutive failures to report. If the time is over during an attempt, the failure of
+ * the one before says more.
+ */
+export function tellingFailure(before: unknown, failure: unknown): unknown {
+  const isTooLate = failure instanceof QueryFailure && failure.cause instanceof NoAnswer;
+  return before !== undefined && isTooLate ? before : failure;
+}
+
 /** The server, or its session, is read-only. */
 const readOnly = "25006";
 

@@ -1,7 +1,7 @@
 import { StoreError } from "../../../errors/index.js";
 import type { Row } from "../wire/client.js";
 import { type Connections, type Statement, statement } from "../wire/connections.js";
-import { QueryFailure, storeError } from "../wire/failure.js";
+import { QueryFailure, storeError, tellingFailure } from "../wire/failure.js";
 import type { Group, GroupResult } from "./group.js";
 
 /** A group that the server has committed: its number, and the writer that the number belongs to. */
@@ -66,6 +66,7 @@ export class Writer {
   async commit(group: Group, mode: CommitMode): Promise<CommittedGroup> {
     const until = this.#connections.deadline();
     const parameters = [mode, ...group.parameters()];
+    let reason: unknown;
     for (let attempt = 1; ; attempt++) {
       let failure: unknown;
       try {
@@ -78,8 +79,9 @@ export class Writer {
       }
       if (failure instanceof OutcomeUnknown) throw failure;
       if (failure === undefined) continue;
+      reason = tellingFailure(reason, failure);
       if (!(await this.#connections.again(failure, attempt, until))) {
-        throw storeError(failure, "commit", this.#connections.place);
+        throw storeError(reason, "commit", this.#connections.place);
       }
     }
   }
