@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PercolatorError, StoreDamagedError, StoreError, StoreVersionError } from "../../../errors/index.js";
 import { databaseNames } from "../record/databases.js";
 import { storeError } from "../record/errors.js";
-import { lockFileName, newLockFilePrefix } from "./lock-file.js";
+import { besideLockFile, lockFileName } from "./lock-file.js";
 import { DataFile, type Meta, PageError, readsPages } from "./pages.js";
 
 export const dataFileName = "data.mdb";
@@ -58,7 +58,7 @@ async function checkFiles(path: string, create: boolean): Promise<void> {
     checkDataFile(join(path, dataFileName));
     return;
   }
-  const other = names.find((name) => !ignoredFiles.has(name) && !name.startsWith(newLockFilePrefix));
+  const other = names.find((name) => !ignoredFiles.has(name) && !name.startsWith(besideLockFile));
   if (other !== undefined) {
     throw new StoreDamagedError(
       `${path} holds no database, but other files such as ${other}. Name an empty folder, or one that does not exist.`,

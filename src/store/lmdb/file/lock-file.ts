@@ -1,13 +1,23 @@
-import { accessSync, closeSync, constants, existsSync, linkSync, openSync, rmSync, writeSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  linkSync,
+  openSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import { StoreFullError } from "../../../errors/index.js";
 
 export const lockFileName = "lock.mdb";
 /**
- * Prefix of files that become the lock file. If the process ends while it makes the lock file, such
- * a file is left over.
+ * Prefix of other files that belong to the lock file: those that become the lock file, and the
+ * announcements of `openings.ts`. They are left over if their process ends early.
  */
-export const newLockFilePrefix = `${lockFileName}.new-`;
+export const besideLockFile = `${lockFileName}.`;
 
 /** The size of LMDB's lock file: a head, and a slot for each reader. */
 const headBytes = 208;
@@ -25,7 +35,7 @@ const noSpace: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"]);
 export function makeLockFile(folder: string, maxReaders: number): void {
   const path = join(folder, lockFileName);
   if (existsSync(path)) return;
-  const made = join(folder, `${newLockFilePrefix}${process.pid}`);
+  const made = join(folder, `${besideLockFile}new-${process.pid}`);
   try {
     const file = openSync(made, "w");
     try {
@@ -65,6 +75,26 @@ export function hasLock(folder: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Where the lock file has the number of LMDB's last transaction. */
+const lastTransactionAt = 8;
+const repairs = new Map<string, number>();
+
+/**
+ * Writes the number of LMDB's last transaction into the lock file. The caller holds LMDB's write
+ * lock, so no other process changes the number.
+ */
+export function setLastTransaction(folder: string, transaction: number): void {
+  const path = join(folder, lockFileName);
+  const { ino } = statSync(path, { bigint: true });
+  const id = `${path} ${ino}`;
+  // Closing the file would release this process's locks on it, so it stays open.
+  const file = repairs.get(id) ?? openSync(path, "r+");
+  repairs.set(id, file);
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64LE(BigInt(transaction));
+  writeSync(file, bytes, 0, bytes.length, lastTransactionAt);
 }
 
 function codeOf(error: unknown): string {

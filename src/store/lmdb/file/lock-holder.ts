@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
 import { arch, endianness, platform } from "node:os";
 import { join } from "node:path";
 
@@ -34,6 +34,9 @@ const mutexBytes: Readonly<Record<string, number>> = { x64: 40, arm64: 48 };
 const firstMutex = 24;
 const lastTransaction = 8;
 const ownerInMutex = 8;
+const kindInMutex = 16;
+/** The kind of a mutex of glibc that processes share, and that outlives its owner. */
+const sharedAndRobust = 0x90;
 const order: Readonly<Record<LockName, number>> = { write: 1, flush: 2 };
 
 /**
@@ -42,17 +45,39 @@ const order: Readonly<Record<LockName, number>> = { write: 1, flush: 2 };
  * file open.
  */
 export function lockHolder(folder: string, lock: LockName): LockHolder | undefined {
-  const bytes = platform() === "linux" && endianness() === "LE" ? mutexBytes[arch()] : undefined;
-  if (bytes === undefined) return undefined;
   try {
     const path = join(folder, lockFileName);
-    const head = readHead(path, firstMutex + 3 * bytes);
-    const thread = head?.readInt32LE(firstMutex + order[lock] * bytes + ownerInMutex) ?? 0;
-    return thread <= 0 ? undefined : describe(thread, path, head!.readBigUInt64LE(lastTransaction));
+    const { thread, transaction } = readLock(path, lock) ?? { thread: 0, transaction: 0n };
+    return thread <= 0 ? undefined : describe(thread, path, transaction);
   } catch {
     // The lock file is missing, or the process has ended meanwhile.
     return undefined;
   }
+}
+
+/**
+ * Whether a running thread of any process holds one of LMDB's locks on a folder. Undefined if this
+ * cannot be known.
+ */
+export function isLocked(folder: string, lock: LockName): boolean | undefined {
+  try {
+    const holding = readLock(join(folder, lockFileName), lock);
+    return holding && holding.thread > 0 && existsSync(`/proc/${holding.thread}`);
+  } catch (error) {
+    // Without a lock file, no process has the folder open.
+    return error instanceof Error && "code" in error && error.code === "ENOENT" ? false : undefined;
+  }
+}
+
+/** The thread that holds the lock, or 0. Undefined if the lock file is not as described above. */
+function readLock(path: string, lock: LockName) {
+  const bytes = platform() === "linux" && endianness() === "LE" ? mutexBytes[arch()] : undefined;
+  const head = bytes && readHead(path, firstMutex + 3 * bytes);
+  if (!head) return undefined;
+  const mutex = firstMutex + order[lock] * bytes;
+  if (head.readInt32LE(mutex + kindInMutex) !== sharedAndRobust) return undefined;
+  const transaction = head.readBigUInt64LE(lastTransaction);
+  return { thread: head.readInt32LE(mutex + ownerInMutex), transaction };
 }
 
 /**

@@ -27,6 +27,8 @@ export interface Waits {
   waitsFor(): readonly LockName[];
   /** Number of LMDB's newest flushed transaction. */
   flushedThrough(): number;
+  /** Begins a transaction, unless one will begin anyway. */
+  touch(): void;
   /** Gives up the requests that already waited for the lock at the previous look. */
   giveUp(lock: LockName, error: StoreBusyError): void;
 }
@@ -82,6 +84,9 @@ export class LockWatch {
       this.#waits.giveUp(held.lock, busyError(this.#folder, held));
     if (held !== undefined && held.heldMs >= shortPatienceMs)
       for (const resolve of this.#whenStuck.splice(0)) resolve();
+    // LMDB's flush has no end while its number of the last transaction is wrong. The next write
+    // transaction corrects the number, but there may be none before the flush has ended.
+    if (locks.includes("flush")) this.#waits.touch();
     if (locks.length > 0) this.watch();
   }
 

@@ -15,7 +15,9 @@ import { formats, readFormat, writeFormat } from "../record/state.js";
 import { guardExit } from "./exit-guard.js";
 import { type FlushedBefore, settleFlushedHead } from "./flushed-head.js";
 import { dataFileName } from "./folder.js";
+import { setLastTransaction } from "./lock-file.js";
 import { busyError, type HeldLock } from "./lock-watch.js";
+import type { Openings } from "./openings.js";
 import { beginSealing, sealAll, upgradeFrom1 } from "./upgrade.js";
 import { type NativeRoot, Writing } from "./writing.js";
 
@@ -35,7 +37,8 @@ export interface Opened {
 }
 
 /**
- * Opens LMDB's databases in the folder. Other threads of this process share the environment. `held`
+ * Opens LMDB's databases in the folder. Other threads of this process share the environment. The
+ * caller has announced the opening in `openings`, and withdraws it afterwards. `held`
  * is a lock that another process holds without end. If it is given, this function opens the
  * databases without that lock, and the caller must call `settleHead` before the first write. A
  * database that must first be made, or converted from an older layout, cannot be opened without the
@@ -44,18 +47,23 @@ export interface Opened {
 export function openDatabases(
   path: string,
   options: EnvironmentOptions,
-  flushed: FlushedBefore,
+  openings: Openings,
+  flushed?: FlushedBefore,
   held?: HeldLock,
 ): Opened {
-  if (held !== undefined && !options.readOnly) return openUnlocked(path, options, held);
+  if (held !== undefined && !options.readOnly) return openUnlocked(path, options, openings, held);
   let root: RootDatabase | undefined;
   guardExit();
   try {
     root = open(nativeOptions(path, options));
     const writing = new Writing(root as unknown as NativeRoot);
-    const own = rootOf(root, writing);
-    if (!options.readOnly) settleFlushedHead(own, join(path, dataFileName), flushed);
-    return { databases: openNamed(root, own, path, options.readOnly), writing };
+    const own = rootOf(root, writing, path, openings);
+    if (!options.readOnly) {
+      // LMDB's flush has no end while its number of the last transaction is wrong.
+      own.transactionSync(() => undefined);
+      settleFlushedHead(own, join(path, dataFileName), flushed);
+    }
+    return { databases: openNamed(root, own, path, options.readOnly, openings), writing };
   } catch (error) {
     root?.close().catch(() => undefined);
     throw storeError(error, path, "be opened");
@@ -66,7 +74,7 @@ export function openDatabases(
  * Opens existing databases in read transactions. The binding would use write transactions, and
  * block the main thread until the lock is free.
  */
-function openUnlocked(path: string, options: EnvironmentOptions, held: HeldLock): Opened {
+function openUnlocked(path: string, options: EnvironmentOptions, openings: Openings, held: HeldLock): Opened {
   let root: RootDatabase | undefined;
   guardExit();
   try {
@@ -81,7 +89,7 @@ function openUnlocked(path: string, options: EnvironmentOptions, held: HeldLock)
     try {
       root = new Class(null, native);
       const writing = new Writing(root as unknown as NativeRoot);
-      const databases = namedDatabases(root, rootOf(root, writing), { create: false });
+      const databases = namedDatabases(root, rootOf(root, writing, path, openings), { create: false });
       const format = databases && readFormat(databases);
       if (databases === undefined || format !== formats.current) {
         checkFormat(format ?? formats.current, path);
@@ -120,7 +128,8 @@ function nativeOptions(path: string, options: EnvironmentOptions) {
 }
 
 /** The part of the binding's root that {@link rootOf} passes on. */
-interface NativeHandle extends Omit<Root, "transaction" | "thread" | "lastTransaction" | "oldestReader"> {
+interface NativeHandle
+  extends Omit<Root, "transaction" | "mayWrite" | "thread" | "lastTransaction" | "oldestReader"> {
   /**
    * One line for each reader, with its process, thread and transaction. The transaction is a dash
    * if the reader reads none.
@@ -133,11 +142,28 @@ function oldestReader(list: string): number {
   return Math.min(...transactions);
 }
 
-function rootOf(root: RootDatabase, writing: Writing): Root {
+function rootOf(root: RootDatabase, writing: Writing, path: string, openings: Openings): Root {
   const native = root as unknown as NativeHandle & NativeRoot;
+  const mayWrite = () => {
+    if (openings.isRunning()) return false;
+    // LMDB finds this number in the data file.
+    const { lastTxnId } = native.env.info();
+    if (lastTxnId < native.getWriteTxnId()) return true;
+    setLastTransaction(path, lastTxnId);
+    return false;
+  };
   return {
     transaction: (action, seen) => writing.transaction(action, seen),
-    transactionSync: (action) => native.transactionSync(action),
+    transactionSync(action) {
+      for (let done = false; !done; ) {
+        openings.waitUntilEnded();
+        native.transactionSync(() => {
+          done = mayWrite();
+          if (done) action();
+        });
+      }
+    },
+    mayWrite,
     getWriteTxnId: () => native.getWriteTxnId(),
     thread: () => writing.thread,
     resetReadTxn: () => native.resetReadTxn(),
@@ -208,7 +234,13 @@ function namedDatabases(
   return { root: own, cells, versions, protocol, meta };
 }
 
-function openNamed(root: RootDatabase, own: Root, path: string, readOnly: boolean): Databases {
+function openNamed(
+  root: RootDatabase,
+  own: Root,
+  path: string,
+  readOnly: boolean,
+  openings: Openings,
+): Databases {
   const databases = namedDatabases(root, own, {});
   if (databases === undefined) {
     throw new StoreDamagedError(
@@ -245,7 +277,11 @@ function openNamed(root: RootDatabase, own: Root, path: string, readOnly: boolea
   });
   if (failure !== undefined) throw failure;
   checkFormat(format, path);
-  if (format === formats.sealing) sealAll(root, own, databases);
+  if (format === formats.sealing) {
+    // This can take long. Several processes may share the work.
+    openings.withdraw();
+    sealAll(root, own, databases);
+  }
   return databases;
 }
 

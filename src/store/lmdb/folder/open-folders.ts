@@ -5,6 +5,7 @@ import { flushUnderPermissions } from "../file/flushed-head.js";
 import { dataFileName, prepareFolder } from "../file/folder.js";
 import { stuckLock } from "../file/lock-watch.js";
 import type { EnvironmentOptions } from "../file/opening.js";
+import { Openings } from "../file/openings.js";
 import { SharedFolder } from "./shared-folder.js";
 
 const folders = new Map<string, SharedFolder>();
@@ -31,9 +32,15 @@ export async function acquireFolder(
     }
     const held = options.readOnly ? undefined : await stuckLock(real, environment);
     const flushed = options.readOnly ? undefined : await flushUnderPermissions(join(real, dataFileName));
-    const shared = new SharedFolder(real, options, environment, flushed, held);
-    folders.set(real, shared);
-    return shared;
+    const openings = new Openings(real, environment);
+    await openings.announce(held === undefined);
+    try {
+      const shared = new SharedFolder(real, options, environment, openings, flushed, held);
+      folders.set(real, shared);
+      return shared;
+    } finally {
+      openings.withdraw();
+    }
   });
 }
 

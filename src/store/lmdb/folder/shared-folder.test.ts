@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { systemEnvironment } from "../../../environment/index.js";
+import { Openings } from "../file/openings.js";
 import { DataFile } from "../file/pages.js";
 import { openLmdbStore } from "../store.js";
 import { Request } from "../write/request.js";
@@ -143,7 +144,9 @@ it("a folder that was opened while another process held its lock is flushed befo
   await releaseFolder(shared);
   const holder = { thread: 1, process: 1, program: "p", transaction: 1n, isStopped: true };
   const held = { lock: "write", holder, heldMs: 1_000 } as const;
-  shared = new SharedFolder(join(path, "data"), options, systemEnvironment, undefined, held);
+  const folder = join(path, "data");
+  const openings = new Openings(folder, systemEnvironment);
+  shared = new SharedFolder(folder, options, systemEnvironment, openings, undefined, held);
   let flushed = (): void => undefined;
   const begun = new Promise<void>((begin) => {
     const flush = () =>

@@ -7,6 +7,7 @@ import { dataFileName } from "../file/folder.js";
 import { hasLock, makeLockFile } from "../file/lock-file.js";
 import { type HeldLock, LockWatch, untilUnlocked } from "../file/lock-watch.js";
 import { type EnvironmentOptions, type Opened, openDatabases, probeFolder } from "../file/opening.js";
+import type { Openings } from "../file/openings.js";
 import { FolderPlace } from "../file/place.js";
 import type { Databases } from "../record/databases.js";
 import { isFreePagesLost, isPanic } from "../record/errors.js";
@@ -52,6 +53,7 @@ export class SharedFolder {
   readonly #options: EnvironmentOptions;
   readonly environment: Environment;
   readonly #watch: LockWatch;
+  readonly #openings: Openings;
   /**
    * Resolves when LMDB's locks are free for the first time, if the folder was opened without them.
    */
@@ -72,13 +74,14 @@ export class SharedFolder {
   readonly #unlockedAt: number | undefined;
 
   /**
-   * `flushed`: the result of {@link flushUnderPermissions}. `held`: a lock of LMDB that another
-   * process holds without end.
+   * `openings` has the announcement that this process opens the folder. `flushed`: the result of
+   * {@link flushUnderPermissions}. `held`: a lock of LMDB that another process holds without end.
    */
   constructor(
     path: string,
     options: EnvironmentOptions,
     environment: Environment,
+    openings: Openings,
     flushed?: FlushedBefore,
     held?: HeldLock,
   ) {
@@ -86,9 +89,10 @@ export class SharedFolder {
     this.readOnly = options.readOnly;
     this.#options = options;
     this.environment = environment;
+    this.#openings = openings;
     makeLockFile(path, options.maxReaders);
     this.#place = new FolderPlace(path);
-    this.#opened = openDatabases(path, options, flushed, held);
+    this.#opened = openDatabases(path, options, openings, flushed, held);
     this.#flushed = flushed;
     this.#isSettled = held === undefined;
     try {
@@ -111,7 +115,7 @@ export class SharedFolder {
         checkPlace: () => this.#checkPlace(),
         room: () => Room.begin(join(path, dataFileName), () => this.databases.root.oldestReader()),
         waits: () => this.#watch.watch(),
-        ready: () => (this.#isSettled ? undefined : this.#untilUnlocked()),
+        ready: () => (this.#isSettled && !openings.isRunning() ? undefined : this.#untilReady()),
       },
     );
     this.#watch = new LockWatch(path, environment, this.queue);
@@ -123,6 +127,11 @@ export class SharedFolder {
     if (this.#isSettled) return;
     settleHead(join(this.path, dataFileName), this.#flushed);
     this.#isSettled = true;
+  }
+
+  async #untilReady(): Promise<void> {
+    if (!this.#isSettled) await this.#untilUnlocked();
+    await this.#openings.ended();
   }
 
   /**
@@ -257,10 +266,11 @@ export class SharedFolder {
       this.#opened = undefined;
     }
     for (let attempt = 1; ; attempt++) {
+      await this.#openings.announce();
       try {
         probeFolder(this.path, this.#options);
         this.#place.check();
-        this.#opened = openDatabases(this.path, this.#options, flushed);
+        this.#opened = openDatabases(this.path, this.#options, this.#openings, flushed);
         Object.assign(this.databases, this.#opened.databases);
         this.timesMended++;
         return;
@@ -269,6 +279,8 @@ export class SharedFolder {
           const reason = error instanceof Error ? error.message : String(error);
           throw this.#notMended(reason, error);
         }
+      } finally {
+        this.#openings.withdraw();
       }
       await sleep(this.environment, mendPauseMs);
     }

@@ -50,7 +50,14 @@ export interface Root {
    * transaction, which is before the flush. `seen` may be left out if the flush follows at once.
    */
   transaction(action: () => void, seen?: () => void): Promise<void>;
+  /** Runs `action` in a write transaction now. It waits until {@link mayWrite} is true. */
   transactionSync(action: () => void): void;
+  /**
+   * Inside a write transaction, whether it may write. If not, it must write nothing, since another
+   * process is opening the folder, or has set LMDB's number of the last transaction back. A later
+   * transaction may write.
+   */
+  mayWrite(): boolean;
   /**
    * Inside a write transaction, the transaction's number: one more than the number of the last
    * commit. If the transaction is not committed, the next one gets the same number.

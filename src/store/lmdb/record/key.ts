@@ -367,15 +367,19 @@ export interface InstructionBuffer {
   readonly position: number;
 }
 
-/** A key that notes where the binding has written it. */
-class PlaceholderKey implements RecordKey {
-  /** The name of a record that no other key of its database begins with. */
-  readonly bytes = Buffer.from("drop");
+/** A key in `meta` that notes where the binding has written it. */
+class QueuedKey implements RecordKey {
+  readonly bytes: Buffer;
   readonly start = 0;
-  readonly length = this.bytes.length;
+  readonly length: number;
   /** The buffer with the key, and the position of the key in it, in bytes. */
   target: InstructionBuffer | undefined;
   targetStart = 0;
+
+  constructor(name: string) {
+    this.bytes = Buffer.from(name);
+    this.length = this.bytes.length;
+  }
 
   write(target: Uint8Array, start: number): number {
     this.target = target as Uint8Array & InstructionBuffer;
@@ -385,12 +389,18 @@ class PlaceholderKey implements RecordKey {
   }
 }
 
-/** The key in `meta` of an instruction that others replace: see `instructions.ts`. */
-export const placeholder = new PlaceholderKey();
+/** The key of an instruction that others replace: see `instructions.ts`. */
+export const placeholder = new QueuedKey("drop");
+
+/**
+ * The key of the condition on which a draft is written: see `queueChanges`. No record has it. It is
+ * as long as the key of the format, which every database has.
+ */
+export const draftCondition = new QueuedKey("absent");
 
 /** Writes a key into LMDB's buffer, without a buffer in between. */
 export function writeKey(key: RecordKey | CellAddress, target: Uint8Array, start: number): number {
-  if (key === placeholder) return placeholder.write(target, start);
+  if (key instanceof QueuedKey) return key.write(target, start);
   if (key instanceof CellAddress) {
     const { prefix, text, column } = key;
     const end =

@@ -1,7 +1,7 @@
 import { readTimestamp, writeTimestamp } from "../../bytes.js";
 import type { Databases } from "./databases.js";
 import { damagedStore, forget } from "./errors.js";
-import { Key, placeholder } from "./key.js";
+import { draftCondition, Key, placeholder } from "./key.js";
 import { formatName, formatVersion } from "./layout.js";
 import { contentLength, sealed } from "./seal.js";
 
@@ -22,9 +22,6 @@ const formatKey = metaKey("format");
 /** While an upgrade seals records: the number of the database, and the last sealed key in it. */
 const sealedThroughKey = metaKey("sealed through");
 const sparesKey = metaKey("spares");
-/** Within one transaction: the queued changes are not to be made. */
-const dropKey = new Key().raw(placeholder.bytes);
-const dropped = Buffer.alloc(1);
 const record = Buffer.alloc(24);
 /** In bytes: 15 pages, more than LMDB's list of free pages has ever changed at a commit. */
 export const spareBytes = 60_000;
@@ -69,20 +66,54 @@ export function writeState(databases: Pick<Databases, "meta">, state: StoreState
 
 /**
  * Queues the changes that `change` makes, for the transaction whose action was queued just before.
- * LMDB's write thread makes them after that action, unless the action calls {@link dropQueued}. Until
- * then, `memory` cannot be collected.
+ * LMDB's write thread makes them after that action, unless the action calls `drop` of the result.
+ * `drop` writes nothing to the database. Until then, `memory` cannot be collected. Undefined if
+ * nothing was queued, because the binding does not work as the pinned version does.
  */
 export function queueChanges(
   { meta }: Pick<Databases, "meta">,
   memory: readonly unknown[],
   change: () => void,
-): void {
+): QueuedChanges | undefined {
+  let queued: QueuedChanges | undefined;
+  draftCondition.target = undefined;
   try {
-    settle(meta.ifNoExists(dropKey, change));
+    const condition = meta.ifNoExists(draftCondition, () => {
+      queued = queuedUnder(draftCondition);
+      if (queued !== undefined) change();
+    });
+    settle(condition);
+  } catch (error) {
+    if (queued !== undefined) queued = { ...queued, failure: error };
   } finally {
     // The binding keeps the callback until the thread has made this change, which is the last one.
-    settle(meta.remove(dropKey, () => hold(memory)));
+    settle(meta.remove(placeholder, () => hold(memory)));
   }
+  return queued;
+}
+
+/** Changes that wait for LMDB's write thread. */
+export interface QueuedChanges {
+  /** Why not all changes could be queued. */
+  readonly failure: unknown;
+  /**
+   * Keeps the write thread from making the changes. Call it inside the action of their transaction,
+   * while the thread waits.
+   */
+  drop(): void;
+}
+
+/**
+ * The changes under a condition that the binding has just queued. The condition is that no record
+ * has a key. To drop the changes, this writes the key of the format over that key: that record
+ * exists. A put would do the same, but would make LMDB commit a transaction that must not be
+ * committed.
+ */
+function queuedUnder({ target, targetStart, length }: typeof draftCondition): QueuedChanges | undefined {
+  const isKnown = target instanceof Uint8Array && target.uint32 instanceof Uint32Array;
+  if (!isKnown || formatKey.length !== length) return undefined;
+  const drop = () => target.set(formatKey.bytes.subarray(0, length), targetStart);
+  return { failure: undefined, drop };
 }
 
 /** Does nothing. A callback that calls it keeps `memory` from being collected. */
@@ -91,14 +122,6 @@ function hold(_memory: readonly unknown[]): void {}
 /** The transaction reports its failure itself, so the promises of its changes are not needed. */
 function settle(change: unknown): void {
   if (change instanceof Promise) change.catch(forget);
-}
-
-/**
- * Inside a write transaction, prevents the changes that are queued behind its action. The record
- * that says so is removed in the same transaction.
- */
-export function dropQueued({ meta }: Pick<Databases, "meta">): void {
-  meta.put(dropKey, dropped);
 }
 
 /**

@@ -8,6 +8,7 @@ import { allColumns, CellBlock, CellCursor, commitTimestamp, type Part, type Row
 import { memoryStore } from "../../memory/index.js";
 import type { AtomicBatch, Guard, Mutation, RowMutation } from "../../mutation.js";
 import { openDatabases } from "../file/opening.js";
+import { Openings } from "../file/openings.js";
 import { readRaw } from "../read/raw.js";
 import type { Databases } from "../record/databases.js";
 import { Key, tablePrefix } from "../record/key.js";
@@ -36,7 +37,7 @@ let order: ("queued" | "put" | "lock")[];
 
 beforeEach(async () => {
   path = await mkdtemp(join(tmpdir(), "percolatordb-draft-"));
-  databases = { ...openDatabases(path, options, undefined).databases };
+  databases = { ...openDatabases(path, options, new Openings(path, systemEnvironment)).databases };
   begins = () => undefined;
   order = [];
   const { cells, meta } = databases;

@@ -1,5 +1,5 @@
 import type { Databases } from "../record/databases.js";
-import { queueChanges, type StoreState, writeState } from "../record/state.js";
+import { type QueuedChanges, queueChanges, type StoreState, writeState } from "../record/state.js";
 import type { Change } from "./change.js";
 import type { Fill } from "./fill.js";
 import { queueInstructions } from "./instructions.js";
@@ -70,11 +70,11 @@ export class Draft {
 
   /**
    * Queues the changes for LMDB's write thread. Call it right after the group's transaction was
-   * requested. `after` is the state after the group.
+   * requested. `after` is the state after the group. Undefined if nothing was queued.
    */
-  queue(databases: Databases, after: StoreState): void {
+  queue(databases: Databases, after: StoreState): QueuedChanges | undefined {
     const { changes, slabs } = this;
-    queueChanges(databases, slabs, () => {
+    return queueChanges(databases, slabs, () => {
       if (!queueInstructions(databases, changes, slabs)) {
         for (let i = 0; i < changes.length; i++) changes[i]!.make(databases);
       }

@@ -1,4 +1,4 @@
-import type { StoreState } from "../record/state.js";
+import type { QueuedChanges, StoreState } from "../record/state.js";
 import type { Draft } from "./draft.js";
 import type { Request } from "./request.js";
 import type { Room } from "./room.js";
@@ -9,10 +9,11 @@ export class Group {
   readonly requests: Request[] = [];
   /** What was planned for the group before it had the write lock. */
   readonly draft: Draft | undefined;
-  /** Whether the draft's records are queued behind the group's transaction. */
-  isQueued = false;
-  /** Why the draft's records could not all be queued. */
-  queueFailure: unknown;
+  /**
+   * The draft's records, queued behind the group's transaction. Undefined if they are not queued, or
+   * are dropped.
+   */
+  queued: QueuedChanges | undefined;
   /** Whether LMDB has begun a transaction for the group. */
   begun = false;
   /**
@@ -34,7 +35,7 @@ export class Group {
 
   /** Whether the group wrote records itself while it had the lock, instead of a draft's. */
   get wroteNow(): boolean {
-    return this.wrote && !this.isQueued;
+    return this.wrote && this.queued === undefined;
   }
 
   /**
@@ -50,8 +51,9 @@ export class Group {
    * requests still wait. `state` is the store's state before the group.
    */
   isDraftRight(state: StoreState): boolean {
-    if (this.draft === undefined || this.queueFailure !== undefined) return false;
-    const { base, requests } = this.draft;
+    if (this.draft === undefined) return false;
+    const { base, requests, writes } = this.draft;
+    if (writes && (this.queued === undefined || this.queued.failure !== undefined)) return false;
     const { room, failure } = this.transaction!;
     if (room !== undefined || failure !== undefined) return false;
     if (base.writer !== state.writer || base.group !== state.group) return false;

@@ -2,10 +2,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { systemEnvironment } from "../../../environment/index.js";
 import { openDatabases } from "../file/opening.js";
+import { Openings } from "../file/openings.js";
 import type { Databases } from "../record/databases.js";
 import { Key, placeholder, tablePrefix } from "../record/key.js";
-import { dropQueued, readState } from "../record/state.js";
+import { readState } from "../record/state.js";
 import { Draft } from "./draft.js";
 import { Drafting } from "./drafting.js";
 
@@ -19,7 +21,7 @@ let puts: number;
 
 beforeEach(async () => {
   path = await mkdtemp(join(tmpdir(), "percolatordb-instructions-"));
-  databases = { ...openDatabases(path, options, undefined).databases };
+  databases = { ...openDatabases(path, options, new Openings(path, systemEnvironment)).databases };
   drafting = new Drafting(databases);
   puts = 0;
   for (const name of ["cells", "versions"] as const) {
@@ -116,10 +118,24 @@ describe("instructions for LMDB's write thread", () => {
   });
 
   it("do nothing if their group drops the draft", async () => {
-    const drop = () => dropQueued(databases);
-    const first = queued(draftOf([["cells", "a", Buffer.from("1")]]), drop);
+    let before = 0;
+    const first = databases.root.transaction(
+      () => {
+        before = databases.root.lastTransaction();
+        dropped?.drop();
+      },
+      () => undefined,
+    );
+    const dropped = draftOf([["cells", "a", Buffer.from("1")]]).queue(databases, {
+      counter: 1,
+      writer: 1,
+      group: 1,
+    });
+    await first;
+    // Nothing was committed.
+    expect(databases.root.lastTransaction()).toBe(before);
     const second = queued(draftOf([["cells", "b", Buffer.from("2")]]));
-    await Promise.all([first, second]);
+    await second;
     expect([stored("cells", "a"), stored("cells", "b")]).toEqual([undefined, "2"]);
     expect(leftOver()).toBeUndefined();
   });

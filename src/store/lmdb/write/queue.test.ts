@@ -50,13 +50,16 @@ class FakeLmdb {
   failingPut = 0;
   transactions = 0;
   threads = 0;
+  /** How many of the next transactions must write nothing. */
+  forbidden = 0;
   #puts = 0;
   #elsewhere = 0;
   /** Why a queued put failed. */
   #failedPut: unknown;
   /** Whether another process commits before each transaction, so that no draft is right. */
   readonly #isShared: boolean;
-  #data = new Map<string, Buffer>();
+  // Every database has a format.
+  #data = new Map<string, Buffer>([["metaformat", Buffer.from("1")]]);
   /** Whether a transaction is open. */
   #isOpen = false;
   /** The changes that are queued behind the transaction that was requested last. */
@@ -66,6 +69,7 @@ class FakeLmdb {
     root: {
       transaction: (action, seen) => this.#transaction(action, seen),
       transactionSync: (action) => action(),
+      mayWrite: () => --this.forbidden < 0,
       getWriteTxnId: () => this.transactions,
       thread: () => this.threads,
       resetReadTxn: () => undefined,
@@ -131,14 +135,17 @@ class FakeLmdb {
         change(() => this.#data.delete(id));
       },
       ifNoExists: async (key, queue) => {
-        const id = name + bytesOf(key);
+        const instruction = Object.assign(Buffer.alloc(4_096), { uint32: new Uint32Array() });
+        const length = writeKey(key, instruction, 0);
         const behind = this.#queued;
         const inside: (() => void)[] = [];
         this.#queued = inside;
         queue();
         this.#queued = behind;
         behind.push(() => {
-          if (!this.#data.has(id)) for (const make of inside) make();
+          // Whoever drops the changes has changed the key meanwhile.
+          if (!this.#data.has(name + instruction.toString("latin1", 0, length)))
+            for (const make of inside) make();
         });
         return true;
       },
@@ -296,6 +303,27 @@ describe.each(ways)("the write queue, if $way,", ({ isShared }) => {
     });
     await expect(ask(queue, put("a"))).rejects.toBe(moved);
     expect(lmdb.size).toBe(0);
+  });
+
+  it("writes nothing in a transaction that must not write, and does its requests in a later one", async () => {
+    const { lmdb, queue } = start();
+    expect(await ask(queue, put("a"))).toBe("applied");
+    lmdb.forbidden = 3;
+    const asked = ["b", "c"].map((row) => ask(queue, put(row)));
+    const sizes: number[] = [];
+    for (; lmdb.forbidden > 0; await turn()) sizes.push(lmdb.size);
+    expect(new Set(sizes)).toEqual(new Set([1]));
+    expect(await Promise.all(asked)).toEqual(["applied", "applied"]);
+    expect([lmdb.size, lmdb.transactions]).toEqual([3, 5]);
+  });
+
+  it("begins a transaction without requests if it is asked to, but only one at a time", async () => {
+    const { lmdb, queue } = start();
+    queue.touch();
+    queue.touch();
+    await queue.idle();
+    expect([lmdb.size, lmdb.transactions]).toEqual([0, 1]);
+    expect(await ask(queue, put("a"))).toBe("applied");
   });
 
   it("fails a group that LMDB could not commit, and does the next one", async () => {

@@ -4,7 +4,7 @@ import { type Flushes, flushThrough } from "../file/flushes.js";
 import type { LockName } from "../file/lock-holder.js";
 import type { Databases } from "../record/databases.js";
 import { isFreePagesLost, isPanic, storeError } from "../record/errors.js";
-import { dropQueued, leaveFreePages, readState, type StoreState, writeState } from "../record/state.js";
+import { leaveFreePages, readState, type StoreState, writeState } from "../record/state.js";
 import type { Draft } from "./draft.js";
 import { DraftPlanner, requestsPerLook } from "./draft-planner.js";
 import { Group, type Transaction } from "./group.js";
@@ -116,6 +116,12 @@ export class WriteQueue {
     this.#advanceSoon();
   }
 
+  /** Begins a transaction, even if no request waits, unless one will begin anyway. */
+  touch(): void {
+    if (this.#broken === undefined && this.#scheduled === undefined && this.#unseen === undefined)
+      this.#schedule();
+  }
+
   /** Resolves when no transaction or flush runs. */
   async idle(): Promise<void> {
     while (this.#flights.size > 0) await Promise.all(this.#flights);
@@ -213,12 +219,8 @@ export class WriteQueue {
     );
     const { draft, number } = group;
     if (draft?.writes === true) {
-      group.isQueued = true;
-      try {
-        draft.queue(this.#databases, { counter: draft.counter, writer: this.#writer, group: number });
-      } catch (error) {
-        group.queueFailure = error;
-      }
+      const after = { counter: draft.counter, writer: this.#writer, group: number };
+      group.queued = draft.queue(this.#databases, after);
     }
     return ended;
   }
@@ -234,6 +236,10 @@ export class WriteQueue {
     this.#notBegun = 0;
     let isRight = false;
     try {
+      if (!this.#databases.root.mayWrite()) {
+        this.#writeLater(group);
+        return;
+      }
       this.#hooks.checkPlace?.();
       const state = readState(this.#databases);
       group.transaction = this.#enter(state);
@@ -273,16 +279,20 @@ export class WriteQueue {
     this.#mayPlan = transaction.room === undefined && !this.#leavesFreePages(transaction);
   }
 
+  /**
+   * Ends a group whose transaction must not write anything. The next group takes its requests, and
+   * answers for the groups before.
+   */
+  #writeLater(group: Group): void {
+    this.#dropDraft(group);
+    this.#planner.clear();
+    for (const request of group.draft?.requests ?? []) request.unplan();
+  }
+
   /** Keeps LMDB's thread from writing the draft. */
   #dropDraft(group: Group): void {
-    if (!group.isQueued) return;
-    group.isQueued = false;
-    try {
-      dropQueued(this.#databases);
-    } catch (error) {
-      // After a failed put, LMDB does not commit the transaction.
-      if (group.transaction !== undefined) group.transaction.failure ??= error;
-    }
+    group.queued?.drop();
+    group.queued = undefined;
   }
 
   /** Readers can see the group's commit, if it wrote anything. */
@@ -436,9 +446,10 @@ export class WriteQueue {
    * it resolved a group's promise after the flush of an earlier transaction.
    */
   #flushed(group: Group): Promise<void> | undefined {
-    const { transaction, wrote } = group;
+    const { transaction, wrote, fate } = group;
     if (this.#flushes === undefined || transaction === undefined || !wrote) return undefined;
-    if (transaction.failure !== undefined || this.#flushes.through() >= transaction.id) return undefined;
+    if (transaction.failure !== undefined) return undefined;
+    if (fate !== "lost" && this.#flushes.through() >= transaction.id) return undefined;
     return this.#awaitFlush(this.#flushes, transaction, group);
   }
 
@@ -463,7 +474,7 @@ export class WriteQueue {
       return;
     }
     this.#answer(group.requests);
-    if (group.isQueued) this.#planner.forget(group.draft!);
+    if (group.queued !== undefined) this.#planner.forget(group.draft!);
   }
 
   #answer(requests: readonly Request[]): void {

@@ -1,0 +1,4 @@
+import { int, table } from "percolatordb";
+
+/** Counters. */
+export const counted = table("counted", { value: int() });
