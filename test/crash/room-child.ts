@@ -9,7 +9,7 @@ import { readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { CellBlock } from "../../src/store/index.js";
 import { openLmdbStore } from "../../src/store/lmdb/index.js";
-import type { Task } from "../../src/store/lmdb/write/request.js";
+import type { Task } from "../../src/store/lmdb/write/draft/request.js";
 import { Room } from "../../src/store/lmdb/write/room.js";
 import { systemTable } from "../../src/transaction/index.js";
 

@@ -38,7 +38,7 @@ const rooms = [
 
 /** Rooms within rooms. A room may import only from those before it, and from files next to them. */
 const innerRooms: Readonly<Record<string, readonly string[]>> = {
-  "store/lmdb": ["record", "file", "read", "write", "folder"],
+  "store/lmdb": ["record", "file", "read", "write/draft", "write/plan", "write", "folder"],
   "store/postgres": ["wire", "wake", "table", "read", "write", "health"],
   "store/bigtable": ["protos", "wire", "table", "read", "write"],
   transaction: ["cell", "feed", "lock", "read", "commit", "maintenance", "wire"],

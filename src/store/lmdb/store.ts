@@ -34,7 +34,7 @@ import { splitPoints } from "./read/split.js";
 import { lendCell, lendTextCell } from "./read/zero-copy.js";
 import { storeError } from "./record/errors.js";
 import { readCounter } from "./record/state.js";
-import { type Answer, Request, type Task } from "./write/request.js";
+import { type Answer, Request, type Task } from "./write/draft/request.js";
 
 /** The options of {@link openLmdbStore}. All are optional. */
 export interface LmdbStoreOptions {

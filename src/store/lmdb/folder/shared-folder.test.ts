@@ -16,7 +16,7 @@ import { systemEnvironment } from "../../../environment/index.js";
 import { Openings } from "../file/openings.js";
 import { DataFile } from "../file/pages.js";
 import { openLmdbStore } from "../store.js";
-import { Request } from "../write/request.js";
+import { Request } from "../write/draft/request.js";
 import { acquireFolder, releaseFolder } from "./open-folders.js";
 import { SharedFolder } from "./shared-folder.js";
 

@@ -1,6 +1,6 @@
 import type { QueuedChanges, StoreState } from "../record/state.js";
-import type { Draft } from "./draft.js";
-import type { Request } from "./request.js";
+import type { Draft } from "./draft/draft.js";
+import type { Request } from "./draft/request.js";
 import type { Room } from "./room.js";
 
 /** Requests that share one transaction and its flush (a group commit). */

@@ -6,8 +6,8 @@ import { commitTimestamp } from "../../index.js";
 import type { ConditionalHandle, Databases } from "../record/databases.js";
 import { type CellAddress, type RecordKey, writeKey } from "../record/key.js";
 import { writeState } from "../record/state.js";
+import { type Answer, Request } from "./draft/request.js";
 import { WriteQueue } from "./queue.js";
-import { type Answer, Request } from "./request.js";
 
 /**
  * The result of a commit in the fake. The list is in the order of the type's members.

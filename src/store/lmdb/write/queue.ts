@@ -5,11 +5,11 @@ import type { LockName } from "../file/lock-holder.js";
 import type { Databases } from "../record/databases.js";
 import { isFreePagesLost, isPanic, storeError } from "../record/errors.js";
 import { leaveFreePages, readState, type StoreState, writeState } from "../record/state.js";
-import type { Draft } from "./draft.js";
-import { DraftPlanner, requestsPerLook } from "./draft-planner.js";
+import type { Draft } from "./draft/draft.js";
+import { nameTask, type Request } from "./draft/request.js";
 import { Group, type Transaction } from "./group.js";
+import { DraftPlanner, requestsPerLook } from "./plan/draft-planner.js";
 import type { QueueHooks } from "./queue-hooks.js";
-import { nameTask, type Request } from "./request.js";
 
 /**
  * A transaction takes requests for at most 10 ms of the event loop's time, and at most 4,096

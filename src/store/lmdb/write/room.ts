@@ -6,8 +6,8 @@ import { type CellBlock, CellCursor } from "../../cell-block.js";
 import type { RowMutation } from "../../mutation.js";
 import { DataFile, type FreePages, type Meta } from "../file/pages.js";
 import { spareBytes } from "../record/state.js";
-import { GuardCache } from "./guard-cache.js";
-import type { Task } from "./request.js";
+import type { Task } from "./draft/request.js";
+import { GuardCache } from "./plan/guard-cache.js";
 
 /**
  * If the disk has this much free space, the queue does not calculate how much a transaction needs,

@@ -2,12 +2,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { systemEnvironment } from "../../../environment/index.js";
-import { openDatabases } from "../file/opening.js";
-import { Openings } from "../file/openings.js";
-import type { Databases } from "../record/databases.js";
-import { Key, placeholder, tablePrefix } from "../record/key.js";
-import { readState } from "../record/state.js";
+import { systemEnvironment } from "../../../../environment/index.js";
+import { openDatabases } from "../../file/opening.js";
+import { Openings } from "../../file/openings.js";
+import type { Databases } from "../../record/databases.js";
+import { Key, placeholder, tablePrefix } from "../../record/key.js";
+import { readState } from "../../record/state.js";
 import { Draft } from "./draft.js";
 import { Drafting } from "./drafting.js";
 

@@ -1,5 +1,5 @@
-import type { Databases } from "../record/databases.js";
-import type { RecordKey } from "../record/key.js";
+import type { Databases } from "../../record/databases.js";
+import type { RecordKey } from "../../record/key.js";
 import type { Slab } from "./slab.js";
 
 /**

@@ -1,13 +1,13 @@
-import type { Environment } from "../../../environment/index.js";
-import type { Databases } from "../record/databases.js";
-import { storeError } from "../record/errors.js";
-import { readState, type StoreState } from "../record/state.js";
-import { Draft } from "./draft.js";
-import { Drafting } from "./drafting.js";
+import type { Environment } from "../../../../environment/index.js";
+import type { Databases } from "../../record/databases.js";
+import { storeError } from "../../record/errors.js";
+import { readState, type StoreState } from "../../record/state.js";
+import { Draft } from "../draft/draft.js";
+import { Drafting } from "../draft/drafting.js";
+import { NotPlannableError } from "../draft/not-plannable.js";
+import { nameTask, type Request } from "../draft/request.js";
 import { GuardCache } from "./guard-cache.js";
-import { NotPlannableError } from "./not-plannable.js";
 import { Plan, planRequest } from "./plan.js";
-import { nameTask, type Request } from "./request.js";
 
 /** How many requests to plan or to do between two reads of the clock. */
 export const requestsPerLook = 8;

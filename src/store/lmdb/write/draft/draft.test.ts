@@ -3,22 +3,29 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { systemEnvironment } from "../../../environment/index.js";
-import { allColumns, CellBlock, CellCursor, commitTimestamp, type Part, type RowStore } from "../../index.js";
-import { memoryStore } from "../../memory/index.js";
-import type { AtomicBatch, Guard, Mutation, RowMutation } from "../../mutation.js";
-import { openDatabases } from "../file/opening.js";
-import { Openings } from "../file/openings.js";
-import { readRaw } from "../read/raw.js";
-import type { Databases } from "../record/databases.js";
-import { Key, tablePrefix } from "../record/key.js";
-import { readState, writeState } from "../record/state.js";
+import { systemEnvironment } from "../../../../environment/index.js";
+import {
+  allColumns,
+  CellBlock,
+  CellCursor,
+  commitTimestamp,
+  type Part,
+  type RowStore,
+} from "../../../index.js";
+import { memoryStore } from "../../../memory/index.js";
+import type { AtomicBatch, Guard, Mutation, RowMutation } from "../../../mutation.js";
+import { openDatabases } from "../../file/opening.js";
+import { Openings } from "../../file/openings.js";
+import { readRaw } from "../../read/raw.js";
+import type { Databases } from "../../record/databases.js";
+import { Key, tablePrefix } from "../../record/key.js";
+import { readState, writeState } from "../../record/state.js";
+import { GuardCache } from "../plan/guard-cache.js";
+import { Plan } from "../plan/plan.js";
+import { WriteQueue } from "../queue.js";
 import { Draft } from "./draft.js";
 import { Drafting } from "./drafting.js";
-import { GuardCache } from "./guard-cache.js";
 import { NotPlannableError } from "./not-plannable.js";
-import { Plan } from "./plan.js";
-import { WriteQueue } from "./queue.js";
 import { type Answer, Request, type Task } from "./request.js";
 
 /** The counter alone gives the timestamps, so that two stores give the same ones. */

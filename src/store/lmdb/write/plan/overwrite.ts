@@ -1,14 +1,20 @@
-import { compareBytes, readTimestamp, writeTimestamp } from "../../bytes.js";
+import { compareBytes, readTimestamp, writeTimestamp } from "../../../bytes.js";
 import {
   type AtomicBatch,
   commitTimestamp,
   type Guard,
   type Mutation,
   type RowMutation,
-} from "../../mutation.js";
-import { checksumOf, viewOf } from "../record/checksum.js";
-import { headBytes, inlineLength, nextPlace } from "../record/inline-history.js";
-import { appendVersion, encodeCell, maxCellKeyBytes, tablePrefix, versionKeyBytes } from "../record/key.js";
+} from "../../../mutation.js";
+import { checksumOf, viewOf } from "../../record/checksum.js";
+import { headBytes, inlineLength, nextPlace } from "../../record/inline-history.js";
+import {
+  appendVersion,
+  encodeCell,
+  maxCellKeyBytes,
+  tablePrefix,
+  versionKeyBytes,
+} from "../../record/key.js";
 import {
   flags,
   headerBytes,
@@ -18,13 +24,13 @@ import {
   nearBytes,
   newestStart,
   openEntry,
-} from "../record/layout.js";
-import { sealBytes } from "../record/seal.js";
-import { Change } from "./change.js";
-import type { Drafting } from "./drafting.js";
+} from "../../record/layout.js";
+import { sealBytes } from "../../record/seal.js";
+import { Change } from "../draft/change.js";
+import type { Drafting } from "../draft/drafting.js";
+import { valueStartAfter } from "../draft/instruction-layout.js";
+import { copyBytes } from "../draft/slab.js";
 import { GuardCache } from "./guard-cache.js";
-import { valueStartAfter } from "./instruction-layout.js";
-import { copyBytes } from "./slab.js";
 
 /**
  * An overwrite is what a one-phase commit does to most cells: if the cell has no lock, and no write

@@ -1,7 +1,7 @@
-import { writeTimestamp } from "../../bytes.js";
-import { type CellBlock, CellCursor } from "../../cell-block.js";
-import { checksumOf } from "../record/checksum.js";
-import { type Databases, entryReader } from "../record/databases.js";
+import { writeTimestamp } from "../../../bytes.js";
+import { type CellBlock, CellCursor } from "../../../cell-block.js";
+import { checksumOf } from "../../record/checksum.js";
+import { type Databases, entryReader } from "../../record/databases.js";
 import {
   appendVersion,
   encodeCellAt,
@@ -9,13 +9,13 @@ import {
   maxCellKeyBytes,
   tablePrefix,
   versionKeyBytes,
-} from "../record/key.js";
-import { flags, headerBytes, nearBytes } from "../record/layout.js";
-import { sealBytes } from "../record/seal.js";
-import type { Drafting } from "./drafting.js";
-import { Fill, isVersion, lengthsBytes, noBytes } from "./fill.js";
-import { NotPlannableError } from "./not-plannable.js";
-import { copyBytes, type Slab } from "./slab.js";
+} from "../../record/key.js";
+import { flags, headerBytes, nearBytes } from "../../record/layout.js";
+import { sealBytes } from "../../record/seal.js";
+import type { Drafting } from "../draft/drafting.js";
+import { Fill, isVersion, lengthsBytes, noBytes } from "../draft/fill.js";
+import { NotPlannableError } from "../draft/not-plannable.js";
+import { copyBytes, type Slab } from "../draft/slab.js";
 
 /** For longer records, a native copy is faster than a loop. */
 const shortBytes = 128;

@@ -1,5 +1,5 @@
-import { equalBytes } from "../../bytes.js";
-import type { Guard } from "../../mutation.js";
+import { equalBytes } from "../../../bytes.js";
+import type { Guard } from "../../../mutation.js";
 
 interface Remembered {
   readonly row: Uint8Array;

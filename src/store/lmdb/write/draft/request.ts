@@ -1,8 +1,8 @@
-import { abortError, type Environment, onAbort, systemEnvironment } from "../../../environment/index.js";
-import type { PercolatorError } from "../../../errors/index.js";
-import type { FillAnswer, FillBatch } from "../../fill.js";
-import type { AtomicBatch, BatchAnswer, RowMutation } from "../../mutation.js";
-import type { StoreRequestOptions } from "../../row-store.js";
+import { abortError, type Environment, onAbort, systemEnvironment } from "../../../../environment/index.js";
+import type { PercolatorError } from "../../../../errors/index.js";
+import type { FillAnswer, FillBatch } from "../../../fill.js";
+import type { AtomicBatch, BatchAnswer, RowMutation } from "../../../mutation.js";
+import type { StoreRequestOptions } from "../../../row-store.js";
 
 /**
  * A write that a request asks for: a mutation of one row, a batch, a block of cells for an empty

@@ -1,8 +1,8 @@
-import { readTimestamp } from "../../bytes.js";
-import type { Part, Version } from "../../cell.js";
-import { olderTimestamps, partTimestamps, storedPart, storedWrite } from "../read/lookup.js";
-import type { Databases } from "../record/databases.js";
-import { damagedStore } from "../record/errors.js";
+import { readTimestamp } from "../../../bytes.js";
+import type { Part, Version } from "../../../cell.js";
+import { olderTimestamps, partTimestamps, storedPart, storedWrite } from "../../read/lookup.js";
+import type { Databases } from "../../record/databases.js";
+import { damagedStore } from "../../record/errors.js";
 import {
   type InlineHistory,
   inlineLength,
@@ -12,8 +12,8 @@ import {
   recordsBelow,
   withNewer,
   withoutInterval,
-} from "../record/inline-history.js";
-import { Key } from "../record/key.js";
+} from "../../record/inline-history.js";
+import { Key } from "../../record/key.js";
 import {
   encodeEntry,
   flags,
@@ -25,8 +25,8 @@ import {
   openEntry,
   type ProtocolPart,
   protocolParts,
-} from "../record/layout.js";
-import { sealed } from "../record/seal.js";
+} from "../../record/layout.js";
+import { sealed } from "../../record/seal.js";
 
 /**
  * Planned changes by timestamp, in `versions` (for part `write`) or in `protocol`. A value stands

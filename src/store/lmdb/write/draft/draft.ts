@@ -1,5 +1,5 @@
-import type { Databases } from "../record/databases.js";
-import { type QueuedChanges, queueChanges, type StoreState, writeState } from "../record/state.js";
+import type { Databases } from "../../record/databases.js";
+import { type QueuedChanges, queueChanges, type StoreState, writeState } from "../../record/state.js";
 import type { Change } from "./change.js";
 import type { Fill } from "./fill.js";
 import { queueInstructions } from "./instructions.js";

@@ -1,9 +1,9 @@
-import type { RangeGuard } from "../../mutation.js";
-import { rangeBounds } from "../read/read.js";
-import { CellScan } from "../read/scan.js";
-import type { Databases } from "../record/databases.js";
-import { tablePrefix } from "../record/key.js";
-import { flags, protocolParts } from "../record/layout.js";
+import type { RangeGuard } from "../../../mutation.js";
+import { rangeBounds } from "../../read/read.js";
+import { CellScan } from "../../read/scan.js";
+import type { Databases } from "../../record/databases.js";
+import { tablePrefix } from "../../record/key.js";
+import { flags, protocolParts } from "../../record/layout.js";
 import { CellEdit } from "./cell.js";
 
 /** The scan copies no values. */

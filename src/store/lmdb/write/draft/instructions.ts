@@ -1,7 +1,7 @@
 import { endianness } from "node:os";
-import type { ConditionalHandle, Databases, Handle } from "../record/databases.js";
-import { forget } from "../record/errors.js";
-import { type InstructionBuffer, placeholder } from "../record/key.js";
+import type { ConditionalHandle, Databases, Handle } from "../../record/databases.js";
+import { forget } from "../../record/errors.js";
+import { type InstructionBuffer, placeholder } from "../../record/key.js";
 import type { Change } from "./change.js";
 import { addressAt, headBytes } from "./instruction-layout.js";
 import type { Slab } from "./slab.js";

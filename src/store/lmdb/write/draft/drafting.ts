@@ -1,6 +1,6 @@
-import { keySum } from "../record/checksum.js";
-import type { Databases, Handle, ScanOptions } from "../record/databases.js";
-import { type CellAddress, Key, type RecordKey } from "../record/key.js";
+import { keySum } from "../../record/checksum.js";
+import type { Databases, Handle, ScanOptions } from "../../record/databases.js";
+import { type CellAddress, Key, type RecordKey } from "../../record/key.js";
 import { Change, type StoreName } from "./change.js";
 import type { Draft } from "./draft.js";
 import type { Fill } from "./fill.js";

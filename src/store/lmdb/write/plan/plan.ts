@@ -1,5 +1,5 @@
-import { byteString, compareBytes, equalBytes } from "../../bytes.js";
-import type { FillAnswer, FillBatch } from "../../fill.js";
+import { byteString, compareBytes, equalBytes } from "../../../bytes.js";
+import type { FillAnswer, FillBatch } from "../../../fill.js";
 import {
   type AtomicBatch,
   type BatchAnswer,
@@ -8,15 +8,15 @@ import {
   type RangeGuard,
   type RowMutation,
   rowAt,
-} from "../../mutation.js";
-import { tablePrefix } from "../record/key.js";
+} from "../../../mutation.js";
+import { tablePrefix } from "../../record/key.js";
+import type { Drafting } from "../draft/drafting.js";
+import type { Request } from "../draft/request.js";
 import { CellEdit } from "./cell.js";
-import type { Drafting } from "./drafting.js";
 import { planFill } from "./fill-planner.js";
 import { GuardCache } from "./guard-cache.js";
 import { hasOnlyOverwrites, overwrites, planned, planOverwrites, unusual } from "./overwrite.js";
 import { rangeHolds } from "./range-guard.js";
-import type { Request } from "./request.js";
 
 /**
  * A plan with at least this many cells finds them in a map. For fewer cells, comparing with each
