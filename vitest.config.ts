@@ -26,7 +26,7 @@ export default defineConfig(({ mode }) => ({
       // React needs a browser, and test/browser has one. Preact has the hooks that the package uses of it.
       { find: /^react$/, replacement: "preact/compat" },
       {
-        find: /^percolatordb\/(coordinator|postgres|recipes|testing)$/,
+        find: /^percolatordb\/(backup|coordinator|postgres|recipes|testing)$/,
         replacement: `${source("")}$1/index.ts`,
       },
     ],

@@ -38,6 +38,7 @@ const about: Readonly<Record<string, string>> = {
   "percolatordb/store": "What a store is made of, for those who write one.",
   "percolatordb/memory": "The store in memory, for tests.",
   "percolatordb/lmdb": "The embedded store: a folder.",
+  "percolatordb/backup": "Backups of a folder that is in use, and their restore.",
   "percolatordb/postgres": "The store on PostgreSQL, and what connects a database there with SQL.",
   "percolatordb/bigtable": "The store on Google Cloud Bigtable.",
   "percolatordb/coordinator": "The service of a cluster: timestamps, sessions and claims.",

@@ -1,9 +1,10 @@
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { folderOf, isPostgres, openStore } from "../database/index.js";
-import { type Environment, eventLoopTurn, sleep, throwIfAborted } from "../environment/index.js";
+import { eventLoopTurn, sleep, throwIfAborted } from "../environment/index.js";
 import {
   BackupError,
+  BackupFullError,
   StoreBusyError,
   StoreDamagedError,
   StoreFullError,
@@ -16,8 +17,8 @@ import type { Manifest, Pack, Part } from "./manifest.js";
 import { addMark, readMarks } from "./marks.js";
 import { encodePart, partBytes } from "./parts.js";
 import { type BackupEntry, BackupPlace, type KeepRules } from "./place.js";
-import type { Variables } from "./storage.js";
 import { storageOf } from "./storage-of.js";
+import type { Surroundings } from "./surroundings.js";
 
 /** Parts that are compressed and stored while the next one is read. */
 const partsInFlight = 2;
@@ -25,14 +26,11 @@ const partsInFlight = 2;
 const pagesAtOnce = 256;
 
 /** What to back up, and where to. */
-export interface FolderBackupOptions extends KeepRules {
+export interface FolderBackupOptions extends KeepRules, Surroundings {
   /** The folder of the database, as a path or with `file:`. */
   readonly location: string;
   /** A folder, or `s3://BUCKET/PREFIX`. */
   readonly destination: string;
-  readonly environment: Environment;
-  /** Variables of the process, with the keys for S3. */
-  readonly variables: Variables;
   /** Opens the database only for reading. Each backup then copies all pages. Default: false. */
   readonly readOnly?: boolean | undefined;
   /** Ends the backup. Everything that was stored stays, and is not a backup. */
@@ -64,6 +62,7 @@ export interface BackupReport {
    * `"unchanged"`: nothing had changed since the newest backup, so there is no new one.
    */
   readonly kind: "full" | "changes" | "unchanged";
+  /** The pages that were copied. */
   readonly pages: number;
   /** Bytes stored now. */
   readonly bytes: number;
@@ -71,6 +70,7 @@ export interface BackupReport {
   readonly totalBytes: number;
   /** How many earlier backups were deleted. */
   readonly deleted: number;
+  /** How long the backup took, in milliseconds. */
   readonly durationMs: number;
 }
 
@@ -98,8 +98,8 @@ export class FolderBackup {
   }
 
   /**
-   * @throws BackupError if the location is not a folder, if the place holds something else, or if
-   * another process writes backups there.
+   * @throws BackupError if the location is not a folder, or if the place holds something else.
+   * @throws BackupBusyError if another process writes backups there.
    */
   static async open(options: FolderBackupOptions): Promise<FolderBackup> {
     const { location, destination, environment, variables, signal } = options;
@@ -134,7 +134,13 @@ export class FolderBackup {
   async make(): Promise<BackupReport> {
     const { environment } = this.#options;
     const startedAt = environment.monotonic();
-    const made = await this.#make();
+    const made = await this.#make().catch(async (error: unknown) => {
+      // The failure of the backup says more than one of this.
+      if (error instanceof BackupFullError) {
+        await this.#place.abandon(this.#options, environment.now(), this.#lock).catch(() => undefined);
+      }
+      throw error;
+    });
     const deleted = await this.#place.prune(this.#options, environment.now(), this.#lock);
     return { ...made, deleted, durationMs: Math.round(environment.monotonic() - startedAt) };
   }
@@ -144,7 +150,7 @@ export class FolderBackup {
    * began, or as soon as that one has ended. If a backup other than the first one fails, tries again
    * after `everyMs`.
    *
-   * @throws the failure of the first backup. Later: AbortedError at the end; BackupError if another
+   * @throws the failure of the first backup. Later: AbortedError at the end; BackupBusyError if another
    * process has taken over the place; StoreMovedError or StoreDamagedError of the database.
    */
   async *follow(everyMs: number): AsyncGenerator<BackupReport | BackupFailure, never, undefined> {

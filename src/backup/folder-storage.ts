@@ -1,8 +1,8 @@
 import { link, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Environment } from "../environment/index.js";
-import { BackupError, PercolatorError } from "../errors/index.js";
 import type { BackupStorage } from "./storage.js";
+import { codeOf, systemFailure } from "./system-failure.js";
 
 /** What the name of a file begins with until it is complete. */
 const unfinished = ".unfinished-";
@@ -13,15 +13,6 @@ export const systemNames: ReadonlySet<string> = new Set([
   "Thumbs.db",
   "lost+found",
 ]);
-
-const advice: Readonly<Record<string, string>> = {
-  ENOSPC: "Free space there, or keep fewer backups (`--keep`, `--keep-for`). The backups before are intact.",
-  EDQUOT: "Free space there, or keep fewer backups (`--keep`, `--keep-for`). The backups before are intact.",
-  EACCES: "Let this user write there, or name another folder.",
-  EPERM: "Let this user write there, or name another folder.",
-  EROFS: "Its file system is read-only. Name another folder.",
-  ENOTDIR: "A part of its path is a file. Name another folder.",
-};
 
 /** Keeps each object in a file of its own, in a folder. */
 export class FolderStorage implements BackupStorage {
@@ -136,7 +127,7 @@ export class FolderStorage implements BackupStorage {
 
   async #make(folder: string): Promise<void> {
     if (this.#made.has(folder)) return;
-    const first = await mkdir(folder, { recursive: true });
+    const first = await makeFolder(folder);
     for (let made = folder; first !== undefined && made.length >= first.length; made = dirname(made)) {
       await flushFolder(dirname(made));
     }
@@ -147,17 +138,22 @@ export class FolderStorage implements BackupStorage {
     try {
       return await action();
     } catch (error) {
-      throw this.#failure(error, doing);
+      throw systemFailure(error, `It was not possible to ${doing} in ${this.#folder}`);
     }
   }
+}
 
-  #failure(error: unknown, doing: string): unknown {
-    const code = codeOf(error);
-    if (error instanceof PercolatorError || code === undefined || !(error instanceof Error)) return error;
-    return new BackupError(
-      `It was not possible to ${doing} in ${this.#folder}: ${error.message}. ${advice[code] ?? ""}`.trim(),
-      { cause: error },
-    );
+/** Makes a folder and those above it. Resolves to the first that was made. */
+export async function makeFolder(folder: string): Promise<string | undefined> {
+  try {
+    return await mkdir(folder, { recursive: true });
+  } catch (error) {
+    // On a read-only file system, Node.js says only that the folder does not exist. Without
+    // `recursive`, it says why it cannot be made.
+    if (codeOf(error) !== "ENOENT" || dirname(folder) === folder) throw error;
+    const first = await makeFolder(dirname(folder));
+    await mkdir(folder);
+    return first ?? folder;
   }
 }
 
@@ -174,10 +170,4 @@ export async function flushFolder(folder: string): Promise<void> {
     const code = codeOf(error);
     if (code !== "EISDIR" && code !== "EPERM" && code !== "EINVAL" && code !== "EACCES") throw error;
   }
-}
-
-/** The code of an error of the system. */
-export function codeOf(error: unknown): string | undefined {
-  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
-  return typeof error.code === "string" ? error.code : undefined;
 }

@@ -1,5 +1,5 @@
 import { type Environment, sleep, type Timer } from "../environment/index.js";
-import { BackupError } from "../errors/index.js";
+import { BackupBusyError } from "../errors/index.js";
 import { names } from "./manifest.js";
 import type { BackupStorage } from "./storage.js";
 
@@ -12,6 +12,9 @@ const beatMs = 5_000;
 const silentMs = 20_000;
 const lookMs = 1_000;
 const maxAttempts = 10;
+
+/** The holders in this thread whose lock is not yet released. */
+const holders = new Set<string>();
 
 /** The lock as it is stored. */
 interface Held {
@@ -46,7 +49,7 @@ export class Lock {
   /**
    * Takes the lock. Waits up to 20 s if its holder is silent.
    *
-   * @throws BackupError if another process holds the lock.
+   * @throws BackupBusyError if another process holds the lock.
    */
   static async take(storage: BackupStorage, environment: Environment, signal?: AbortSignal): Promise<Lock> {
     const lock = new Lock(storage, environment);
@@ -62,13 +65,14 @@ export class Lock {
         }
       }
       await lock.check();
+      holders.add(lock.#holder);
       lock.#schedule();
       return lock;
     }
     throw lock.#busy();
   }
 
-  /** @throws BackupError if another process has taken over the lock. */
+  /** @throws BackupBusyError if another process has taken over the lock. */
   async check(): Promise<void> {
     const held = decode(await this.#storage.get(names.lock));
     if (held?.holder === this.#holder) return;
@@ -78,6 +82,7 @@ export class Lock {
 
   async release(): Promise<void> {
     this.#ended = true;
+    holders.delete(this.#holder);
     this.#timer?.cancel();
     await this.#beating;
     const held = decode(await this.#storage.get(names.lock));
@@ -87,7 +92,10 @@ export class Lock {
   /** False if the lock has been released. Throws if its holder lives. */
   async #isDead(before: Buffer, signal: AbortSignal | undefined): Promise<boolean> {
     const held = decode(before);
-    const runs = held === undefined ? undefined : this.#environment.isRunning(held.process);
+    if (held !== undefined && holders.has(held.holder)) throw this.#busy(held.process);
+    // A holder of this process may be in another thread, or could not delete its lock when it released it.
+    const isUnsure = held === undefined || held.process === this.#environment.processName;
+    const runs = isUnsure ? undefined : this.#environment.isRunning(held.process);
     if (runs === true) throw this.#busy(held?.process);
     if (runs === false) return true;
     for (let waitedMs = 0; waitedMs < silentMs; waitedMs += lookMs) {
@@ -126,8 +134,8 @@ export class Lock {
     await this.#storage.put(names.lock, this.#bytes());
   }
 
-  #busy(process?: string): BackupError {
-    return new BackupError(
+  #busy(process?: string): BackupBusyError {
+    return new BackupBusyError(
       `Another process writes backups to ${this.#storage.description}${process === undefined ? "" : `: ${process}`}. ` +
         `Let only one process write there, or name another place. If no such process exists, delete ${names.lock} there.`,
     );

@@ -30,23 +30,25 @@ export interface BackupEntry {
 
 /** Which backups to keep. A backup is kept if one of the rules keeps it. The newest one is always kept. */
 export interface KeepRules {
-  /** How many of the newest backups to keep. */
+  /** How many of the newest backups to keep, at least 1. Default: all, unless `keepForMs` is given. */
   readonly keep?: number | undefined;
-  /** Keeps the backups that are younger, in milliseconds. */
+  /** Keeps the backups that are younger, in milliseconds. Default: all, unless `keep` is given. */
   readonly keepForMs?: number | undefined;
 }
 
-/** What {@link BackupPlace.verify} has found wrong. */
+/** What `verifyBackups` has found wrong. */
 export interface BackupProblem {
-  /** The backups that cannot be restored because of it. */
+  /** The names of the backups that cannot be restored because of it. */
   readonly backups: readonly string[];
+  /** What is wrong, and what to do. */
   readonly message: string;
 }
 
-/** The options of {@link BackupPlace.verify}. */
+/** The options of `verifyBackups`. */
 export interface VerifyBackupsOptions {
+  /** Ends the check. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with the number of bytes read so far. */
+  /** Called with the number of bytes read so far. Default: none. */
   readonly onProgress?: ((bytes: number) => void) | undefined;
 }
 
@@ -178,6 +180,16 @@ export class BackupPlace {
     }
     await this.#sweep(kept);
     return dropped.length;
+  }
+
+  /**
+   * Deletes what a failed backup has stored, after the backups that no rule keeps. Otherwise a full
+   * place would fill further with each attempt, and stay full.
+   */
+  async abandon(rules: KeepRules, now: number, lock: Lock): Promise<void> {
+    this.#isSwept = false;
+    const hasRules = rules.keep !== undefined || rules.keepForMs !== undefined;
+    await this.prune(hasRules ? rules : { keep: Number.POSITIVE_INFINITY }, now, lock);
   }
 
   async #sweep(kept: readonly BackupEntry[]): Promise<void> {

@@ -2,15 +2,16 @@ import { type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promi
 import { dirname, join } from "node:path";
 import { clearPublished, openStore } from "../database/index.js";
 import { type Environment, sleep, throwIfAborted } from "../environment/index.js";
-import { BackupDamagedError, BackupError, PercolatorError } from "../errors/index.js";
+import { BackupDamagedError, BackupError, checkOptionNames, type OptionNames } from "../errors/index.js";
 import { endSessions } from "../observer/index.js";
 import { checkedFolder } from "./folder-backup.js";
-import { codeOf, flushFolder, systemNames } from "./folder-storage.js";
+import { flushFolder, makeFolder, systemNames } from "./folder-storage.js";
 import type { Manifest } from "./manifest.js";
 import { decodePart } from "./parts.js";
 import { type BackupEntry, BackupPlace } from "./place.js";
-import type { Variables } from "./storage.js";
 import { storageOf } from "./storage-of.js";
+import { type PlaceOptions, type Surroundings, surroundingsOf } from "./surroundings.js";
+import { systemFailure } from "./system-failure.js";
 
 /** In the folder, while a restore runs. */
 const workFolder = "restoring";
@@ -19,25 +20,28 @@ const maxBehindMs = 5_000;
 /** Free pages are written as zeros, 1 MiB at a time, so that the file has all its disk space. */
 const zeros = Buffer.alloc(2 ** 20);
 
-/** What to restore, and where to. */
-export interface RestoreOptions {
-  /** The place of the backups: a folder, or `s3://BUCKET/PREFIX`. */
-  readonly source: string;
-  /** A folder that is empty or does not exist. */
-  readonly location: string;
+/** The options of {@link restore}. */
+export interface RestoreOptions extends PlaceOptions {
   /**
    * Restores the newest backup that was taken at this time or before, or whose newest timestamp is at
    * most this one. Default: the newest backup.
    */
   readonly at?: number | Date | undefined;
-  readonly environment: Environment;
-  /** Variables of the process, with the keys for S3. */
-  readonly variables: Variables;
-  /** Ends the restore. The folder is then as before. */
+  /** Ends the restore. The folder is then as before. Default: none. */
   readonly signal?: AbortSignal | undefined;
-  /** Called from time to time with the bytes that were read, and all that will be read. */
+  /** Called from time to time with the bytes that were read, and all that will be read. Default: none. */
   readonly onProgress?: ((done: number, of: number) => void) | undefined;
 }
+
+const optionNames = {
+  at: true,
+  signal: true,
+  onProgress: true,
+  environment: true,
+  variables: true,
+} satisfies OptionNames<RestoreOptions>;
+
+type RestoreSettings = RestoreOptions & Surroundings;
 
 /** What was restored. */
 export interface RestoreReport {
@@ -53,23 +57,51 @@ export interface RestoreReport {
   readonly bytes: number;
   /** How many sessions were in the state. They have ended, and nobody waits for them. */
   readonly endedSessions: number;
+  /** How long the restore took, in milliseconds. */
   readonly durationMs: number;
 }
 
 /**
- * Restores a folder from a backup. The folder gets its database in the last step, by a rename, so
- * nobody can open a part of it.
+ * Restores a folder from a backup. `place` is where the backups are: a folder, or `s3://BUCKET/PREFIX`.
+ * `location` is a folder that is empty or does not exist. It gets its database in the last step, by a
+ * rename, so nobody can open a part of it. Everything is compared with its checksums on the way. If
+ * the call fails, the folder is as it was before.
+ *
+ * Commits after the backup are gone, and their timestamps are not given out again. Workers on the
+ * restored folder continue with what was due in the backup.
  *
  * @throws BackupError if there is no fitting backup, or if the folder is not empty.
  * @throws BackupDamagedError if a part of the backup is missing or damaged.
+ * @throws BackupFullError if the disk of the folder is full.
+ * @throws BackupAccessError if the place cannot be read, or the folder cannot be written.
+ * @throws AbortedError after `signal`.
+ *
+ * @example
+ * const { takenAt } = await restore("/mnt/backups/shop", "./restored", { at: new Date("2026-01-31T12:00:00Z") });
  */
-export async function restore(options: RestoreOptions): Promise<RestoreReport> {
-  const { environment, source, variables, signal } = options;
+export async function restore(
+  place: string,
+  location: string,
+  options: RestoreOptions = {},
+): Promise<RestoreReport> {
+  checkOptionNames("restore", options, optionNames);
+  const settings = { ...options, ...surroundingsOf(options) };
+  const { environment, variables, signal } = settings;
   const startedAt = environment.monotonic();
-  const folder = checkedFolder(options.location);
-  const place = await BackupPlace.open(storageOf(source, environment, variables, signal), environment, {
+  const folder = checkedFolder(location);
+  const backups = await BackupPlace.open(storageOf(place, environment, variables, signal), environment, {
     create: false,
   });
+  return restoreFrom(backups, folder, startedAt, settings);
+}
+
+async function restoreFrom(
+  place: BackupPlace,
+  folder: string,
+  startedAt: number,
+  options: RestoreSettings,
+): Promise<RestoreReport> {
+  const { environment, signal } = options;
   const entries = await place.list();
   const entry = await chosen(place, entries, options);
   const manifest = await place.manifest(entry);
@@ -95,14 +127,14 @@ export async function restore(options: RestoreOptions): Promise<RestoreReport> {
     };
   } catch (error) {
     await rm(isNew ? folder : work, { recursive: true, force: true }).catch(() => undefined);
-    throw systemError(error, folder);
+    throw systemFailure(error, `The backup could not be restored into ${folder}`);
   }
 }
 
 async function chosen(
   place: BackupPlace,
   entries: readonly BackupEntry[],
-  { at }: RestoreOptions,
+  { at }: RestoreSettings,
 ): Promise<BackupEntry> {
   const newest = entries.at(-1);
   if (newest === undefined) {
@@ -132,7 +164,7 @@ async function newestTimestamp(place: BackupPlace, entries: readonly BackupEntry
  * backed up did the same. So its timestamps, also those after the backup, are below new ones, unless
  * this machine's clock is behind.
  */
-async function untilLater(timestamp: number, { environment, signal }: RestoreOptions): Promise<void> {
+async function untilLater(timestamp: number, { environment, signal }: RestoreSettings): Promise<void> {
   const behindMs = timestamp / 1_000 - environment.now();
   if (behindMs > maxBehindMs) {
     throw new BackupError(
@@ -146,7 +178,7 @@ async function untilLater(timestamp: number, { environment, signal }: RestoreOpt
 /** Makes the folder and its work folder. Resolves to whether the folder is new. */
 async function prepare(folder: string): Promise<boolean> {
   try {
-    const isNew = (await mkdir(folder, { recursive: true })) !== undefined;
+    const isNew = (await makeFolder(folder)) !== undefined;
     const other = (await readdir(folder)).find((name) => !systemNames.has(name));
     if (other === workFolder) {
       throw new BackupError(
@@ -163,7 +195,7 @@ async function prepare(folder: string): Promise<boolean> {
     await mkdir(join(folder, workFolder));
     return isNew;
   } catch (error) {
-    throw systemError(error, folder);
+    throw systemFailure(error, `The backup could not be restored into ${folder}`);
   }
 }
 
@@ -171,7 +203,7 @@ async function writeFile(
   place: BackupPlace,
   { packs, pageSize, pageCount }: Manifest,
   path: string,
-  { signal, onProgress }: RestoreOptions,
+  { signal, onProgress }: RestoreSettings,
 ): Promise<void> {
   const of = packs.reduce((sum, { bytes }) => sum + bytes, 0);
   const written = new Uint8Array(Math.ceil(pageCount / 8));
@@ -253,13 +285,4 @@ async function settle(folder: string, environment: Environment): Promise<number>
   } finally {
     await store.close();
   }
-}
-
-function systemError(error: unknown, folder: string): unknown {
-  const code = codeOf(error);
-  if (error instanceof PercolatorError || code === undefined || !(error instanceof Error)) return error;
-  const advice = code === "ENOSPC" || code === "EDQUOT" ? " Free space there, or name another folder." : "";
-  return new BackupError(`The backup could not be restored into ${folder}: ${error.message}.${advice}`, {
-    cause: error,
-  });
 }

@@ -27,6 +27,9 @@ export type ErrorCode =
   | "STORE_VERSION"
   | "EXPORT_DAMAGED"
   | "BACKUP"
+  | "BACKUP_BUSY"
+  | "BACKUP_FULL"
+  | "BACKUP_ACCESS"
   | "BACKUP_DAMAGED"
   | "NOT_LEADER"
   | "ORACLE_UNAVAILABLE"
@@ -323,7 +326,8 @@ export class ExportDamagedError extends PercolatorError {
 
 /**
  * A backup or a restore could not begin or go on: the place of the backups holds something else, has
- * no fitting backup, does not answer, or is used by another process. The message says what to do.
+ * no fitting backup, or does not answer. The message says what to do. Its subclasses are the other
+ * failures of backups.
  */
 export class BackupError extends PercolatorError {
   readonly code: ErrorCode = "BACKUP";
@@ -335,6 +339,31 @@ export class BackupError extends PercolatorError {
  */
 export class BackupDamagedError extends BackupError {
   override readonly code = "BACKUP_DAMAGED";
+}
+
+/**
+ * Another process writes backups to this place, or this one lost the place to it. The backup that was
+ * under way does not exist. Earlier backups are intact. Let only one process write to a place.
+ */
+export class BackupBusyError extends BackupError {
+  override readonly code = "BACKUP_BUSY";
+}
+
+/**
+ * The disk of the place of the backups, or of the folder that a restore writes, is full. A backup
+ * that failed is removed from the place, and earlier ones are intact. A restore has left nothing.
+ * Free space there.
+ */
+export class BackupFullError extends BackupError {
+  override readonly code = "BACKUP_FULL";
+}
+
+/**
+ * The place of the backups, or the folder that a restore writes, cannot be read or written by this
+ * process: a permission is missing, or its file system is read-only. Nothing was changed.
+ */
+export class BackupAccessError extends BackupError {
+  override readonly code = "BACKUP_ACCESS";
 }
 
 /** The details of a {@link NotLeaderError}. */

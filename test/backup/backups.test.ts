@@ -1,9 +1,12 @@
 import { copyFile, cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "percolatordb";
+import { restore } from "percolatordb/backup";
 import { openLmdbStore } from "percolatordb/lmdb";
 import { describe, expect, test } from "vitest";
-import { BackupPlace, FolderBackup, restore, storageOf } from "../../src/backup/index.js";
+import { FolderBackup } from "../../src/backup/folder-backup.js";
+import { BackupPlace } from "../../src/backup/place.js";
+import { storageOf } from "../../src/backup/storage-of.js";
 import { systemEnvironment } from "../../src/environment/index.js";
 import { BackupDamagedError, BackupError } from "../../src/errors/index.js";
 import { allColumns } from "../../src/store/index.js";
@@ -182,7 +185,7 @@ describe("backups", () => {
     await using places = await Places.make();
     await filled(places);
     const first = await places.backUp();
-    await restore({ ...common, source: places.backups, location: places.path("copy") });
+    await restore(places.backups, places.path("copy"), common);
     {
       await using db = await places.openData();
       await set(db, "a", 1);
@@ -209,7 +212,7 @@ describe("backups", () => {
     await set(db, "a", 1);
     await expect.poll(async () => (await db.status()).sessions.size).toBe(1);
     await places.backUp();
-    await restore({ ...common, source: places.backups, location: places.path("copy") }).then((report) =>
+    await restore(places.backups, places.path("copy"), common).then((report) =>
       expect(report.endedSessions).toBe(1),
     );
     const store = await openLmdbStore(places.path("copy"), { create: false });
@@ -259,14 +262,10 @@ describe("a place", () => {
   test("without backups is refused by a restore", async () => {
     await using places = await Places.make();
     const location = places.path("new");
-    await expect(restore({ ...common, source: places.backups, location })).rejects.toThrow(
-      /There are no backups/,
-    );
+    await expect(restore(places.backups, location, common)).rejects.toThrow(/There are no backups/);
     await filled(places);
     const backup = await FolderBackup.open({ ...common, location: places.data, destination: places.backups });
-    await expect(restore({ ...common, source: places.backups, location })).rejects.toThrow(
-      /no complete backup/,
-    );
+    await expect(restore(places.backups, location, common)).rejects.toThrow(/no complete backup/);
     await backup.close();
   });
 
@@ -279,7 +278,7 @@ describe("a place", () => {
     await expect(FolderBackup.open({ ...common, location, destination: places.backups })).rejects.toThrow(
       message,
     );
-    await expect(restore({ ...common, source: places.backups, location })).rejects.toThrow(message);
+    await expect(restore(places.backups, location, common)).rejects.toThrow(message);
   });
 
   test("takes backups of one process at a time, and a dead one does not hold it", async () => {
@@ -364,7 +363,7 @@ describe("damage", () => {
   ])("%s that are %s are found, and nothing is left of a restore", async (prefix, _, damage) => {
     await withDamage(prefix, damage, async (places) => {
       const location = places.path("new");
-      const restored = restore({ ...common, source: places.backups, location });
+      const restored = restore(places.backups, location, common);
       await expect(restored).rejects.toThrow(BackupDamagedError);
       await expect(stat(location)).rejects.toThrow("ENOENT");
       const problems = await (await openPlace(places)).verify();
@@ -390,21 +389,19 @@ describe("a restore", () => {
     await using places = await Places.make();
     await filled(places);
     await places.backUp();
-    await expect(restore({ ...common, source: places.backups, location: places.data })).rejects.toThrow(
+    await expect(restore(places.backups, places.data, common)).rejects.toThrow(
       /holds a database already, and a restore never overwrites anything/,
     );
     const location = places.path("other");
     await mkdir(location);
     await writeFile(join(location, "notes.txt"), "mine");
-    await expect(restore({ ...common, source: places.backups, location })).rejects.toThrow(/holds notes.txt/);
+    await expect(restore(places.backups, location, common)).rejects.toThrow(/holds notes.txt/);
     expect(await readdir(location)).toEqual(["notes.txt"]);
     await rm(join(location, "notes.txt"));
     await mkdir(join(location, "restoring"));
-    await expect(restore({ ...common, source: places.backups, location })).rejects.toThrow(
-      /delete .*restoring/,
-    );
+    await expect(restore(places.backups, location, common)).rejects.toThrow(/delete .*restoring/);
     await rm(join(location, "restoring"), { recursive: true });
-    await restore({ ...common, source: places.backups, location });
+    await restore(places.backups, location, common);
     expect(await readdir(location)).toEqual(["data.mdb"]);
   });
 
@@ -417,7 +414,7 @@ describe("a restore", () => {
       await db.collect({ retentionMs: 0 });
     }
     await places.backUp();
-    const { bytes } = await restore({ ...common, source: places.backups, location: places.path("new") });
+    const { bytes } = await restore(places.backups, places.path("new"), common);
     const file = await stat(join(places.path("new"), "data.mdb"));
     expect(file.size).toBeGreaterThanOrEqual(bytes);
     expect(file.blocks * 512).toBeGreaterThanOrEqual(bytes);
@@ -433,7 +430,7 @@ describe("a restore", () => {
       now: () => timestamp / 1_000 - 60_000,
     };
     const location = places.path("new");
-    const restored = restore({ ...common, environment, source: places.backups, location });
+    const restored = restore(places.backups, location, { ...common, environment });
     await expect(restored).rejects.toThrow(BackupError);
     await expect(stat(location)).rejects.toThrow("ENOENT");
   });
@@ -444,10 +441,8 @@ describe("a restore", () => {
     await places.backUp();
     const controller = new AbortController();
     const location = places.path("new");
-    const restored = restore({
+    const restored = restore(places.backups, location, {
       ...common,
-      source: places.backups,
-      location,
       signal: controller.signal,
       onProgress: () => controller.abort(),
     });

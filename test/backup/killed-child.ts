@@ -1,6 +1,5 @@
 import { open } from "percolatordb";
-import { FolderBackup } from "../../src/backup/index.js";
-import { systemEnvironment } from "../../src/environment/index.js";
+import { followBackup } from "percolatordb/backup";
 import { Random } from "../crash/random.js";
 import { addUp, change, items, tables } from "./load.js";
 
@@ -45,9 +44,7 @@ async function write(seed: string): Promise<void> {
 }
 
 async function follow(destination: string, everyMs: number): Promise<void> {
-  const options = { environment: systemEnvironment, variables: {}, location: folder!, destination, keep: 20 };
-  const backup = await FolderBackup.open(options);
-  for await (const done of backup.follow(everyMs)) {
+  for await (const done of followBackup(folder!, destination, { everyMs, keep: 20 })) {
     if (done.kind === "failed") throw done.error;
     process.stdout.write(`${done.takenAt}\n`);
   }

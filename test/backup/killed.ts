@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { BackupPlace, storageOf } from "../../src/backup/index.js";
+import { BackupPlace } from "../../src/backup/place.js";
+import { storageOf } from "../../src/backup/storage-of.js";
 import { systemEnvironment } from "../../src/environment/index.js";
 import { Random } from "../crash/random.js";
 import { ProgramProcess } from "../support/program-process.js";

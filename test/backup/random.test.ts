@@ -1,6 +1,6 @@
 import type { Database } from "percolatordb";
+import type { BackupReport } from "percolatordb/backup";
 import { describe, expect, test } from "vitest";
-import type { BackupReport } from "../../src/backup/index.js";
 import { Random } from "../crash/random.js";
 import { checkContinued, contents } from "./app.js";
 import { change } from "./load.js";

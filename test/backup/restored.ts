@@ -1,8 +1,8 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "percolatordb";
+import { type BackupReport, backup, type RestoreReport, restore } from "percolatordb/backup";
 import type { OpenWithHooksOptions } from "percolatordb/testing";
-import { type BackupReport, FolderBackup, type RestoreReport, restore } from "../../src/backup/index.js";
 import { systemEnvironment } from "../../src/environment/index.js";
 import { openAlone, temporaryFolder } from "../support/databases.js";
 import { addUp, tables } from "./load.js";
@@ -35,18 +35,8 @@ export class Places {
   }
 
   /** Makes one backup, as the command does without `--follow`. */
-  async backUp(options: { readonly keep?: number; readonly keepForMs?: number } = {}): Promise<BackupReport> {
-    const backup = await FolderBackup.open({
-      ...common,
-      ...options,
-      location: this.data,
-      destination: this.backups,
-    });
-    try {
-      return await backup.make();
-    } finally {
-      await backup.close();
-    }
+  backUp(options: { readonly keep?: number; readonly keepForMs?: number } = {}): Promise<BackupReport> {
+    return backup(this.data, this.backups, { ...common, ...options });
   }
 
   /** Restores into a new folder, runs `use` on it, and removes it. */
@@ -55,7 +45,7 @@ export class Places {
     use: (db: Database, report: RestoreReport, folder: string) => Promise<T>,
   ): Promise<T> {
     const folder = join(this.#folder, `restored${this.#restored++}`);
-    const report = await restore({ ...common, source: this.backups, location: folder, at });
+    const report = await restore(this.backups, folder, { ...common, at });
     try {
       await using db = await openAlone(folder, { tables, observers: [addUp], collectEveryMs: 0 });
       return await use(db, report, folder);

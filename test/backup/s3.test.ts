@@ -1,5 +1,8 @@
+import { restore } from "percolatordb/backup";
 import { describe, expect, test } from "vitest";
-import { BackupPlace, FolderBackup, restore, storageOf } from "../../src/backup/index.js";
+import { FolderBackup } from "../../src/backup/folder-backup.js";
+import { BackupPlace } from "../../src/backup/place.js";
+import { storageOf } from "../../src/backup/storage-of.js";
 import { systemEnvironment } from "../../src/environment/index.js";
 import { openAlone } from "../support/databases.js";
 import { checkContinued } from "./app.js";
@@ -40,7 +43,7 @@ describe("backups in a storage with the protocol of S3", () => {
       const place = await BackupPlace.open(storage, systemEnvironment, { create: false });
       expect(await place.list()).toHaveLength(4);
       expect(await place.verify()).toEqual([]);
-      await restore({ ...options, source: destination, location: places.path("new") });
+      await restore(destination, places.path("new"), options);
       await using restored = await openAlone(places.path("new"), { tables, observers: [addUp] });
       await using snapshot = await restored.snapshot();
       expect(await snapshot.get(items.value, "a")).toBe(8);

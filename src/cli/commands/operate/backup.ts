@@ -1,6 +1,11 @@
 import type { Command } from "commander";
-import type { BackupFailure, BackupReport } from "../../../backup/index.js";
-import { FolderBackup } from "../../../backup/index.js";
+import {
+  type BackupFailure,
+  type BackupProgress,
+  type BackupReport,
+  backup,
+  followBackup,
+} from "../../../backup/index.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand, parsedBy } from "../../command.js";
 import { cannotWrite, placeOf } from "../../database/open-database.js";
@@ -18,7 +23,6 @@ interface BackupOptions {
   readonly keepFor?: number | undefined;
 }
 
-const defaultEveryMs = 10_000;
 const leastEveryMs = 100;
 
 export function addBackup(program: Command, cli: Cli): void {
@@ -72,30 +76,30 @@ async function run(
   }
   const place = placeOf(location, cli.io.cwd);
   const progress = new Progress(cli);
-  const backup = await FolderBackup.open({
+  const where = backupPlaceOf(destination, cli.io.cwd);
+  const backupOptions = {
     ...storageInput(cli),
-    location: place,
-    destination: backupPlaceOf(destination, cli.io.cwd),
     readOnly: await cannotWrite(place),
     keep,
     keepForMs: keepFor,
     signal: cli.signal,
-    onProgress: ({ pages, of, bytes }) =>
+    onProgress: ({ pages, of, bytes }: BackupProgress) =>
       progress.show(() => {
         const share = of === undefined ? undefined : pages / of;
         return `${counted(pages, "page")} read, ${showBytes(bytes)} stored${progress.left(share)}`;
       }),
-  });
+  };
   try {
     if (follow !== true) {
-      await print(cli, progress, await backup.make());
+      await print(cli, progress, await backup(place, where, backupOptions));
       return;
     }
-    cli.isEndless = true;
-    for await (const done of backup.follow(every ?? defaultEveryMs)) await print(cli, progress, done);
+    for await (const done of followBackup(place, where, { ...backupOptions, everyMs: every })) {
+      cli.isEndless = true;
+      await print(cli, progress, done);
+    }
   } finally {
     progress.end();
-    await backup.close();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { BackupPlace, storageOf } from "../../../backup/index.js";
+import { listBackups, verifyBackups } from "../../../backup/index.js";
 import type { Cli } from "../../cli.js";
 import { plainCommand } from "../../command.js";
 import { backupPlaceOf, storageInput } from "../../input/backup-place.js";
@@ -29,23 +29,19 @@ export function addBackups(program: Command, cli: Cli): void {
   )
     .option("--verify", "read the backups and check their checksums")
     .action(async (destination: string, { verify }: { readonly verify?: boolean }) => {
-      const { environment, variables } = storageInput(cli);
-      const where = backupPlaceOf(destination, cli.io.cwd);
-      const storage = storageOf(where, environment, variables, cli.signal);
-      const place = await BackupPlace.open(storage, environment, { create: false });
+      const place = backupPlaceOf(destination, cli.io.cwd);
       await (verify === true ? check(cli, place) : list(cli, place));
     });
 }
 
-async function list(cli: Cli, place: BackupPlace): Promise<void> {
+async function list(cli: Cli, place: string): Promise<void> {
   const rows: string[][] = [];
-  for (const entry of [...(await place.list())].reverse()) {
-    const { timestamp, packs, source } = await place.manifest(entry);
+  const options = { ...storageInput(cli), signal: cli.signal };
+  for await (const { name, timestamp, totalBytes, source, ...entry } of listBackups(place, options)) {
     const takenAt = new Date(entry.takenAt).toISOString();
-    const totalBytes = packs.reduce((sum, { bytes }) => sum + bytes, 0);
     if (cli.json) {
       const time = showTimestamp(timestamp);
-      await cli.out.json({ name: entry.name, takenAt, timestamp, time, totalBytes, source });
+      await cli.out.json({ name, takenAt, timestamp, time, totalBytes, source });
     }
     rows.push([takenAt, String(timestamp), showBytes(totalBytes)]);
   }
@@ -59,12 +55,13 @@ async function list(cli: Cli, place: BackupPlace): Promise<void> {
   for (const line of layOut(columns, rows)) await cli.out.line(line);
 }
 
-async function check(cli: Cli, place: BackupPlace): Promise<void> {
+async function check(cli: Cli, place: string): Promise<void> {
   const progress = new Progress(cli);
-  const backups = (await place.list()).length;
-  const problems = await place
-    .verify({ signal: cli.signal, onProgress: (bytes) => progress.show(() => `${showBytes(bytes)} read`) })
-    .finally(() => progress.end());
+  const { backups, problems } = await verifyBackups(place, {
+    ...storageInput(cli),
+    signal: cli.signal,
+    onProgress: (bytes) => progress.show(() => `${showBytes(bytes)} read`),
+  }).finally(() => progress.end());
   const sound = problems.length === 0 && backups > 0;
   if (!sound) cli.exitCode = exitCodes.data;
   await cli.print({ sound, backups, problems }, () => [

@@ -48,10 +48,8 @@ export function addRestore(program: Command, cli: Cli): void {
 
 async function run(cli: Cli, source: string, location: string, { at }: RestoreCommandOptions): Promise<void> {
   const progress = new Progress(cli);
-  const report = await restore({
+  const report = await restore(backupPlaceOf(source, cli.io.cwd), placeOf(location, cli.io.cwd), {
     ...storageInput(cli),
-    source: backupPlaceOf(source, cli.io.cwd),
-    location: placeOf(location, cli.io.cwd),
     at,
     signal: cli.signal,
     onProgress: (done, of) =>
