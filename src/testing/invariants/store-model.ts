@@ -33,7 +33,10 @@ const none: readonly number[] = [];
 const systemColumnMark = 0x7e;
 const firstRegistryRow = byteString(registryRows.start);
 const endOfRegistryRows = byteString(registryRows.end);
-const loadRows = byteString(Buffer.from(loadRowsPrefix));
+/** Rows of the system table that transactions write, besides the registry's. */
+const transactionalRows = [loadRowsPrefix, "expiry/", "pass/"].map((prefix) =>
+  byteString(Buffer.from(prefix)),
+);
 const safepointRow = byteString(safepointCell.row);
 
 /**
@@ -153,13 +156,14 @@ export class StoreModel {
 
 /**
  * Whether transactions write the row. Of the protocol's own rows, they write the parked changes, the
- * entries of feeds, the registry, and the owners and positions of bulk loads.
+ * entries of feeds, the registry, the owners and positions of bulk loads, and the records of passes
+ * through tables and of expiry.
  */
 export function isTransactional(table: string, row: Uint8Array): boolean {
   if (!isSystemTable(table) || table === parkedTable || table === feedTable) return true;
   if (table !== systemTable) return false;
   const key = byteString(row);
-  return isRegistryRow(key) || key.startsWith(loadRows);
+  return isRegistryRow(key) || transactionalRows.some((prefix) => key.startsWith(prefix));
 }
 
 function isRegistryRow(key: string): boolean {

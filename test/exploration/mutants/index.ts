@@ -1,5 +1,6 @@
 import { collectionMutants } from "./collection.js";
 import { commitMutants } from "./commit.js";
+import { expiryMutants } from "./expiry.js";
 import { feedMutants } from "./feeds.js";
 import { loadMutants } from "./loads.js";
 import type { Mutant } from "./mutant.js";
@@ -14,6 +15,7 @@ export type { Mutant } from "./mutant.js";
 export const mutants: readonly Mutant[] = [
   ...commitMutants,
   ...collectionMutants,
+  ...expiryMutants,
   ...feedMutants,
   ...loadMutants,
   ...observerMutants,

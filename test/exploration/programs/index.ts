@@ -1,6 +1,7 @@
 export * from "./collection.js";
 export * from "./counters.js";
 export * from "./crashes.js";
+export * from "./expiry.js";
 export * from "./feeds.js";
 export * from "./loads.js";
 export * from "./observers.js";

@@ -2,7 +2,7 @@ import type { Database } from "percolatordb";
 import { demand, demandEqual } from "./expect.js";
 import type { Ledger } from "./ledger.js";
 import { laterObservers } from "./observers.js";
-import { pages, totals } from "./tables.js";
+import { logins, loginTtlMs, pages, sessions, totals } from "./tables.js";
 
 /** Works until nothing is due, and compares all derived data with its source. */
 export async function checkAll(db: Database, ledger: Ledger): Promise<void> {
@@ -12,7 +12,10 @@ export async function checkAll(db: Database, ledger: Ledger): Promise<void> {
   await db.drain();
   for await (const parked of db.parked()) await db.retry(parked);
   await db.drain();
+  await db.collect();
+  await db.drain();
   await checkDerived(db, ledger);
+  await checkLogins(db);
   await ledger.check(db);
 }
 
@@ -42,4 +45,28 @@ async function checkDerived(db: Database, { notReviewed, notSeen }: Ledger): Pro
   let counted = 0;
   for await (const { value } of snapshot.scan(totals.length)) counted += value;
   demandEqual("the sum of all lengths, counted change by change", counted, sum);
+}
+
+/** Every end of a login was seen once, and none came before its time. */
+async function checkLogins(db: Database): Promise<void> {
+  await using snapshot = await db.snapshot();
+  const tokens = new Map<string, string>();
+  for await (const { row, value } of snapshot.scan(logins.token)) tokens.set(row, value);
+  const seen = new Map<string, string>();
+  for await (const { row, value } of snapshot.scan(sessions.token)) seen.set(row, value);
+  demandEqual("the logins that were seen", JSON.stringify([...seen]), JSON.stringify([...tokens]));
+  demandEqual(
+    "the logins, counted change by change",
+    (await snapshot.get(sessions.open, "all")) ?? 0,
+    tokens.size,
+  );
+  for (const row of ["ann", "bob"]) {
+    const versions = await db.history(logins.token, row);
+    for (const [index, { value, commitTimestamp }] of versions.entries()) {
+      const before = versions[index + 1];
+      if (value !== undefined || before?.value === undefined) continue;
+      const livedMs = (commitTimestamp - before.commitTimestamp) / 1_000;
+      demand(livedMs >= loginTtlMs, () => `the login of ${row} lived for only ${livedMs} ms`);
+    }
+  }
 }

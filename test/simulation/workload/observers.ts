@@ -1,7 +1,7 @@
 import { type Observer, observer } from "percolatordb";
 import type { SeededRandom } from "percolatordb/testing";
 import { demandEqual } from "./expect.js";
-import { pages, totals } from "./tables.js";
+import { logins, pages, sessions, totals } from "./tables.js";
 
 const shards = ["even", "odd"];
 
@@ -55,7 +55,13 @@ export function observersOf(world: ObservedWorld): readonly Observer[] {
     },
     { attempts: 2, backoff: { initialMs: 10, maximumMs: 50 } },
   );
-  return [length, words(1), tags, topic, review];
+  const login = observer("login", logins.token, async (tx, { row, value, previous }) => {
+    if (value === undefined) tx.delete(sessions.token, row);
+    else tx.set(sessions.token, row, value);
+    const change = Number(value !== undefined) - Number(previous !== undefined);
+    tx.set(sessions.open, "all", ((await tx.get(sessions.open, "all")) ?? 0) + change);
+  });
+  return [length, words(1), tags, topic, review, login];
 }
 
 /** The two versions count words in different ways. */

@@ -9,7 +9,7 @@ import type { SeededRandom, SimulatedClient } from "percolatordb/testing";
 import { demandEqual } from "./expect.js";
 import type { Ledger } from "./ledger.js";
 import { laterObservers, mirror, newWords } from "./observers.js";
-import { accounts, pages, switches } from "./tables.js";
+import { accounts, logins, loginTtlMs, pages, switches } from "./tables.js";
 
 /** The resources of a workload step. */
 export interface StepContext {
@@ -25,6 +25,7 @@ type Step = (context: StepContext) => Promise<unknown>;
 
 const pageNames = ["a", "b", "c", "d"];
 const tagNames = ["x", "y"];
+const loginNames = ["ann", "bob"];
 const limits: TransactOptions = { retries: 4, timeoutMs: 4_000 };
 
 const page = ({ random }: StepContext) => random.pick(pageNames);
@@ -172,6 +173,22 @@ const read: Step = async ({ db, ledger }) => {
   await ledger.checkSwitches(snapshot);
 };
 
+const login: Step = ({ db, random, name }) =>
+  db.transact((tx) => tx.set(logins.token, random.pick(loginNames), name), { ...limits, label: name });
+
+/** Reads a snapshot for longer than a login lives, while others delete the expired ones. */
+const readLogins: Step = async ({ db, client, random }) => {
+  await using snapshot = await db.snapshot();
+  const before = JSON.stringify(await snapshot.getMany(logins.token, loginNames));
+  await client.sleep(random.next() * 2 * loginTtlMs);
+  demandEqual(
+    "the logins, read again",
+    JSON.stringify(await snapshot.getMany(logins.token, loginNames)),
+    before,
+  );
+};
+
+/** Deletes expired logins, too. */
 const collect: Step = ({ db }) => db.collect();
 
 /** Retries or discards parked changes. */
@@ -222,6 +239,8 @@ export const steps: Readonly<Record<string, { readonly step: Step; readonly weig
   "read long": { step: readLong, weight: 1 },
   "read the past": { step: readPast, weight: 1 },
   read: { step: read, weight: 2 },
+  login: { step: login, weight: 3 },
+  "read logins": { step: readLogins, weight: 1 },
   collect: { step: collect, weight: 1 },
   "look at what is parked": { step: lookAtParked, weight: 1 },
   "start a newer program": { step: startNewer, weight: 0.3 },

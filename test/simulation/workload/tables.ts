@@ -25,7 +25,16 @@ export const pages = table("pages", {
   upperTags: family(text()),
 });
 
+/** How long a login lives, in milliseconds: some steps of a client. */
+export const loginTtlMs = 300;
+
+/** Only expiry deletes from it. */
+export const logins = table("logins", { token: text() }, { ttlMs: loginTtlMs });
+
+/** The logins that an observer has seen, and how often it saw one begin or end. */
+export const sessions = table("sessions", { token: text(), open: int() });
+
 /** Sums over all pages. */
 export const totals = table("totals", { length: int() });
 
-export const tables = [accounts, switches, pages, totals];
+export const tables = [accounts, switches, pages, logins, sessions, totals];
