@@ -52,6 +52,7 @@ describe("times", () => {
   it("are formatted as dates", () => {
     expect(showTimestamp(1_735_689_600_000_999)).toBe("2025-01-01T00:00:00.000Z");
     expect(showTimestamp(Number.POSITIVE_INFINITY)).toBe("");
+    expect(showTimestamp(0)).toBe("");
   });
 });
 

@@ -61,6 +61,7 @@ export function parseCount(least: number): (text: string) => number {
 
 /** Formats a timestamp as an ISO date, for people and programs. Returns the empty string for 0. */
 export function showTimestamp(timestamp: number): string {
+  if (timestamp === 0) return "";
   const milliseconds = Math.floor(timestamp / 1_000);
   return Number.isFinite(milliseconds) && milliseconds <= 8.64e15 ? new Date(milliseconds).toISOString() : "";
 }

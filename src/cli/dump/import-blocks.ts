@@ -5,10 +5,14 @@ import { ImportNote, type ImportNoteOptions } from "./import-note.js";
 interface Place {
   readonly block: number;
   readonly cells: number;
+  /** The importer that wrote the block. Undefined in notes of earlier versions. */
+  readonly by?: string | undefined;
 }
 
 export interface ImportOptions extends ImportNoteOptions {
   readonly cells: BlockCells;
+  /** Tells this importer from all others. */
+  readonly id: string;
 }
 
 /** Writes blocks into a database. One transaction writes a block and records the progress. */
@@ -30,14 +34,17 @@ export class BlockImporter {
 
   /** Writes a block, unless an earlier run has written it. */
   async write(block: ReadBlock): Promise<void> {
+    const { id } = this.#options;
     const cells = this.#options.cells.of(block);
     const wrote = await this.#note.transact(async (tx) => {
       const noted = await this.#note.read(tx);
       // The block is written already: by another process that runs the same import, or by an
       // earlier attempt whose outcome was unknown.
-      if (noted !== undefined && noted.block >= block.block) return false;
+      if (noted !== undefined && noted.block >= block.block) {
+        return noted.block === block.block && noted.by === id;
+      }
       for (const { column, row, value } of cells) tx.set(column, row, value);
-      const place: Place = { block: block.block, cells: block.cells };
+      const place: Place = { block: block.block, cells: block.cells, by: id };
       this.#note.set(tx, place);
       return true;
     });

@@ -96,9 +96,19 @@ test.each([true, false])(
   "a block whose commit's answer is lost is written (committed: %s)",
   async (committed) => {
     const block = { of: () => [{ column: notes.text, row: "a", value: "x" }] } as never;
-    const importer = new BlockImporter({ db: await losing(1, committed), note: "n", cells: block, signal });
+    const importer = new BlockImporter({
+      db: await losing(1, committed),
+      note: "n",
+      cells: block,
+      id: "one",
+      signal,
+    });
     await importer.write({ block: 1, cells: 1, lines: [], firstLine: 1, sha256: "", textBytes: 1 });
-    expect(await importer.done()).toEqual({ block: 1, cells: 1 });
+    expect(importer.cells).toBe(1);
+    expect(await importer.done()).toMatchObject({ block: 1, cells: 1 });
+    const other = new BlockImporter({ db: db!, note: "n", cells: block, id: "other", signal });
+    await other.write({ block: 1, cells: 1, lines: [], firstLine: 1, sha256: "", textBytes: 1 });
+    expect(other.cells).toBe(0);
     expect(await db!.transact((tx) => tx.get(notes.text, "a"))).toBe("x");
   },
 );

@@ -209,9 +209,10 @@ class Import {
     const request = { location: this.#location, coordinator: this.#options, create: true };
     await withDatabase(this.#cli, request, async ({ db }) => {
       const note = noteName(first, wanted);
-      const { signal } = this.#cli;
+      const { signal, environment } = this.#cli;
+      const id = environment.uniqueId();
       const cells = this.#cellsOf(header);
-      const importer = new BlockImporter({ db, note, cells, signal });
+      const importer = new BlockImporter({ db, note, cells, id, signal });
       const done = await importer.done();
       this.#continuedAt = done?.block;
       if (done === undefined) await this.#begin(db, header, wanted, cells);
