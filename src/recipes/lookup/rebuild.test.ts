@@ -32,6 +32,7 @@ describe("a unique constraint", () => {
       removed: 2,
       duplicates: 1,
       examples: [{ key: "ann@x", owner: "u2", row: "u1" }],
+      continued: false,
     });
     expect(await owners(db)).toEqual(["ann@x u2", "bob@x u3"]);
     await expect(db.transact((tx) => anyCase.set(tx, "u4", "Bob@X"))).rejects.toThrow(/taken by row "u3"/);

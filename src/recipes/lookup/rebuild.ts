@@ -3,13 +3,20 @@ import { checkOptions } from "../options.js";
 
 /** The options of `rebuild`. All are optional. */
 export interface RebuildOptions {
-  /** Stops between two transactions when it is aborted. Repeat the call: it begins again. */
+  /**
+   * Names this rebuild, so that a call with the same name continues where an interrupted or killed one was.
+   * The database records the position until the rebuild is complete. After each change of the definition
+   * use another name, such as the version of the program: rows that were visited with the old definition
+   * must be visited again. Default: no name. The call then begins at the first row.
+   */
+  readonly resume?: string | undefined;
+  /** Stops between two transactions when it is aborted. Repeat the call: see `resume`. Default: none. */
   readonly signal?: AbortSignal | undefined;
   /** Called after each transaction. */
   readonly onProgress?: ((progress: RebuildProgress) => void) | undefined;
 }
 
-/** How far a rebuild has come. */
+/** How far a rebuild has come, with what the calls that it continues did. */
 export interface RebuildProgress {
   /** Rows of the column, and then entries, that were looked at. */
   readonly visited: number;
@@ -30,8 +37,20 @@ export interface DuplicateValue {
 export interface RebuildReport extends RebuildProgress {
   /** Rows whose value another row owns. Always 0 for an index. */
   readonly duplicates: number;
-  /** The first of them, at most 100. */
+  /** The first of those that this call has found, at most 100. */
   readonly examples: readonly DuplicateValue[];
+  /** Whether the call continued an earlier, interrupted one. */
+  readonly continued: boolean;
+}
+
+/** What the database records of an unfinished rebuild. */
+interface RecordedRebuild extends RebuildProgress {
+  readonly name: string;
+  /** First adds what is missing, then removes what is stale. */
+  readonly phase: "restore" | "remove";
+  /** The key of the row with which to continue, in hexadecimal digits. `null`: the first row. */
+  readonly next: string | null;
+  readonly duplicates: number;
 }
 
 /** What a unique constraint or an index must say of itself, so that it can be rebuilt. */
@@ -61,70 +80,123 @@ export async function rebuild(
   { column, entries, restore, isStale }: Rebuildable,
   options: RebuildOptions,
 ): Promise<RebuildReport> {
-  checkOptions("rebuild", options, { signal: "any", onProgress: "any" });
-  const { signal, onProgress } = options;
+  checkOptions("rebuild", options, { resume: "any", signal: "any", onProgress: "any" });
+  const { resume, signal, onProgress } = options;
   if (onProgress !== undefined && typeof onProgress !== "function")
     throw new InvalidArgumentError("`onProgress` of rebuild must be a function.");
-  const total = { visited: 0, added: 0, removed: 0, duplicates: 0 };
+  if (resume !== undefined && (typeof resume !== "string" || resume === ""))
+    throw new InvalidArgumentError("`resume` of rebuild must be a text that is not empty.");
+  const note = `rebuild/${entries.table.name}`;
+  const recorded = resume === undefined ? undefined : await readRecord(db, note, resume, signal);
+  let state: RecordedRebuild = recorded ?? {
+    name: resume ?? "",
+    phase: "restore",
+    next: null,
+    visited: 0,
+    added: 0,
+    removed: 0,
+    duplicates: 0,
+  };
   const examples: DuplicateValue[] = [];
-  const tell = () => onProgress?.({ visited: total.visited, added: total.added, removed: total.removed });
-
-  await walk(db, column, signal, async (tx, page) => {
-    let added = 0;
-    const duplicates: DuplicateValue[] = [];
-    for (const { row, value } of page) {
-      const restored = await restore(tx, row, value);
-      added += restored.added;
-      if (restored.duplicate !== undefined) duplicates.push(restored.duplicate);
-    }
-    return () => {
-      total.visited += page.length;
-      total.added += added;
-      total.duplicates += duplicates.length;
-      examples.push(...duplicates.slice(0, maxExamples - examples.length));
-      tell();
-    };
-  });
-  await walk(db, entries, signal, async (tx, page) => {
-    let removed = 0;
-    for (const { row, value } of page) {
-      if (!(await isStale(tx, row, value))) continue;
-      tx.delete(entries, row);
-      removed++;
-    }
-    return () => {
-      total.visited += page.length;
-      total.removed += removed;
-      tell();
-    };
-  });
-  return { ...total, examples };
-}
-
-type Page = readonly { readonly row: unknown; readonly value: unknown }[];
-
-/** Handles the cells of a column in transactions. `handle` returns what to do after the commit. */
-async function walk(
-  db: Database,
-  column: Column<unknown, unknown>,
-  signal: AbortSignal | undefined,
-  handle: (tx: Transaction, page: Page) => Promise<() => void>,
-): Promise<void> {
-  for (let start: unknown, isLast = false; !isLast; ) {
-    const from = start;
-    const { next, done } = await db.transact(
+  for (;;) {
+    const { phase } = state;
+    const isLast = phase === "remove";
+    const visitedColumn = isLast ? entries : column;
+    const page = await db.transact(
       async (tx) => {
-        const page: { row: unknown; value: unknown }[] = [];
-        const bounds = from === undefined ? {} : { start: from };
-        // One more than is handled: the row with which the next transaction begins.
-        for await (const found of tx.scan(column, { ...bounds, limit: rowsAtOnce + 1 })) page.push(found);
-        const next = page[rowsAtOnce]?.row;
-        return { next, done: await handle(tx, page.slice(0, rowsAtOnce)) };
+        const { rows, next } = await readPage(tx, visitedColumn, state.next);
+        const found = isLast
+          ? { ...nothing, removed: await remove(tx, entries, isStale, rows) }
+          : await add(tx, restore, rows);
+        const isOver = next === null && isLast;
+        const after: RecordedRebuild = {
+          name: state.name,
+          phase: next === null ? "remove" : phase,
+          next,
+          visited: state.visited + rows.length,
+          added: state.added + found.added,
+          removed: state.removed + found.removed,
+          duplicates: state.duplicates + found.duplicates.length,
+        };
+        if (resume !== undefined) {
+          tx.setNote(note, isOver ? undefined : Buffer.from(JSON.stringify(after)));
+        }
+        return { after, isOver, duplicates: found.duplicates };
       },
       { isolation: "serializable", label: "rebuild", signal },
     );
-    done();
-    isLast = next === undefined;
-    start = next;
+    state = page.after;
+    examples.push(...page.duplicates.slice(0, maxExamples - examples.length));
+    const { visited, added, removed, duplicates } = state;
+    onProgress?.({ visited, added, removed });
+    if (page.isOver) {
+      return { visited, added, removed, duplicates, examples, continued: recorded !== undefined };
+    }
   }
+}
+
+const nothing = { added: 0, removed: 0, duplicates: [] as readonly DuplicateValue[] };
+
+type Rows = readonly { readonly row: unknown; readonly value: unknown }[];
+
+/** The rows of a transaction, and the key with which the next one begins. */
+async function readPage(
+  tx: Transaction,
+  column: Column<unknown, unknown>,
+  from: string | null,
+): Promise<{ readonly rows: Rows; readonly next: string | null }> {
+  const { key } = column.table;
+  const bounds = from === null ? {} : { start: key.decode(Buffer.from(from, "hex")) };
+  const rows: { row: unknown; value: unknown }[] = [];
+  // One more than is handled: the row with which the next transaction begins.
+  for await (const found of tx.scan(column, { ...bounds, limit: rowsAtOnce + 1 })) rows.push(found);
+  const next = rows[rowsAtOnce];
+  return {
+    rows: rows.slice(0, rowsAtOnce),
+    next: next === undefined ? null : Buffer.from(key.encode(next.row as never)).toString("hex"),
+  };
+}
+
+async function add(tx: Transaction, restore: Rebuildable["restore"], rows: Rows): Promise<typeof nothing> {
+  let added = 0;
+  const duplicates: DuplicateValue[] = [];
+  for (const { row, value } of rows) {
+    const restored = await restore(tx, row, value);
+    added += restored.added;
+    if (restored.duplicate !== undefined) duplicates.push(restored.duplicate);
+  }
+  return { added, removed: 0, duplicates };
+}
+
+async function remove(
+  tx: Transaction,
+  entries: Column<unknown, unknown>,
+  isStale: Rebuildable["isStale"],
+  rows: Rows,
+): Promise<number> {
+  let removed = 0;
+  for (const { row, value } of rows) {
+    if (!(await isStale(tx, row, value))) continue;
+    tx.delete(entries, row);
+    removed++;
+  }
+  return removed;
+}
+
+/** The record of an interrupted rebuild of this name. */
+function readRecord(
+  db: Database,
+  note: string,
+  name: string,
+  signal: AbortSignal | undefined,
+): Promise<RecordedRebuild | undefined> {
+  return db.transact(
+    async (tx) => {
+      const bytes = await tx.note(note);
+      if (bytes === undefined) return undefined;
+      const recorded = JSON.parse(Buffer.from(bytes).toString()) as RecordedRebuild;
+      return recorded.name === name ? recorded : undefined;
+    },
+    { label: "rebuild", signal },
+  );
 }

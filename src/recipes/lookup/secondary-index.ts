@@ -143,7 +143,7 @@ export class SecondaryIndex<V, I, K = string> {
   /**
    * Makes the entries those of the values that the rows have now, by the current `of`: for a column
    * that was written before the index existed, and after a change of `of`. First deploy the program
-   * with the new definition everywhere. Repeat the call if it is interrupted.
+   * with the new definition everywhere. Repeat the call if it is interrupted; with `resume`, it continues.
    *
    * @example
    * const { added, removed } = await byCity.rebuild(db);

@@ -94,7 +94,8 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
   /**
    * Makes the owners those of the values that the rows have now, by the current `by`: for a column
    * that was written before the constraint existed, and after a change of `by`. First deploy the
-   * program with the new definition everywhere. Repeat the call if it is interrupted.
+   * program with the new definition everywhere. Repeat the call if it is interrupted; with `resume`, it
+   * continues.
    *
    * Rows whose value another row owns keep it, and are in the report. Change their values, and repeat
    * the call.

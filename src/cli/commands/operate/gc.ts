@@ -46,7 +46,7 @@ export function addGc(program: Command, cli: Cli): void {
           `${counted(report.versionsDropped, "version")} dropped, ${counted(report.cellsSeen, "cell")} seen, ` +
             `${counted(report.locksResolved, "lock")} resolved in ${durationMs} ms`,
           ...(report.cellsExpired === 0 ? [] : [`${counted(report.cellsExpired, "cell")} expired`]),
-          `safepoint: ${report.safepoint} (${time})`,
+          `safepoint: ${report.safepoint}${time === "" ? "" : ` (${time})`}`,
         ]);
       }),
     );
