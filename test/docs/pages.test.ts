@@ -1,6 +1,7 @@
-import { readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import { afterAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { compilerErrors } from "./compile.js";
 import { blocksOf, type Example, examplesOf, generate, place, root } from "./examples.js";
 import { pagesOf } from "./pages.js";
@@ -20,8 +21,21 @@ async function examplesIn(
 
 const examples = (await Promise.all(pages.map(examplesIn))).flat();
 
-// If these files stayed, the compiler would find outdated ones after a page has changed.
-afterAll(() => rm(place, { recursive: true, force: true }));
+const before = process.cwd();
+let folder: string;
+
+beforeAll(async () => {
+  // Examples make databases in the current folder.
+  folder = await mkdtemp(join(tmpdir(), "percolatordb-pages-"));
+  process.chdir(folder);
+});
+
+afterAll(async () => {
+  process.chdir(before);
+  await rm(folder, { recursive: true, force: true });
+  // If these files stayed, the compiler would find outdated ones after a page has changed.
+  await rm(place, { recursive: true, force: true });
+});
 
 for (const { example, path } of examples) {
   const { title, output, hasTests } = example;
