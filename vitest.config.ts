@@ -32,8 +32,9 @@ export default defineConfig(({ mode }) => ({
     ],
   },
   test: {
-    // Two test files at a time, because many tests wait for a disk or another process.
-    maxWorkers: 2,
+    // Four test files at a time, also on two processors, because most tests wait for a disk, a server
+    // or another process.
+    maxWorkers: 4,
     // Test files share one copy of the library. Loading it for each file would take a fifth of the
     // time, and no test changes state that other tests use.
     isolate: false,
