@@ -32,6 +32,8 @@ export interface Attachment {
   /** Number and type of each column, by name. Undefined if the SQL table does not exist. */
   readonly shape: Readonly<Record<string, string>> | undefined;
   readonly triggers: number;
+  /** Whether it has a parent or a child, or is a partition. */
+  readonly isRelated: boolean;
   /** The server's estimate. Undefined if it has none. */
   readonly estimatedRows: number | undefined;
 }
@@ -47,6 +49,7 @@ const query = (schema: string) => `
       where f.attrelid = c.oid and f.attnum > 0 and not f.attisdropped),
     (select count(*) from pg_trigger g where g.tgrelid = c.oid and g.tgenabled = 'A'
       and starts_with(g.tgname, '${triggerName} ')),
+    exists (select from pg_inherits i where c.oid in (i.inhparent, i.inhrelid)),
     case when c.reltuples >= 0 then round(c.reltuples::numeric) end
   from ${schema}.attachments a
   cross join lateral to_jsonb(a) r
@@ -61,7 +64,7 @@ export async function readAttachments({ connections, schema }: Setting): Promise
   const [[exists] = []] = await connections.repeat(has, [`${schema}.attachments`], doing);
   if (exists !== "t") return [];
   const rows = await connections.repeat(statement(query(schema)), [], doing);
-  return rows.map(([id, sql, name, text, generation, since, at, error, shape, triggers, rows]) => ({
+  return rows.map(([id, sql, name, text, generation, since, at, error, shape, triggers, isRelated, rows]) => ({
     id: id!,
     sql: sql!,
     name: name!,
@@ -71,6 +74,7 @@ export async function readAttachments({ connections, schema }: Setting): Promise
     parked: error === null ? undefined : { at: at!, error: error! },
     shape: shape === null ? undefined : (JSON.parse(shape!) as Readonly<Record<string, string>>),
     triggers: Number(triggers),
+    isRelated: isRelated === "t",
     estimatedRows: typeof rows === "string" ? Number(rows) : undefined,
   }));
 }
@@ -79,7 +83,7 @@ export async function readAttachments({ connections, schema }: Setting): Promise
  * Why changes of the SQL table cannot be trusted any more: a migration changed it, or somebody
  * removed the triggers. Undefined if all is as it was.
  */
-export function driftOf({ sql, recorded, shape, triggers }: Attachment): string | undefined {
+export function driftOf({ sql, recorded, shape, triggers, isRelated }: Attachment): string | undefined {
   if (shape === undefined) return `There is no table ${sql} any more.`;
   for (const [name, before] of Object.entries(recorded?.shape ?? {})) {
     const now = shape[name];
@@ -89,6 +93,8 @@ export function driftOf({ sql, recorded, shape, triggers }: Attachment): string 
     if (oldType !== type) return `${sql}, ${column}: its type was ${oldType} and is now ${type}.`;
     if (oldNumber !== number) return `${sql}, ${column}: it was dropped and added again.`;
   }
+  // Reading it reads the rows of its children, and triggers do not see changes of these.
+  if (isRelated) return `${sql} is a part of another table, or has parts. Only ordinary tables are followed.`;
   if (triggers === triggerCount) return undefined;
   return `Triggers of ${sql} are missing or disabled, so changes may not have been logged.`;
 }

@@ -152,10 +152,21 @@ const triggers = ["row", "update", "key", "truncate"];
 /** Count of the triggers of an attached table. */
 export const triggerCount = triggers.length;
 
-/** Removes the triggers of a table, if it exists. */
-export function removal(source: string): string {
-  return [
-    lockTimeout,
-    ...triggers.map((what) => `drop trigger if exists ${quoteName(`${triggerName} ${what}`)} on ${source};`),
-  ].join("\n");
+/**
+ * Removes the triggers of an attachment, whatever its table is called now. `but`: the SQL table that
+ * keeps them. A table that was renamed keeps its triggers, and another one may have its name: without
+ * this, its changes would be moved as those of the other one.
+ */
+export function removal(schema: string, attachment: string, but?: string): string {
+  const functions = ["log_row()", "log_truncate()"].map(
+    (name) => `${quoteText(`${schema}.${name}`)}::regprocedure`,
+  );
+  const loop = `declare t record; begin
+  for t in select tgname, tgrelid::regclass as source from pg_trigger
+    where tgfoid in (${functions.join(", ")})
+      and starts_with(encode(tgargs, 'escape'), ${quoteText(`${attachment}\\000`)})
+      ${but === undefined ? "" : `and tgrelid <> ${quoteText(but)}::regclass`}
+  loop execute format('drop trigger %I on %s', t.tgname, t.source); end loop;
+end`;
+  return `${lockTimeout}\ndo ${quoteText(loop)};`;
 }

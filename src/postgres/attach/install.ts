@@ -72,7 +72,7 @@ export async function detachTable(database: Database, table: AnyTable | string):
     throw new SchemaError(`${sql} is not attached to this database. ${known}`);
   }
   await install(setting, outboxDefinition(setting.schema), "make the outbox of attached tables");
-  await install(setting, removal(sql), `remove the triggers of ${sql}`);
+  await install(setting, removal(setting.schema, found.id), `remove the triggers of ${sql}`);
   const { connections, schema } = setting;
   // Without the row, all its changes are obsolete, and nobody moves them.
   const remove = statement(`delete from ${schema}.attachments where id = $1::integer`);
@@ -144,6 +144,7 @@ function attachment(schema: string, source: AttachedSource, id: number, recorded
 ${lockTimeout}
 lock table ${source.sql} in share row exclusive mode;
 ${triggersDefinition(schema, source.sql, id, recorded.keyColumns)}
+${removal(schema, String(id), source.sql)}
 update ${schema}.attachments set name = ${quoteText(source.target[definition].name)},
   definition = ${quoteText(JSON.stringify(recorded))}, generation = greatest(generation + 1, pg_current_xact_id()::text::bigint),
   since = coalesce(pg_sequence_last_value(${sequence}::regclass), 0), error = null, parked_at = null

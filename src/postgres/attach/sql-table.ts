@@ -76,7 +76,7 @@ async function readColumns({ connections }: Setting, sql: string): Promise<reado
   const doing = `look at ${sql}`;
   const [kind] = await connections.repeat(
     statement(
-      `select c.oid, relkind, relhassubclass, relispartition or exists (select from pg_inherits where inhrelid = c.oid),
+      `select c.oid, relkind, exists (select from pg_inherits where c.oid in (inhparent, inhrelid)),
          exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary and not i.indimmediate)
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where n.nspname = (parse_ident($1))[1] and c.relname = (parse_ident($1))[2]`,
@@ -85,8 +85,8 @@ async function readColumns({ connections }: Setting, sql: string): Promise<reado
     doing,
   );
   if (kind === undefined) throw new SchemaError(`There is no table ${sql} in this database of PostgreSQL.`);
-  const [oid, relkind, hasChildren, isChild, isDeferrable] = kind;
-  if (relkind !== "r" || hasChildren === "t" || isChild === "t") {
+  const [oid, relkind, isRelated, isDeferrable] = kind;
+  if (relkind !== "r" || isRelated === "t") {
     const what: Readonly<Record<string, string>> = {
       v: "a view",
       m: "a materialized view",
