@@ -64,19 +64,21 @@ export async function readAttachments({ connections, schema }: Setting): Promise
   const [[exists] = []] = await connections.repeat(has, [`${schema}.attachments`], doing);
   if (exists !== "t") return [];
   const rows = await connections.repeat(statement(query(schema)), [], doing);
-  return rows.map(([id, sql, name, text, generation, since, at, error, shape, triggers, isRelated, rows]) => ({
-    id: id!,
-    sql: sql!,
-    name: name!,
-    recorded: text === "" ? undefined : (JSON.parse(text!) as Recorded),
-    generation: generation!,
-    since: since!,
-    parked: error === null ? undefined : { at: at!, error: error! },
-    shape: shape === null ? undefined : (JSON.parse(shape!) as Readonly<Record<string, string>>),
-    triggers: Number(triggers),
-    isRelated: isRelated === "t",
-    estimatedRows: typeof rows === "string" ? Number(rows) : undefined,
-  }));
+  return rows.map(
+    ([id, sql, name, text, generation, since, at, error, shape, triggers, isRelated, rows]) => ({
+      id: id!,
+      sql: sql!,
+      name: name!,
+      recorded: text === "" ? undefined : (JSON.parse(text!) as Recorded),
+      generation: generation!,
+      since: since!,
+      parked: error === null ? undefined : { at: at!, error: error! },
+      shape: shape === null ? undefined : (JSON.parse(shape!) as Readonly<Record<string, string>>),
+      triggers: Number(triggers),
+      isRelated: isRelated === "t",
+      estimatedRows: typeof rows === "string" ? Number(rows) : undefined,
+    }),
+  );
 }
 
 /**

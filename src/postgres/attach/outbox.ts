@@ -75,6 +75,13 @@ export async function purge({ connections, schema }: Setting, id: string): Promi
 /** The oldest SQL transactions that fit into one library transaction. */
 export async function readBatch(attached: Attached, size: BatchSize): Promise<Batch> {
   const { connections } = attached;
+  const torn = tornOnes.get(connections);
+  if (torn !== undefined) {
+    tornOnes.delete(connections);
+    const groups = await readOthers(attached, torn, size);
+    const batch = groups.length === 0 ? undefined : await readRows(attached, groups, size);
+    if (batch !== undefined && batch.rows > 0) return { ...batch, isFull: true };
+  }
   const listed = lists.get(connections);
   const groups = listed ?? (await readGroups(attached));
   const chosen: Group[] = [];
@@ -110,18 +117,64 @@ const lists = new WeakMap<Setting["connections"], readonly Group[]>();
 export function strike({ connections }: Setting, { moved, rows }: Batch): void {
   const listed = lists.get(connections);
   if (listed === undefined) return;
-  let left = rows;
+  const xids = new Set(moved.map(([xid]) => xid));
   const rest: Group[] = [];
-  for (const [index, group] of listed.entries()) {
-    if (group.xid !== moved[index]?.[0]) {
-      rest.push(...listed.slice(index));
-      break;
+  for (const group of listed) {
+    if (!xids.has(group.xid)) rest.push(group);
+    else if (moved.length === 1 && group.rows > rows) {
+      rest.push({ ...group, rows: group.rows - rows });
+      tornOnes.set(connections, group.xid);
     }
-    if (group.rows > left) rest.push({ ...group, rows: group.rows - left });
-    left -= Math.min(left, group.rows);
   }
   if (rest.length > 0) lists.set(connections, rest);
   else lists.delete(connections);
+}
+
+/** A transaction of which a piece was moved just now: others may come before its next piece. */
+const tornOnes = new WeakMap<Setting["connections"], string>();
+
+/**
+ * Transactions that may overtake one that arrives in pieces: they changed none of its tables, and none
+ * of the tables of other transactions that stay behind. So each table's changes keep their order.
+ */
+async function readOthers(
+  { connections, schema }: Attached,
+  torn: string,
+  size: BatchSize,
+): Promise<readonly Group[]> {
+  const live = isLive(schema);
+  // All others, and not only those after its last row: one that committed late may be among its rows.
+  const others = plannedEachTime(
+    `with other as (
+         select o.xid, o.seq, o.attachment from ${schema}.outbox o where o.xid < $1::xid8 and ${live}
+         union all
+         select o.xid, o.seq, o.attachment from ${schema}.outbox o where o.xid > $1::xid8 and ${live}),
+       first as materialized (select xid, seq, attachment from other order by seq limit ${nearRows}),
+       last as (select max(seq) as seq, count(*) = ${nearRows} as is_cut from first)
+     select f.xid, count(*), string_agg(distinct f.attachment::text, ' ') from first f, last
+     where not last.is_cut or not exists (
+       select from ${schema}.outbox l where l.xid = f.xid and l.seq > last.seq)
+     group by f.xid order by max(f.seq) limit ${maxGroups}`,
+  );
+  const found = await connections.repeat(others, [torn], "read changes");
+  if (found.length === 0) return [];
+  const own = plannedEachTime(
+    `select distinct o.attachment from ${schema}.outbox o where o.xid = $1::xid8 and ${live}`,
+  );
+  const blocked = new Set((await connections.repeat(own, [torn], "read changes")).map(([id]) => id!));
+  const chosen: Group[] = [];
+  let count = 0;
+  for (const [xid, rows, ids] of found) {
+    const tables = ids!.split(" ");
+    if (tables.some((id) => blocked.has(id))) {
+      for (const id of tables) blocked.add(id);
+      continue;
+    }
+    count += Number(rows);
+    if (count > size.rows && chosen.length > 0) break;
+    chosen.push({ xid: xid!, rows: Number(rows) });
+  }
+  return chosen;
 }
 
 /** Looking at so many rows is cheap. */
