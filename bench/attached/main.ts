@@ -2,10 +2,10 @@
 import { Pool } from "pg";
 import { type PostgresServer, startPostgres } from "../../examples/support/postgres-server.js";
 import { type Database, open } from "../../src/index.js";
-import { attachTables, copyTables, detachTable } from "../../src/postgres/index.js";
+import { attachedTables, attachTables, detachTable } from "../../src/postgres/index.js";
 import { withChildren } from "../harness/child.js";
 import { type CommonOptions, runProgram, sayProgress, whole } from "../harness/program.js";
-import { type AttachedResult, type BulkRound, type Delays, describeAttached } from "./figure.js";
+import { type AttachedResult, type BulkRound, delaysOf, describeAttached } from "./figure.js";
 import { customers, declare, schema } from "./orders.js";
 import type { WritersStart } from "./writers-process.js";
 
@@ -19,12 +19,15 @@ interface Options extends CommonOptions {
   readonly rest: number | undefined;
 }
 
+/** A turn of writes: longer than what one chunk of a copy and its rest take. */
+const turnMs = 5_000;
+
 type Orders = ReturnType<typeof declare>["orders"];
 
 await runProgram<Options, AttachedResult>({
   name: "attached",
   about:
-    "Attaches a table of orders while SQL writes go on, and reports their delays before and meanwhile, how long the copy took, " +
+    "Attaches a table of orders while SQL writes go on, and reports their delays with and without a worker in turns, how long the copy took, " +
     "and what triggers add to a bulk update. A PostgreSQL server must be installed; it is started in a temporary folder.",
   examples: [
     "attached",
@@ -39,7 +42,7 @@ await runProgram<Options, AttachedResult>({
       .option("--rate <number>", "SQL writes a second", whole, 200)
       .option(
         "--seconds <number>",
-        "seconds of writes before the table is attached, and at least after",
+        "seconds of writes before the table is attached, and after it is copied",
         whole,
         30,
       )
@@ -78,31 +81,41 @@ async function measure(
   return await withChildren(async (start) => {
     const writers = start(new URL("writers-process.ts", import.meta.url), "SQL writers");
     await writers.ask("open", { host, user, ...options } satisfies WritersStart);
-    const writeDuring = async (work: Promise<unknown>) => {
-      const delays = writers.ask<Delays>("during", options.seconds * 1_000);
-      // A failed work is thrown when the writes have ended.
-      await work.catch(() => undefined);
+    const write = async (ms: number): Promise<readonly number[]> => {
+      const delays = writers.ask<readonly number[]>("during", ms);
       await writers.ask("end");
-      const [, written] = await Promise.all([work, delays]);
-      return written;
+      return await delays;
+    };
+    const isCopied = async () => (await attachedTables(db)).every(({ copy }) => copy.phase === "done");
+    let copyMs = 0;
+    /** Writes in turns with a worker and without one. What else the machine does then hits both. */
+    const inTurns = async (isOver: (turns: number) => boolean | Promise<boolean>) => {
+      const [working, idle]: [number[], number[]] = [[], []];
+      for (let turns = 0; !(await isOver(turns)); turns++) {
+        const began = performance.now();
+        const worker = db.work();
+        working.push(...(await write(turnMs)));
+        await worker.stop();
+        copyMs += performance.now() - began;
+        idle.push(...(await write(turnMs)));
+      }
+      return [delaysOf(working), delaysOf(idle)] as const;
     };
     sayProgress("SQL writes without triggers");
-    const before = await writeDuring(Promise.resolve());
-    sayProgress("attaching");
-    const began = performance.now();
+    const before = delaysOf(await write(options.seconds * 1_000));
     await attachTables(db, [orders]);
-    const worker = db.work();
-    let copyMs = 0;
-    const copying = copyTables(db, [orders]).then(() => {
-      copyMs = performance.now() - began;
-    });
-    const during = await writeDuring(copying);
+    sayProgress("copying");
+    const [copying, copyingIdle] = await inTurns(isCopied);
+    const copiedMs = copyMs;
+    sayProgress("following");
+    const count = Math.ceil((options.seconds * 1_000) / turnMs);
+    const [steady, steadyIdle] = await inTurns((turns) => turns >= count);
     const last = performance.now();
     await db.drain();
     const drainMs = performance.now() - last;
-    await worker.stop();
     sayProgress("comparing");
-    return { bulk, before, during, copyMs, drainMs, wrong: await countWrong(db, pool) };
+    const wrong = await countWrong(db, pool);
+    return { bulk, before, copying, copyingIdle, steady, steadyIdle, copyMs: copiedMs, drainMs, wrong };
   });
 }
 

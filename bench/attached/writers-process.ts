@@ -1,7 +1,6 @@
 /** The SQL writers, in a process of their own: their delays are then those of the server. */
 import { Pool } from "pg";
 import { serve } from "../harness/child.js";
-import type { Delays } from "./figure.js";
 import { type WriterOptions, Writers } from "./writers.js";
 
 export interface WritersStart extends WriterOptions {
@@ -19,7 +18,7 @@ serve({
     writers = new Writers(pool, options);
   },
   /** Writes until `end`, and at least this many milliseconds. */
-  during: (ms: number): Promise<Delays> => writers!.during(ms),
+  during: (ms: number): Promise<readonly number[]> => writers!.during(ms),
   /** The work that the writes accompany is done. */
   end: (): void => writers!.end(),
   close: () => pool?.end(),

@@ -1,7 +1,5 @@
 import type { Pool } from "pg";
 import { pause } from "../harness/pause.js";
-import { quantile } from "../harness/statistics.js";
-import type { Delays } from "./figure.js";
 
 export interface WriterOptions {
   /** Orders and customers that exist. */
@@ -29,7 +27,7 @@ export class Writers {
   }
 
   /** Writes for `ms` milliseconds, and until {@link end}. Delays count from when a write was due. */
-  async during(ms: number): Promise<Delays> {
+  async during(ms: number): Promise<readonly number[]> {
     this.#isEnded = false;
     const delays: number[] = [];
     const running = new Set<Promise<void>>();
@@ -44,8 +42,7 @@ export class Writers {
       void write.then(() => running.delete(write));
     }
     await Promise.all(running);
-    delays.sort((a, b) => a - b);
-    return { count: delays.length, p50: quantile(delays, 0.5), p99: quantile(delays, 0.99) };
+    return delays;
   }
 
   async #write(): Promise<void> {
