@@ -95,7 +95,7 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
   "db.follow": reading,
   "db.watch": { prefix: true, since: true, signal: true },
   "db.live": { signal: true, throttleMs: true, timeoutMs: true },
-  "db.settled": { observers: true, timeoutMs: true, signal: true },
+  "db.settled": { observers: true, except: true, timeoutMs: true, signal: true },
   "db.drop": { rate: true, signal: true, onProgress: true },
   "db.migrate": { check: true, rate: true, signal: true, onProgress: true },
 };
@@ -114,6 +114,7 @@ const checks: Readonly<
   signal: { wanted: "an AbortSignal", fits: isAbortSignal },
   tables: { wanted: "an array of tables", fits: Array.isArray },
   observers: { wanted: "an array of observers", fits: Array.isArray },
+  except: { wanted: "an array of observers", fits: Array.isArray },
   range: { wanted: "an object such as { prefix, start, end }", fits: isObject },
   retentionMs: {
     wanted: "a number of milliseconds, 0 or more",

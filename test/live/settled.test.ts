@@ -170,6 +170,30 @@ describe.each(everyVariant)("db.settled on $store, $commit", (variant) => {
     });
   });
 
+  test("leaves out observers, and follows all others that stand between", async () => {
+    const hanging = stuck("hanging", cells.b);
+    const failing = observer("failing", cells.a, () => Promise.reject(new Error("no")), { attempts: 1 });
+    await withTwo(variant, { observers: [...chain, hanging.observer, failing] }, async (one, other) => {
+      const except = [hanging.observer, "failing"];
+      // This commit is older than the feed.
+      const first = await commit(one, (tx) => tx.set(cells.a, "r", 1));
+      await using _ = other.work();
+      await one.settled(await commit(one, (tx) => tx.set(cells.a, "s", 1)), { except });
+      expect(await read(one, cells.d, "s")).toBe(1);
+      const each = await commit(one, (tx) => tx.set(cells.a, "t", 2));
+      await one.settled(each, { except });
+      expect(await read(one, cells.d, "t")).toBe(2);
+      await one.settled(first, { except });
+      expect(await read(one, cells.d, "r")).toBe(1);
+      // What is left out of a named path is not waited for, though it hangs.
+      await one.settled(each, { observers: ["a-to-b", "hanging"], except });
+      const { parked } = await parkedOf(one.settled(each, { except: ["hanging"] }));
+      expect(parked.map((change) => change.observer)).toEqual(["failing"]);
+      expect((await failureOf(one.settled(each, { except: ["nobody"] }))).message).toContain("nobody");
+      hanging.letGo();
+    });
+  });
+
   test("names what is due when its time is over, and can be aborted", async () => {
     const hanging = stuck("hanging", cells.b);
     await withTwo(variant, { observers: [chain[0]!, hanging.observer] }, async (one, other) => {

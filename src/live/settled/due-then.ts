@@ -11,6 +11,7 @@ import {
 import { currentTimestamp } from "../../oracle/index.js";
 import { addressKey, SnapshotReader } from "../../transaction/index.js";
 import {
+  type CountsObserver,
   changesOfHints,
   derivationFailed,
   type FollowedChange,
@@ -24,8 +25,7 @@ const maxHints = 100_000;
 /** The commit and the observers of a call of `db.settled`. */
 export interface SettledCommit {
   readonly commitTimestamp: number;
-  /** The names of the observers that count. Undefined for all. */
-  readonly observers: ReadonlySet<string> | undefined;
+  readonly counts: CountsObserver;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -108,8 +108,8 @@ function keyOf({ observer, cell }: Pick<FollowedChange, "observer" | "cell">): s
   return `${observer}\0${addressKey(cell)}`;
 }
 
-function counts({ observers }: SettledCommit, name: string, since: number, commitTimestamp: number): boolean {
-  return since < commitTimestamp && (observers?.has(name) ?? true);
+function counts(asked: SettledCommit, name: string, since: number, commitTimestamp: number): boolean {
+  return since < commitTimestamp && asked.counts(name);
 }
 
 /**
@@ -141,8 +141,7 @@ async function allDueSince(
   const allRunsUpTo = await currentTimestamp(registry.context);
   const failed = [];
   for await (const { change, upTo } of parkedAt(registry, allRunsUpTo, { signal })) {
-    if (upTo >= since && (asked.observers?.has(change.observer) ?? true))
-      failed.push(failedDerivation(change));
+    if (upTo >= since && asked.counts(change.observer)) failed.push(failedDerivation(change));
   }
   if (failed.length > 0) throw derivationFailed(failed, "that the commit may have caused");
   return { position, due, allRunsUpTo };

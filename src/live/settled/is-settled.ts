@@ -20,11 +20,11 @@ export async function isSettled(
   isOlder: boolean,
 ): Promise<boolean> {
   const { context } = registry;
-  const asked = { commitTimestamp, observers: undefined, signal: undefined };
+  const asked = { commitTimestamp, counts: () => true, signal: undefined };
   const start = isOlder
     ? await dueOfOlder(registry, asked, await currentTimestamp(context))
     : { position: commitTimestamp - 1, root: commitTimestamp };
-  const waiter = new Waiter(registry, undefined, start);
+  const waiter = new Waiter(registry, asked.counts, start);
   const upTo = await currentTimestamp(context);
   while (waiter.position < upTo && !waiter.hasEnded) {
     const feed = leasedFeedName({ observed: true });

@@ -14,7 +14,7 @@ import { readMark } from "../feed/feed-marks.js";
 import { leasedFeedName } from "../feed/leases.js";
 import { dueOfOlder, type SettledCommit } from "./due-then.js";
 import { EntryTail } from "./entry-tail.js";
-import { Waiter, type WaiterStart } from "./waiter.js";
+import { type CountsObserver, Waiter, type WaiterStart } from "./waiter.js";
 
 /** The options of `db.settled`. Each has a default. */
 export interface SettledOptions {
@@ -23,6 +23,11 @@ export interface SettledOptions {
    * and what those cause is not followed. So name each observer on the way. Default: all.
    */
   readonly observers?: readonly (Observer | string)[] | undefined;
+  /**
+   * The observers whose runs do not count, or their names. All others are followed, so none on the
+   * way has to be named. Default: none.
+   */
+  readonly except?: readonly (Observer | string)[] | undefined;
   /** How long to wait, in milliseconds. The TimeoutError names what is due. Default: no limit. */
   readonly timeoutMs?: number | undefined;
   /** Ends the wait when it is aborted. Default: none. */
@@ -60,7 +65,7 @@ export class Settling {
   ): Promise<void> {
     const { timeoutMs, signal } = options;
     checkTimeout(timeoutMs);
-    const observers = await this.#namesOf(options.observers);
+    const counts = await this.#counting(options);
     if (commitTimestamp === undefined) return;
     await this.#checkTimestamp(commitTimestamp);
     const late = new AbortController();
@@ -72,7 +77,7 @@ export class Settling {
         : environment.setTimer(() => late.abort(tooLate(commitTimestamp, timeoutMs, waiter)), timeoutMs);
     try {
       await underSignals([signal, late.signal, closing], async (either) => {
-        const asked = { commitTimestamp, observers, signal: either };
+        const asked = { commitTimestamp, counts, signal: either };
         await this.#wait(asked, either, (current) => {
           waiter = current;
         });
@@ -87,11 +92,14 @@ export class Settling {
     this.#releaseTimer?.cancel();
   }
 
-  async #namesOf(observers: SettledOptions["observers"]): Promise<ReadonlySet<string> | undefined> {
-    if (observers === undefined) return undefined;
+  async #counting({ observers, except = [] }: SettledOptions): Promise<CountsObserver> {
+    if (observers === undefined && except.length === 0) return () => true;
     const view = await this.#registry.fresh();
-    const names = observers.map((each) => (isObserver(each) ? each.name : each));
-    return new Set(names.map((name) => registeredObserver(view, name).name));
+    const namesOf = (given: readonly (Observer | string)[]) =>
+      new Set(given.map((each) => registeredObserver(view, isObserver(each) ? each.name : each).name));
+    const named = observers === undefined ? undefined : namesOf(observers);
+    const left = namesOf(except);
+    return (name) => (named?.has(name) ?? true) && !left.has(name);
   }
 
   async #checkTimestamp(commitTimestamp: number): Promise<void> {
@@ -106,7 +114,7 @@ export class Settling {
     for (;;) {
       const record = await unlessAborted(this.#record(), signal, waiting);
       const start = await this.#startOf(asked, record, signal);
-      const waiter = new Waiter(this.#registry, asked.observers, start);
+      const waiter = new Waiter(this.#registry, asked.counts, start);
       tell(waiter);
       if (this.#tail?.reads(record) !== true) {
         this.#tail = new EntryTail(this.#registry, this.#source.clock, record, start.position);

@@ -20,7 +20,7 @@ test("every run that committed while the hints were read counts, and no later on
   try {
     const view = await registry.reload();
     const from = view.at + 10;
-    const waiter = new Waiter(registry, undefined, { position: from, allRunsUpTo: from + 10 });
+    const waiter = new Waiter(registry, () => true, { position: from, allRunsUpTo: from + 10 });
     waiter.endIfDone();
     expect(waiter.hasEnded).toBe(false);
     const entries = [entryOf(from + 10, from + 5), entryOf(from + 11, from + 11)];
@@ -40,7 +40,7 @@ test("the first run that began at or after a change counts, of several that hand
     const view = await registry.reload();
     const from = view.at + 10;
     const change = { observer: "a-to-b", cell: cellOf("a"), commitTimestamp: from };
-    const waiter = new Waiter(registry, undefined, { position: from, due: [change] });
+    const waiter = new Waiter(registry, () => true, { position: from, due: [change] });
     const entries = [entryOf(from + 1, from - 1), entryOf(from + 3, from), entryOf(from + 5, from + 4)];
     await waiter.read({ entries, upTo: from + 20 }, view);
     expect(waiter.due.map(({ observer, commitTimestamp }) => [observer, commitTimestamp])).toEqual([

@@ -43,6 +43,9 @@ interface DueChange extends FollowedChange {
   withoutHintAt?: number;
 }
 
+/** Whether the changes for an observer count, and what its runs cause is followed. */
+export type CountsObserver = (name: string) => boolean;
+
 /** What a waiter begins with. */
 export interface WaiterStart {
   /** Entries of commits up to this timestamp are not needed. */
@@ -65,8 +68,7 @@ export class Waiter {
   readonly done: Promise<void>;
   readonly #registry: Registry;
   readonly #start: WaiterStart;
-  /** The names of the observers that count. Undefined for all. */
-  readonly #observers: ReadonlySet<string> | undefined;
+  readonly #counts: CountsObserver;
   readonly #due = new Map<string, DueChange[]>();
   /** In the order in which they are looked at. */
   readonly #queue = new Set<DueChange>();
@@ -80,9 +82,9 @@ export class Waiter {
   #resolve!: () => void;
   #reject!: (error: unknown) => void;
 
-  constructor(registry: Registry, observers: ReadonlySet<string> | undefined, start: WaiterStart) {
+  constructor(registry: Registry, counts: CountsObserver, start: WaiterStart) {
     this.#registry = registry;
-    this.#observers = observers;
+    this.#counts = counts;
     this.#start = start;
     this.#position = start.position;
     this.done = new Promise((resolve, reject) => {
@@ -179,14 +181,14 @@ export class Waiter {
    * for it.
    */
   counts({ name, record }: RegisteredObserver, commitTimestamp: number): boolean {
-    return record.since < commitTimestamp && (this.#observers?.has(name) ?? true);
+    return record.since < commitTimestamp && this.#counts(name);
   }
 
   #follow(change: FollowedChange): void {
     if (++this.#followed > maxFollowed) {
       throw new LimitExceededError(
         `The commit has caused more than ${maxFollowed} changes that observers must handle, and \`db.settled\` follows no ` +
-          "more. Wait with `db.idle`, or name fewer `observers`.",
+          "more. Wait with `db.idle`, or leave observers out with `except`.",
       );
     }
     const key = keyOf(change.observer, change.cell);
