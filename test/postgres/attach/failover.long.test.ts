@@ -53,7 +53,8 @@ async function expectMoved(from: number, count: number): Promise<void> {
   }
 }
 
-test.each([
+/** What happens to the first worker, how, and what ends it. */
+const faults: [name: string, fail: () => Promise<void>, heal: () => Promise<void>][] = [
   ["is killed", () => first.kill(), async () => undefined],
   ["is stopped, and goes on later", async () => first.signal("SIGSTOP"), async () => first.signal("SIGCONT")],
   [
@@ -66,7 +67,9 @@ test.each([
   ],
   ["gets no answers any more", async () => proxy.silence("down"), async () => proxy.heal()],
   ["cannot send any more", async () => proxy.silence("up"), async () => proxy.heal()],
-] as const)("another worker goes on moving when the one that moves %s", async (_what, fail, heal) => {
+];
+
+test.each(faults)("another worker goes on moving when the one that moves %s", async (_name, fail, heal) => {
   await shop.sql("insert into T.orders values (0, 'sum', 0)");
   await expectMoved(1, 5);
   // Only the first one moves yet, so the fault hits it at some point of a move.
