@@ -7,6 +7,7 @@ const twoPhase = "src/transaction/commit/two-phase.ts";
 export const collectionMutants: readonly Mutant[] = [
   {
     name: "GC without quiesce",
+    takesLong: true,
     patches: [{ file: collect, find: "    await this.#quiesce();\n", replace: "" }],
     killedBy: "collectionUnderWriterDistant",
   },

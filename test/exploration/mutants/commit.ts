@@ -9,6 +9,7 @@ const twoPhase = "src/transaction/commit/two-phase.ts";
 export const commitMutants: readonly Mutant[] = [
   {
     name: "a commit without an answer told as one that wrote nothing",
+    takesLong: true,
     patches: [
       {
         file: twoPhase,

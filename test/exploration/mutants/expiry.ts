@@ -6,6 +6,7 @@ const file = "src/evolution/expire.ts";
 export const expiryMutants: readonly Mutant[] = [
   {
     name: "expiry that does not look again for a newer write",
+    takesLong: true,
     patches: [
       {
         file,
