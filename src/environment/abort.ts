@@ -32,7 +32,17 @@ export function unlessAborted<T>(
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(abortError(signal, doing));
     if (signal.aborted) giveUp();
-    waited.then(resolve, reject).finally(onAbort(signal, giveUp));
+    const stopListening = onAbort(signal, giveUp);
+    waited.then(
+      (value) => {
+        stopListening();
+        resolve(value);
+      },
+      (error: unknown) => {
+        stopListening();
+        reject(error);
+      },
+    );
   });
 }
 

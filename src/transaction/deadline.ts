@@ -31,16 +31,19 @@ export function deadline(
   if (signal?.aborted) follow();
   const stopListening = onAbort(signal, follow);
   const timer = environment.setTimer(() => {
-    controller.abort(
-      new TimeoutError(
-        `${doing} did not finish within ${timeoutMs} ms. Repeat it, or give a longer \`timeoutMs\`.`,
-      ),
-    );
+    controller.abort(overdue(doing, timeoutMs));
   }, timeoutMs);
   return new SignalDeadline(controller.signal, doing, () => {
     timer.cancel();
     stopListening();
   });
+}
+
+/** What a call fails with when its deadline has passed. */
+export function overdue(doing: string, timeoutMs: number): TimeoutError {
+  return new TimeoutError(
+    `${doing} did not finish within ${timeoutMs} ms. Repeat it, or give a longer \`timeoutMs\`.`,
+  );
 }
 
 /**

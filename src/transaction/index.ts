@@ -47,7 +47,7 @@ export type {
   TransactionSettings,
 } from "./context.js";
 export { type CoreOptions, CoreTransaction, type Isolation } from "./core.js";
-export { type Deadline, deadline } from "./deadline.js";
+export { type Deadline, deadline, overdue } from "./deadline.js";
 export { decodeFeedEntry, type FeedEntry, type HandledCell } from "./feed/feed-entry.js";
 export {
   announcedUs,

@@ -59,10 +59,16 @@ export class ChangeLog {
     this.#dropUpTo(this.#first + Math.ceil(this.#max / 2));
   }
 
-  /** The changes since a mark. Undefined if some are missing, because there were too many. */
-  since({ place }: LogMark): readonly LoggedChange[] | undefined {
+  /**
+   * Whether one of the changes since a mark is as asked. Undefined if some are missing, because there
+   * were too many.
+   */
+  some({ place }: LogMark, isIt: (change: LoggedChange) => boolean): boolean | undefined {
     if (place < this.#first) return undefined;
-    return this.#changes.slice(place - this.#first);
+    for (let at = place - this.#first; at < this.#changes.length; at++) {
+      if (isIt(this.#changes[at]!)) return true;
+    }
+    return false;
   }
 
   /** Drops what nobody needs. */

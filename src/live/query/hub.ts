@@ -146,19 +146,19 @@ export class LiveHub {
 
   /** Whether changes that were found during a run affect what it has read. */
   #isChanged(timestamp: number, mark: LogMark, reads: QueryReads): boolean {
-    const found = this.#log.since(mark);
-    if (found === undefined) return true;
-    const missed = found.filter(({ commitTimestamp }) => commitTimestamp > timestamp);
-    if (missed.length === 0) return false;
-    const index = new ReadIndex<QueryReads>();
-    index.add(reads, reads.parts());
+    let index: ReadIndex<QueryReads> | undefined;
     const affected = new Set<QueryReads>();
-    for (const change of missed) {
-      if ("row" in change) index.affected(change, affected);
-      else if (reads.tables.has(change.table)) affected.add(reads);
-      if (affected.size > 0) return true;
-    }
-    return false;
+    const found = this.#log.some(mark, (change) => {
+      if (change.commitTimestamp <= timestamp || !reads.tables.has(change.table)) return false;
+      if (!("row" in change)) return true;
+      if (index === undefined) {
+        index = new ReadIndex();
+        index.add(reads, reads.parts());
+      }
+      index.affected(change, affected);
+      return affected.size > 0;
+    });
+    return found ?? true;
   }
 
   /** Ends everything, and resolves when nothing uses the store any more. The queries end by their signal. */

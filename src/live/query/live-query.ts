@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { backoffDelay, sleep, unlessAborted } from "../../environment/index.js";
+import { backoffDelay, onAbort, sleep, throwIfAborted, unlessAborted } from "../../environment/index.js";
 import { PercolatorError, TimeoutError } from "../../errors/index.js";
 import type { EventMap } from "../../events/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
-import { deadline, type Snapshot } from "../../transaction/index.js";
+import { overdue, type Snapshot } from "../../transaction/index.js";
 import type { FollowedTable } from "./followed-table.js";
 import type { HubQuery, LiveHub } from "./hub.js";
 import { LiveSnapshot } from "./live-snapshot.js";
@@ -29,6 +29,7 @@ export interface LiveSettings {
 /** How often a query runs again while its tables are not followed completely, in milliseconds. */
 const unfollowedMs = 250;
 const doing = "The function of `db.live`";
+const waitingForChange = "Waiting for a change of a live query";
 const retrying = { initialMs: 10, maximumMs: 1_000 };
 
 /**
@@ -46,6 +47,13 @@ export class LiveQuery<T> implements HubQuery {
   readonly #hub: LiveHub;
   readonly #read: LiveRead<T>;
   readonly #settings: LiveSettings;
+  readonly #signal: AbortSignal;
+  /**
+   * Aborted when the caller's signal is, or when a run takes too long, which ends the query. One for
+   * all runs: the signals of each run would cost more than the run.
+   */
+  readonly #ending = new AbortController();
+  readonly #stopListening: readonly (() => void)[];
   #isDue = true;
   /** Whether the next run needs a timestamp from the oracle, because the hub's may be too old. */
   #needsTimestamp = true;
@@ -55,10 +63,14 @@ export class LiveQuery<T> implements HubQuery {
   #last: LiveValue<T> | undefined;
   #ranAt = Number.NEGATIVE_INFINITY;
 
-  constructor(hub: LiveHub, read: LiveRead<T>, settings: LiveSettings) {
+  constructor(hub: LiveHub, read: LiveRead<T>, settings: LiveSettings, signal: AbortSignal) {
     this.#hub = hub;
     this.#read = read;
     this.#settings = settings;
+    this.#signal = signal;
+    const follow = () => this.#ending.abort(signal.reason);
+    if (signal.aborted) follow();
+    this.#stopListening = [onAbort(signal, follow), onAbort(this.#ending.signal, () => this.#wake?.())];
     hub.open(this);
   }
 
@@ -73,11 +85,13 @@ export class LiveQuery<T> implements HubQuery {
   }
 
   close(): void {
+    for (const stop of this.#stopListening) stop();
     this.#hub.leave(this);
   }
 
   /** Waits for the next value that differs from the last one. */
-  async next(signal: AbortSignal): Promise<LiveValue<T>> {
+  async next(): Promise<LiveValue<T>> {
+    const { signal } = this.#ending;
     for (;;) {
       await this.#untilDue(signal);
       await this.#untilAllowed(signal);
@@ -103,7 +117,7 @@ export class LiveQuery<T> implements HubQuery {
     } finally {
       this.#ranAt = startedAt;
       const durationMs = environment.monotonic() - startedAt;
-      if (!signal.aborted) events.emit("liveRun", { outcome, durationMs });
+      if (!this.#signal.aborted) events.emit("liveRun", { outcome, durationMs });
     }
   }
 
@@ -126,14 +140,12 @@ export class LiveQuery<T> implements HubQuery {
   }
 
   async #untilWoken(signal: AbortSignal): Promise<void> {
-    const woken = new Promise<void>((resolve) => {
+    throwIfAborted(signal, waitingForChange);
+    await new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
-    try {
-      await unlessAborted(woken, signal, "Waiting for a change of a live query");
-    } finally {
-      this.#wake = undefined;
-    }
+    this.#wake = undefined;
+    throwIfAborted(signal, waitingForChange);
   }
 
   /** Waits until all tables may be followed completely, but not for long. */
@@ -141,10 +153,10 @@ export class LiveQuery<T> implements HubQuery {
     const { context } = this.#hub;
     // Until the feeds are recorded, a run would only take time from that.
     const recorded = Promise.allSettled(this.#unfollowed.map(({ ready }) => ready));
-    await unlessAborted(recorded, signal, "Waiting for a change of a live query");
+    await unlessAborted(recorded, signal, waitingForChange);
     const until = Math.max(...this.#unfollowed.map((table) => (table.isEnded ? 0 : table.completeFrom)));
     if (until <= (await currentTimestamp(context))) return;
-    await sleep(context.environment, unfollowedMs, signal, "Waiting for a change of a live query");
+    await sleep(context.environment, unfollowedMs, signal, waitingForChange);
   }
 
   /** Waits until the least time since the beginning of the last run has passed. */
@@ -159,19 +171,18 @@ export class LiveQuery<T> implements HubQuery {
     const { environment } = this.#hub.context;
     const { timeoutMs } = this.#settings;
     const release = await this.#hub.slots.take(signal);
-    const limit = deadline(environment, signal, timeoutMs, doing);
-    const within = limit.signal!;
+    const timer = environment.setTimer(() => this.#ending.abort(overdue(doing, timeoutMs)), timeoutMs);
     let failure: unknown;
     try {
       for (let attempt = 1; ; attempt++) {
         try {
-          return await this.#attempt(within);
+          return await this.#attempt(signal);
         } catch (error) {
-          if (within.aborted || !(error instanceof PercolatorError && error.retryable)) throw error;
+          if (signal.aborted || !(error instanceof PercolatorError && error.retryable)) throw error;
           failure = error;
         }
         this.#needsTimestamp = true;
-        await sleep(environment, backoffDelay(environment, retrying, attempt), within, doing);
+        await sleep(environment, backoffDelay(environment, retrying, attempt), signal, doing);
       }
     } catch (error) {
       if (failure === undefined || !(error instanceof TimeoutError)) throw error;
@@ -180,7 +191,7 @@ export class LiveQuery<T> implements HubQuery {
         cause: failure,
       });
     } finally {
-      limit.end();
+      timer.cancel();
       release();
     }
   }

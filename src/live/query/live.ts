@@ -44,9 +44,9 @@ export async function* live<T>(
   settings: LiveSettings,
   signal: AbortSignal,
 ): AsyncGenerator<LiveValue<T>, void, undefined> {
-  const query = new LiveQuery(hub, read, settings);
+  const query = new LiveQuery(hub, read, settings, signal);
   try {
-    for (;;) yield await query.next(signal);
+    for (;;) yield await query.next();
   } finally {
     query.close();
   }
