@@ -66,3 +66,19 @@ test.each([-1, Number.NaN, 1_001])("copyRest cannot be %s", (copyRest) => {
     `attach public.orders: \`copyRest\` must be a number from 0 to 1000, not ${copyRest}.`,
   );
 });
+
+test("chunks stay small after one that did not fit into a transaction, and grow slowly until the copy ends", async () => {
+  const { pace, chunk } = paced();
+  expect(pace.rows(0)).toBe(500);
+  pace.tooLarge(500);
+  expect(pace.rows(0)).toBe(63);
+  pace.tooLarge(63);
+  expect(pace.rows(0)).toBe(8);
+  await chunk(5);
+  expect(pace.rows(0)).toBe(9);
+  for (let at = 0; at < 100; at++) await chunk(5);
+  expect(pace.rows(0)).toBe(500);
+  pace.tooLarge(8);
+  await chunk(5, { hasMore: false });
+  expect(pace.rows(0)).toBe(500);
+});

@@ -29,6 +29,8 @@ export class CopyPace {
   /** When the last chunk began and ended, if the copy goes on after it. */
   #last: { readonly tookMs: number; readonly to: number; readonly rest: number } | undefined;
   #pending = 0;
+  /** The most rows of a chunk, since one that was larger did not fit into a transaction. */
+  #fitting = maxRows;
   /** Whether changes were moved since the last chunk. */
   #isWritten = false;
 
@@ -44,7 +46,12 @@ export class CopyPace {
   /** The most rows of the next chunk. `rest`: how many times as long as it takes the copy rests. */
   rows(rest: number): number {
     const least = this.#isWritten && rest > 0 ? restingRows : fullRows;
-    return Math.round(Math.min(maxRows, Math.max(least, pendingShare * this.#pending)));
+    return Math.round(Math.min(this.#fitting, Math.max(least, pendingShare * this.#pending)));
+  }
+
+  /** Notes that a chunk of so many rows does not fit into a transaction. The next ones are smaller. */
+  tooLarge(rows: number): void {
+    this.#fitting = Math.ceil(rows / 8);
   }
 
   /**
@@ -66,6 +73,8 @@ export class CopyPace {
     const { hasMore, pending, rest } = outcome;
     this.#last = hasMore ? { tookMs: to - from, to, rest } : undefined;
     this.#pending = pending;
+    // The rows that follow may be shorter.
+    this.#fitting = hasMore ? Math.min(maxRows, Math.ceil(this.#fitting * 1.1)) : maxRows;
     this.#isWritten = false;
     return outcome;
   }

@@ -2,6 +2,7 @@ import { definition } from "../../schema/index.js";
 import { plannedEachTime, quoteText } from "../../store/postgres/index.js";
 import { type Attached, type contended, lastNote, moving } from "./attached.js";
 import { ChangedTable, type Content, type Followed, keyName, keyOf } from "./changed-table.js";
+import type { CopyPace } from "./copy-pace.js";
 import { quoteName } from "./definition.js";
 import { isTooLarge, reasonOf, Unmovable } from "./park.js";
 import type { Tx } from "./source.js";
@@ -79,8 +80,10 @@ interface Step {
 export async function copyChunk(
   attached: Attached,
   followed: Followed,
-  limit: number,
+  pace: CopyPace,
+  isUrgent: boolean,
 ): Promise<Copied | typeof contended> {
+  const limit = pace.rows(isUrgent ? 0 : followed.source.copyRest);
   try {
     return await moving(attached.database, "copy attached table", async (tx) => {
       // The mover's note: a transaction that moves changes meanwhile makes this one conflict.
@@ -98,7 +101,8 @@ export async function copyChunk(
     });
   } catch (error) {
     if (isTooLarge(error) && limit > 1) {
-      return await copyChunk(attached, followed, Math.ceil(limit / 8));
+      pace.tooLarge(limit);
+      return await copyChunk(attached, followed, pace, isUrgent);
     }
     const { sql } = followed.source;
     const reason = isTooLarge(error) ? `A row of ${sql}: ${(error as Error).message}` : reasonOf(sql, error);

@@ -77,7 +77,7 @@ async function copyNext(
 ): Promise<ChunkOutcome & { readonly isContended: boolean }> {
   for (const each of attached.followed.values()) {
     const rest = each.source.copyRest;
-    const copied = await copyChunk(attached, each, pace.rows(isUrgent ? 0 : rest));
+    const copied = await copyChunk(attached, each, pace, isUrgent);
     if (copied === contended) return { hasMore: true, isContended: true, pending: 0, rest };
     if (copied.hasMore) return { ...copied, isContended: false, rest };
   }
