@@ -5,7 +5,10 @@ import type { Isolation } from "../transaction/index.js";
 
 /** The options of an observer. All are optional. */
 export interface ObserverOptions {
-  /** Number of failed runs after which a change is parked. From 1 to 1,000. Default: 5. */
+  /**
+   * Number of failed runs after which a change is parked. A run whose process is killed counts as
+   * failed too, so with 1 such a kill parks the change. From 1 to 1,000. Default: 5.
+   */
   readonly attempts?: number | undefined;
   /**
    * The wait between attempts, `{ initialMs, maximumMs }`. It doubles each time, and half of it is
