@@ -168,6 +168,17 @@ describe("how a live query ends", () => {
     await expect(late).rejects.toMatchObject({ code: "CLOSED" });
   });
 
+  test("`timeoutMs` is for each run: a query goes on for longer", async () => {
+    await using db = await open("memory:", { tables });
+    const query = db.live((snapshot) => snapshot.get(counters.value, "a"), { timeoutMs: 2_000 });
+    await query.next();
+    const later = next(query);
+    await new Promise((resolve) => setTimeout(resolve, 2_200));
+    await set(db, "a", 1);
+    expect((await later).value).toBe(1);
+    await query.return();
+  });
+
   test("a function that reads too much is told so, even if it catches the error", async () => {
     await using db = await open("memory:", { tables });
     const rows = Array.from({ length: 100_001 }, (_, index) => `row ${index}`);
