@@ -7,7 +7,7 @@ import { contentHash } from "./identity.js";
 import type { Anchors, Links } from "./tables.js";
 import { wordsOf } from "./terms.js";
 import { cut } from "./text/charset.js";
-import { countTerms, extract, limits } from "./text/index.js";
+import { countTerms, extractInParts, limits, type Parts, whole } from "./text/index.js";
 
 /** What the index takes from a page. */
 export interface Description {
@@ -34,12 +34,19 @@ export const anchorLimits = { links: 200, members: 20 } as const;
 
 /** Describes a page from its stored bytes. */
 export function describePage(packed: Uint8Array, url: string): Description {
+  return whole(describeInParts(packed, url));
+}
+
+/** As {@link describePage}, in parts. */
+export function* describeInParts(packed: Uint8Array, url: string): Parts<Description> {
   const { contentType, body }: Contents = unpackContents(packed);
-  const { title, text, links, truncatedLinks, truncatedText } = extract(body, contentType, url);
-  const terms = countTerms(text);
+  const { title, text, links, truncatedLinks, truncatedText } = yield* extractInParts(body, contentType, url);
+  const terms = yield* countTerms(text);
   const kinds = { links: truncatedLinks, text: truncatedText, terms: terms.hasMore };
   const truncated = truncations.filter((kind) => kinds[kind]).join(" ") || undefined;
+  yield;
   const words = wordsOf(title, terms.counts);
+  yield;
   return { hash: contentHash(body), title, words, links: mergeLinks(links), truncated };
 }
 

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import type { Parts } from "./text/index.js";
 
 /** A part of a computation that nobody notices, in milliseconds. */
 const partMs = 2;
@@ -12,5 +13,16 @@ export class Turns {
     if (performance.now() - this.#began < partMs) return;
     await setImmediate();
     this.#began = performance.now();
+  }
+}
+
+/** Computes in parts, and lets other work go on between them. */
+export async function inTurns<T>(parts: Parts<T>, signal: AbortSignal): Promise<T> {
+  const turns = new Turns();
+  for (;;) {
+    signal.throwIfAborted();
+    const step = parts.next();
+    if (step.done === true) return step.value;
+    await turns.give();
   }
 }

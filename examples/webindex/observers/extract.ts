@@ -6,8 +6,12 @@ import {
   observer,
   type Transaction,
 } from "percolatordb";
-import { type Description, describePage } from "../derive.js";
+import { type Description, describeInParts, describePage } from "../derive.js";
 import { documents, type Links } from "../tables.js";
+import { inTurns } from "../turns.js";
+
+/** A page of this many bytes takes some milliseconds to read. */
+const longPage = 65_536;
 
 /** Describes a page, in this thread or in another one. */
 export type Describe = (
@@ -34,7 +38,21 @@ export function extractBy(describe: Describe, options: Pick<ObserverOptions, "co
 }
 
 /** Reads pages in this thread. `PageThreads.extract` reads them in other threads. */
-export const extract = extractBy(describePage);
+export const extract = extractBy(describeInThisThread());
+
+/**
+ * Reads a short page at once, and a long one in turns with other work, so that other pages need not
+ * wait for it. Reads one long page at a time: that bounds the memory, and none of them would be ready sooner.
+ */
+export function describeInThisThread(): Describe {
+  let last: Promise<unknown> = Promise.resolve();
+  return (contents, url, { signal }) => {
+    if (contents.length < longPage) return describePage(contents, url);
+    const page = last.then(() => inTurns(describeInParts(contents, url), signal));
+    last = page.catch(() => undefined);
+    return page;
+  };
+}
 
 async function writePage(tx: Transaction, url: string, page: Description | undefined): Promise<void> {
   const before = await Promise.all([

@@ -40,5 +40,11 @@ export type Content = Omit<Document, "charset">;
 
 /** Replaces each run of white space in `text` by one space, and removes it at both ends. */
 export function collapse(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
+  return collapseRuns(text).trim();
+}
+
+/** Replaces each run of white space in `text` by one space. */
+export function collapseRuns(text: string): string {
+  // Most runs are one space already. The pattern does not match these.
+  return text.replace(/ \s+|[^\S ]\s*/g, " ");
 }

@@ -3,6 +3,7 @@ import { type Content, collapse, type Document, limits } from "./document.js";
 import { readHtml } from "./html.js";
 import { readMarkdown } from "./markdown.js";
 import { mediaOf } from "./media.js";
+import { type Parts, whole } from "./parts.js";
 
 /**
  * Extracts title, text and links of a page. The result depends only on the arguments and is limited
@@ -14,14 +15,19 @@ import { mediaOf } from "./media.js";
  * are left out.
  */
 export function extract(body: Uint8Array, contentType: string, url: string): Document {
-  const { text, charset } = decodeText(body, contentType);
-  return { ...read(text, contentType, url), charset };
+  return whole(extractInParts(body, contentType, url));
 }
 
-function read(text: string, contentType: string, url: string): Content {
+/** As {@link extract}, in parts. */
+export function* extractInParts(body: Uint8Array, contentType: string, url: string): Parts<Document> {
+  const { text, charset } = decodeText(body, contentType);
+  return { ...(yield* read(text, contentType, url)), charset };
+}
+
+function* read(text: string, contentType: string, url: string): Parts<Content> {
   const media = mediaOf(contentType);
-  if (media === "html") return readHtml(text, url);
-  if (media === "markdown") return readMarkdown(text, url);
+  if (media === "html") return yield* readHtml(text, url);
+  if (media === "markdown") return yield* readMarkdown(text, url);
   const collapsed = collapse(text);
   return {
     title: "",

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { limits } from "./document.js";
 import { readHtml } from "./html.js";
+import { partLength, whole } from "./parts.js";
 import { maxUrlBytes } from "./url.js";
 
 const url = "https://example.org/a/page.html";
-const read = (html: string) => readHtml(html, url);
+const read = (html: string, of = url) => whole(readHtml(html, of));
 const links = (html: string) => read(html).links.map((link) => link.url);
 
 describe("text", () => {
@@ -38,12 +39,15 @@ describe("links", () => {
   test("resolved against the page, without fragments, only to the web, and never to the page itself", () => {
     const html = `<a href="b.html#x">b</a><a href='/c?d=1&amp;e=2'>c</a><a href=//other.org:443/>o</a><A HREF="
       d.html ">d</A><a href="#x">self</a><a href="">self</a><a href="page.html">self</a><a href="mailto:a@b.c">m</a>
-      <a href="javascript:x()">j</a><a href="file:///etc">f</a><a href="http://[">bad</a><a>none</a><a name=x>n</a>`;
+      <a href="javascript:x()">j</a><a href="file:///etc">f</a><a href="http://[">bad</a><a>none</a><a name=x>n</a>
+      <a href="b.html">b</a><a href="d #x">space</a>`;
     expect(links(html)).toEqual([
       "https://example.org/a/b.html",
       "https://example.org/c?d=1&e=2",
       "https://other.org/",
       "https://example.org/a/d.html",
+      "https://example.org/a/b.html",
+      "https://example.org/a/d%20",
     ]);
   });
 
@@ -67,9 +71,9 @@ describe("links", () => {
 
   test("pages of one scheme may link to each other", () => {
     expect(
-      readHtml('<a href="b.md">b</a><a href="file:///c">c</a>', "npm:/p/a.md").links.map((link) => link.url),
+      read('<a href="b.md">b</a><a href="file:///c">c</a>', "npm:/p/a.md").links.map((link) => link.url),
     ).toEqual(["npm:/p/b.md"]);
-    expect(readHtml('<a href="b.html">b</a>', "file:///x/a.html").links[0]?.url).toBe("file:///x/b.html");
+    expect(read('<a href="b.html">b</a>', "file:///x/a.html").links[0]?.url).toBe("file:///x/b.html");
   });
 
   test("links that are too long to be indexed are left out", () => {
@@ -118,4 +122,19 @@ describe("limits", () => {
   test("one attribute of several megabytes", () => {
     expect(read(`<a href="${"&amp;".repeat(1_000_000)}">a</a>`).links).toEqual([]);
   });
+});
+
+test("a page is read the same, wherever its parts end", () => {
+  const piece =
+    '<h1>a  b&eacute;&#x1F600;\ud83d\ude00</h1> \n <p title="x>y">c<b>d</b>\n\n<a href="/t?a=1&amp;b#f"> to <img alt="it"></a>' +
+    "<!-- no <p> -->e<script>if (a < b) no()</script><svg><p/></svg> </p>\t<textarea> f </textarea> ";
+  const { text, title, links } = read(piece);
+  for (let before = 0; before <= piece.length; before++) {
+    const padding = "x".repeat(partLength - before - 4);
+    const found = read(`<!-- ${padding.slice(8)}-->${piece}`);
+    expect({ ...found }).toMatchObject({ text, title, links });
+    const after = read(`<p>${padding} ${piece}`).text;
+    expect(after.startsWith(`${padding} `)).toBe(true);
+    expect(after.slice(padding.length + 1)).toBe(text);
+  }
 });

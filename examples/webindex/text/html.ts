@@ -1,7 +1,8 @@
 import { Tokenizer, type TokenizerCallbacks } from "htmlparser2";
 import { cut, wellFormed } from "./charset.js";
-import { type Content, collapse, limits } from "./document.js";
+import { type Content, collapse, collapseRuns, type Link, limits } from "./document.js";
 import { LinkResolver } from "./links.js";
+import { type Parts, partLength } from "./parts.js";
 
 /** Elements whose contents are not shown. */
 export const unseen = new Set([
@@ -33,16 +34,23 @@ const attributesOf = new Map([
   ["img", "alt"],
 ]);
 
+/** How many links one part of the computation resolves. */
+const linksOfPart = 256;
+
 /**
  * Reads title, text and links of an HTML page. Makes one pass over the tokens without a tree, so
  * the cost depends on the bytes only, not on depth or number of elements.
  */
-export function readHtml(html: string, url: string): Content {
+export function* readHtml(html: string, url: string): Parts<Content> {
   const reader = new HtmlReader(html);
   const tokenizer = new Tokenizer({}, reader);
-  tokenizer.write(html);
+  for (let at = 0; at < html.length; at += partLength) {
+    tokenizer.write(html.slice(at, at + partLength));
+    reader.endPart();
+    if (at + partLength < html.length) yield;
+  }
   tokenizer.end();
-  return reader.content(url);
+  return yield* reader.content(url);
 }
 
 class HtmlReader implements TokenizerCallbacks {
@@ -59,7 +67,14 @@ class HtmlReader implements TokenizerCallbacks {
   #inTitle = false;
   #heading: string | undefined;
   #inHeading = false;
+  /** The text of this part of the page. */
   #text = "";
+  /** Whether `#text` ends with a space. */
+  #isSpaced = false;
+  /** The text of the parts before, with white space collapsed. */
+  readonly #parts: string[] = [];
+  /** The length of all text, before white space is collapsed. */
+  #length = 0;
   #truncatedText = false;
   #base: string | undefined;
   readonly #links: { href: string; text: string }[] = [];
@@ -70,13 +85,26 @@ class HtmlReader implements TokenizerCallbacks {
     this.#html = html;
   }
 
-  content(url: string): Content {
+  /** Collapses the white space of this part, so that the whole page need not be collapsed at its end. */
+  endPart(): void {
+    const isAfterSpace = this.#parts.at(-1)?.endsWith(" ") ?? true;
+    const part = collapseRuns(this.#text);
+    const added = isAfterSpace && part.startsWith(" ") ? part.slice(1) : part;
+    if (added !== "") this.#parts.push(added);
+    this.#text = "";
+  }
+
+  *content(url: string): Parts<Content> {
     const resolver = new LinkResolver(url, this.#base);
-    const links = this.#links.flatMap(({ href, text }) => {
+    const links: Link[] = [];
+    for (const [index, { href, text }] of this.#links.entries()) {
       const to = resolver.resolve(href);
-      return to === undefined ? [] : [{ url: to, text: tidy(text, limits.anchor) }];
-    });
-    const text = collapse(this.#text);
+      if (to !== undefined) links.push({ url: to, text: tidy(text, limits.anchor) });
+      if (index % linksOfPart === linksOfPart - 1) yield;
+    }
+    this.endPart();
+    const text = this.#parts.join("").trim();
+    yield;
     return {
       title: tidy(this.#title ?? "", limits.title) || tidy(this.#heading ?? "", limits.title),
       text: wellFormed(cut(text, limits.text).trimEnd()),
@@ -195,8 +223,13 @@ class HtmlReader implements TokenizerCallbacks {
     }
     if (this.#inHeading) this.#heading = grown(this.#heading!, text, limits.title);
     this.#addToAnchor(text);
-    if (this.#text.length < limits.text * 2) this.#text += text;
-    else if (/\S/.test(text)) this.#truncatedText = true;
+    // Tags that separate words mostly follow white space, or each other.
+    if (text === " " && this.#isSpaced) return;
+    this.#isSpaced = text.charCodeAt(text.length - 1) === 0x20;
+    if (this.#length < limits.text * 2) {
+      this.#text += text;
+      this.#length += text.length;
+    } else if (/\S/.test(text)) this.#truncatedText = true;
   }
 
   #addToAnchor(text: string): void {

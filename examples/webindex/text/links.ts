@@ -18,10 +18,11 @@ export class LinkResolver {
    * Resolves `href`. Returns `undefined` if it does not lead to another page that can be indexed.
    */
   resolve(href: string): string | undefined {
-    const known = this.#seen.get(href);
-    if (known !== undefined || this.#seen.has(href)) return known;
-    const url = this.#follow(href);
-    this.#seen.set(href, url);
+    const whole = withoutFragment(href);
+    const known = this.#seen.get(whole);
+    if (known !== undefined || this.#seen.has(whole)) return known;
+    const url = this.#follow(whole);
+    this.#seen.set(whole, url);
     return url;
   }
 
@@ -31,4 +32,13 @@ export class LinkResolver {
       ? url
       : undefined;
   }
+}
+
+/**
+ * Removes the fragment, so that links to several parts of a page are resolved once. White space
+ * before a fragment belongs to the URL, which at the end of a URL it would not.
+ */
+function withoutFragment(href: string): string {
+  const end = href.indexOf("#");
+  return end < 0 || href.charCodeAt(end - 1) <= 0x20 ? href : href.slice(0, end);
 }

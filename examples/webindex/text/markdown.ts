@@ -2,6 +2,7 @@ import { Lexer, type MarkedOptions, marked, type Token, type TokensList } from "
 import { cut } from "./charset.js";
 import { type Content, limits } from "./document.js";
 import { readHtml } from "./html.js";
+import type { Parts } from "./parts.js";
 
 /**
  * More deeply nested blocks, and longer runs of inline text, are read as plain text, because
@@ -14,10 +15,10 @@ const longestRun = 8_000;
  * Reads title, text and links of a Markdown page (GitHub's dialect). A title in its front matter
  * takes precedence over a heading.
  */
-export function readMarkdown(markdown: string, url: string): Content {
+export function* readMarkdown(markdown: string, url: string): Parts<Content> {
   const { title, rest } = splitFrontMatter(markdown);
   const source = rest.slice(0, limits.text);
-  const content = readHtml(toHtml(source), url);
+  const content = yield* readHtml(toHtml(source), url);
   return {
     ...content,
     title: title ?? content.title,

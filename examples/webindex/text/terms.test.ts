@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { partLength, whole } from "./parts.js";
 import { countTerms, longestTerm, maxTerms, termCounts } from "./terms.js";
 import { visitWords } from "./words.js";
 
@@ -85,7 +86,7 @@ test("words are exactly the matches of their definition, at their places", () =>
     fc.property(fc.array(unit, { maxLength: 30 }), (units) => {
       const text = units.join("");
       const found: [string, number][] = [];
-      visitWords(text, (word, index) => found.push([word, index]) > 0);
+      whole(visitWords(text, (word, index) => void found.push([word, index])));
       expect(found).toEqual(Array.from(text.matchAll(definition), (match) => [match[0], match.index]));
     }),
     { numRuns: 2_000 },
@@ -94,6 +95,19 @@ test("words are exactly the matches of their definition, at their places", () =>
 
 test("a text with more different terms than are counted says so", () => {
   const many = Array.from({ length: maxTerms }, (_, index) => `t${index}`).join(" ");
-  expect(countTerms(`${many} t0 ${"long".repeat(longestTerm)}`).hasMore).toBe(false);
-  expect(countTerms(`${many} t${maxTerms}`)).toMatchObject({ hasMore: true, counts: { size: maxTerms } });
+  expect(whole(countTerms(`${many} t0 ${"long".repeat(longestTerm)}`)).hasMore).toBe(false);
+  expect(whole(countTerms(`${many} t${maxTerms}`))).toMatchObject({
+    hasMore: true,
+    counts: { size: maxTerms },
+  });
+});
+
+test("terms are the same, wherever the parts of a text end", () => {
+  const piece = "one naïve\u{10400}x 東京都に住む two3 \u{1f600}four ประเทศไทย";
+  const expected = termCounts(piece);
+  for (let before = 0; before <= piece.length; before++) {
+    const found = termCounts(`${"-".repeat(partLength - before)}${piece}`);
+    expect(found, `${before} before`).toEqual(expected);
+    expect(termCounts(`${"x".repeat(partLength - before)} ${piece}`).size).toBe(expected.size);
+  }
 });

@@ -1,4 +1,5 @@
-import { visitWords } from "./words.js";
+import { type Parts, whole } from "./parts.js";
+import { isAscii, visitWords } from "./words.js";
 
 /**
  * The longest term, in UTF-16 code units. Longer words, which are mostly encoded data, are left
@@ -14,28 +15,32 @@ export const maxTerms = 50_000;
  * Dictionaries divide text without spaces, such as Chinese and Japanese (`words.ts`).
  */
 export function termCounts(text: string): Map<string, number> {
-  return countTerms(text).counts;
+  return whole(countTerms(text)).counts;
 }
 
-/** Counts as {@link termCounts}, and says whether the text has more different terms. */
-export function countTerms(text: string): {
+/** The terms of a text with their counts, and whether the text has more different terms. */
+export interface TermCounts {
   readonly counts: Map<string, number>;
   readonly hasMore: boolean;
-} {
+}
+
+/** Counts as {@link termCounts}, in parts. */
+export function* countTerms(text: string): Parts<TermCounts> {
   const counts = new Map<string, number>();
   let hasMore = false;
-  visitWords(fold(text), (term) => {
-    if (term.length > longestTerm) return true;
+  const folded = fold(text);
+  yield;
+  yield* visitWords(folded, (term) => {
+    if (term.length > longestTerm) return;
     const count = counts.get(term);
     if (count !== undefined) counts.set(term, count + 1);
     else if (counts.size < maxTerms) counts.set(term, 1);
     else hasMore = true;
-    return true;
   });
   return { counts, hasMore };
 }
 
 /** Returns the form in which words are compared. */
 export function fold(text: string): string {
-  return text.normalize("NFKC").toLowerCase();
+  return (isAscii(text) ? text : text.normalize("NFKC")).toLowerCase();
 }

@@ -1,5 +1,7 @@
 /** The words of a text, with their places. */
 
+import { type Parts, partLength } from "./parts.js";
+
 /** A letter or digit of any script, followed by letters, digits and combining marks. */
 const pattern = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/uy;
 
@@ -7,6 +9,9 @@ const pattern = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/uy;
 const isAsciiWord = Uint8Array.from({ length: 128 }, (_, code) =>
   /[a-z0-9]/i.test(String.fromCharCode(code)) ? 1 : 0,
 );
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII has them
+const beyondAscii = /[^\x00-\x7f]/;
 
 /** Scripts that are written without spaces between words. */
 const unspaced =
@@ -24,31 +29,48 @@ const segmenter = new Intl.Segmenter("zh", { granularity: "word" });
  */
 const longestSegmented = 256;
 
+/** Whether a text has only ASCII characters, as most have. Such a text needs fewer looks. */
+export function isAscii(text: string): boolean {
+  return !beyondAscii.test(text);
+}
+
 /** Whether a word is written without spaces around it. */
 export function isUnspaced(word: string): boolean {
   return unspaced.test(word);
 }
 
-/** Receives a word and where it begins. Returns false to end the visit. */
-export type WordVisitor = (word: string, index: number) => boolean;
+/** Receives a word and where it begins. */
+export type WordVisitor = (word: string, index: number) => void;
 
 /**
- * Visits the words of a text by Unicode's definition. Text without spaces, such as Chinese and
- * Japanese, is divided by dictionaries.
+ * Visits the words of a text by Unicode's definition, in parts. Text without spaces, such as Chinese
+ * and Japanese, is divided by dictionaries.
  */
-export function visitWords(text: string, visit: WordVisitor): void {
-  const isSpaced = !unspaced.test(text);
-  for (let at = 0; at < text.length; ) {
+export function* visitWords(text: string, visit: WordVisitor): Parts<void> {
+  const isSpaced = isAscii(text) || !unspaced.test(text);
+  for (let at = 0; ; ) {
+    at = visitPart(text, at, isSpaced, visit);
+    if (at >= text.length) return;
+    yield;
+  }
+}
+
+/** Visits the words that begin in the part of `text` from `start` on. Returns where the next part begins. */
+function visitPart(text: string, start: number, isSpaced: boolean, visit: WordVisitor): number {
+  const until = Math.min(text.length, start + partLength);
+  let at = start;
+  while (at < until) {
     const end = endOfWord(text, at);
     if (end === at) {
       at += text.codePointAt(at)! > 0xffff ? 2 : 1;
       continue;
     }
     const word = text.slice(at, end);
-    const goesOn = isSpaced || !unspaced.test(word) ? visit(word, at) : divide(word, at, visit);
-    if (!goesOn) return;
+    if (isSpaced || !unspaced.test(word)) visit(word, at);
+    else divide(word, at, visit);
     at = end;
   }
+  return at;
 }
 
 /**
@@ -67,14 +89,13 @@ function endOfWord(text: string, start: number): number {
   return text.length;
 }
 
-function divide(run: string, start: number, visit: WordVisitor): boolean {
+function divide(run: string, start: number, visit: WordVisitor): void {
   for (let from = 0; from < run.length; ) {
     const to = endOfPiece(run, from);
     for (const { segment, index } of segmenter.segment(run.slice(from, to)))
-      if (!visit(segment, start + from + index)) return false;
+      visit(segment, start + from + index);
     from = to;
   }
-  return true;
 }
 
 /** Ends a piece before a character that takes two code units, not within it. */
