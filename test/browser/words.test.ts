@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { PastMoment } from "../../src/dashboard/api.js";
+import type { PastMoment } from "../../src/dashboard/api/index.js";
 import { bounded, bytes, milliseconds, rate } from "../../web/src/format/numbers.js";
 import { commandLine } from "../../web/src/format/shell.js";
 import { formatted, oneLine, partsOf } from "../../web/src/format/text.js";

@@ -18,7 +18,7 @@ import type {
   TransactionDetail,
   TransactionShown,
   Workers,
-} from "../../src/dashboard/api.js";
+} from "../../src/dashboard/api/index.js";
 import { variants, withDatabase } from "../support/databases.js";
 import { observers, pages, served, tables, titles, totals, visits } from "./pipeline.js";
 

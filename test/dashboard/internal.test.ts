@@ -1,7 +1,7 @@
 import { int, open, table, text } from "percolatordb";
 import { combiningCounter, derive, exportQueue, schedule } from "percolatordb/recipes";
 import { expect, test } from "vitest";
-import type { Pipeline } from "../../src/dashboard/api.js";
+import type { Pipeline } from "../../src/dashboard/api/index.js";
 import { served } from "./pipeline.js";
 
 const orders = table("orders", { city: text(), cents: int() });

@@ -1,6 +1,6 @@
 import { type Database, open, systemEnvironment } from "percolatordb";
 import { expect, test } from "vitest";
-import type { Overview, Past } from "../../src/dashboard/api.js";
+import type { Overview, Past } from "../../src/dashboard/api/index.js";
 import { PastMoments, pastTable } from "../../src/dashboard/past/past.js";
 import { temporaryFolder, withDatabase } from "../support/databases.js";
 import { pages, served, tables, titles } from "./pipeline.js";

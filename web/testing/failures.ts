@@ -1,4 +1,4 @@
-import type { Failures, HeatMap, LocksPage, ParkedShown, Workers } from "../../src/dashboard/api.js";
+import type { Failures, HeatMap, LocksPage, ParkedShown, Workers } from "../../src/dashboard/api/index.js";
 import { FailureGroups, groupOf, isMeant } from "../../src/dashboard/failures/groups.js";
 import { startedAt } from "./pipeline.js";
 import { numbers } from "./random.js";

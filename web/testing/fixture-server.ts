@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join, normalize } from "node:path";
-import type { About, Acted, Pipeline, Reach } from "../../src/dashboard/api.js";
+import type { About, Acted, Pipeline, Reach } from "../../src/dashboard/api/index.js";
 import { failuresShown, heatMap, locksPage, parkedIds, workers } from "./failures.js";
 import { flows, observers, overviewAt, pastAt, startedAt, tables } from "./pipeline.js";
 import { cellHistory, inspectedRow, rowDetail, rowsPage } from "./rows.js";

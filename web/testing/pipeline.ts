@@ -5,7 +5,7 @@ import type {
   Pipeline,
   Reach,
   ScheduleOverview,
-} from "../../src/dashboard/api.js";
+} from "../../src/dashboard/api/index.js";
 
 /** An invented pipeline with the shape of a web index, and observers in every state. */
 

@@ -5,7 +5,7 @@ import type {
   RowShown,
   RowsPage,
   ValueShown,
-} from "../../src/dashboard/api.js";
+} from "../../src/dashboard/api/index.js";
 import { startedAt } from "./pipeline.js";
 
 /** Ten thousand invented rows. Keys in many scripts come first. */

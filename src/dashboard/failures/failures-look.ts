@@ -2,7 +2,7 @@ import type { Database } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
 import type { ParkedChange } from "../../observer/index.js";
 import { deadline } from "../../transaction/index.js";
-import type { Failures } from "../api.js";
+import type { Failures } from "../api/index.js";
 import { Shared } from "../sources/shared.js";
 import { parkedShown } from "../text/parked.js";
 import type { KnownTables } from "../text/tables.js";

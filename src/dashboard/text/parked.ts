@@ -1,6 +1,6 @@
 import type { ParkedChange } from "../../observer/index.js";
 import { definition } from "../../schema/index.js";
-import type { ParkedShown } from "../api.js";
+import type { ParkedShown } from "../api/index.js";
 import { makeId } from "./ids.js";
 import type { KnownTables } from "./tables.js";
 

@@ -1,5 +1,5 @@
 import { bindColumn, definition, isColumn, isFamily } from "../../schema/index.js";
-import type { ConflictColumn, ConflictInsights } from "../api.js";
+import type { ConflictColumn, ConflictInsights } from "../api/index.js";
 import { adviceOn, type Fight, remedyFor } from "../recording/advice.js";
 import { addConflicts } from "../recording/conflict-counts.js";
 import { type ConflictReport, windowMs } from "../recording/report.js";

@@ -1,4 +1,4 @@
-import type { Failures, ParkedExport } from "../api.js";
+import type { Failures, ParkedExport } from "../api/index.js";
 import { isMeant } from "../failures/groups.js";
 import { readId } from "../text/ids.js";
 import { parkedShown } from "../text/parked.js";

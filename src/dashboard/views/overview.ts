@@ -1,5 +1,5 @@
 import type { CoordinatorStatus } from "../../database/index.js";
-import type { ObserverOverview, Overview, Series } from "../api.js";
+import type { ObserverOverview, Overview, Series } from "../api/index.js";
 import type { Growth } from "../past/growth.js";
 import { addHistograms, durationsOf } from "../recording/histogram.js";
 import { type Report, seriesSeconds } from "../recording/report.js";

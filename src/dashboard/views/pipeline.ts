@@ -1,5 +1,5 @@
 import { definition } from "../../schema/index.js";
-import type { Pipeline } from "../api.js";
+import type { Pipeline } from "../api/index.js";
 import { flowKey } from "../recording/flow-counts.js";
 import { sumByKey } from "../recording/sums.js";
 import { isInternal } from "../text/internal.js";

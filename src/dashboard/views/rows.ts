@@ -9,7 +9,7 @@ import {
 } from "../../schema/index.js";
 import { equalBytes } from "../../store/index.js";
 import { after, type CommittedCell, type Snapshot } from "../../transaction/index.js";
-import type { CellShown, RowDetail, RowShown, RowsPage } from "../api.js";
+import type { CellShown, RowDetail, RowShown, RowsPage } from "../api/index.js";
 import { columnText, rowText } from "../text/cells.js";
 import type { KnownTables } from "../text/tables.js";
 import { valueShown } from "../text/values.js";

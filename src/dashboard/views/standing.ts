@@ -1,7 +1,7 @@
 import type { Database, DatabaseStatus } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
 import { deadline } from "../../transaction/index.js";
-import type { Count } from "../api.js";
+import type { Count } from "../api/index.js";
 import { type Backlog, type ObserverBacklog, observerBacklogs } from "../backlog.js";
 import { type Overdue, overdueSchedules } from "../overdue.js";
 import { sumOf } from "../recording/sums.js";

@@ -1,4 +1,4 @@
-import type { Past, PastMoment } from "../../../src/dashboard/api.js";
+import type { Past, PastMoment } from "../../../src/dashboard/api/index.js";
 import { apiPath, getJson } from "../api/client.js";
 import { behindMs, type ProblemKind } from "./health.js";
 import { Store } from "./store.js";

@@ -1,4 +1,4 @@
-import type { RowDetail } from "../../../../src/dashboard/api.js";
+import type { RowDetail } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
 import { useRowChanges } from "../../api/use-row-changes.js";

@@ -1,4 +1,4 @@
-import type { RowShown, RowsPage } from "../../../../src/dashboard/api.js";
+import type { RowShown, RowsPage } from "../../../../src/dashboard/api/index.js";
 import { counted } from "../../format/numbers.js";
 import { oneLine, partsOf } from "../../format/text.js";
 import { dateTime } from "../../format/times.js";

@@ -1,4 +1,4 @@
-import type { LockShown, LocksPage } from "../../../../src/dashboard/api.js";
+import type { LockShown, LocksPage } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
 import { shortId } from "../../format/text.js";

@@ -1,4 +1,4 @@
-import type { ObserverOverview, Overview } from "../../../../src/dashboard/api.js";
+import type { ObserverOverview, Overview } from "../../../../src/dashboard/api/index.js";
 import { ago, clock } from "../../format/times.js";
 import { Mark, Word } from "../../parts/mark.js";
 import { hashOf } from "../../routing/route.js";

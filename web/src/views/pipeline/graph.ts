@@ -1,4 +1,4 @@
-import type { ObserverOverview, Pipeline } from "../../../../src/dashboard/api.js";
+import type { ObserverOverview, Pipeline } from "../../../../src/dashboard/api/index.js";
 
 /** A node of the graph: a column, or an observer between columns. */
 export type GraphNode =

@@ -1,5 +1,5 @@
 import { useMemo } from "preact/hooks";
-import type { ObserverOverview, Pipeline } from "../../../../src/dashboard/api.js";
+import type { ObserverOverview, Pipeline } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { overview } from "../../api/stream.js";
 import { useApi } from "../../api/use-api.js";
