@@ -146,3 +146,30 @@ test("conflicts are shown by column, and rows that conflicted once without a rem
   await page.locator('[data-conflicts="documents.hash"]', { hasText: "nothing to do" }).waitFor();
   await close();
 });
+
+test("the graph keeps what recipes keep for themselves under internal, collapsed", async () => {
+  const { page, wrongs, close } = await openPage(browser, `${server.url}#/pipeline`);
+  const node = page.locator('[data-node="internal:postings"]');
+  await node.waitFor();
+  expect(await page.locator('[data-node^="column:postings_"]').count()).toBe(0);
+  const apart = page.locator("[data-apart=internal]");
+  expect(await apart.locator("summary").textContent()).toBe("internal: 1 more column");
+  expect(await apart.getByText("percolator_past.moment").isVisible()).toBe(false);
+  await apart.locator("summary").click();
+  await apart.getByText("percolator_past.moment").waitFor();
+  await node.click();
+  const detail = page.locator(".detail");
+  await detail.getByRole("link", { name: "postings_buckets.resume" }).waitFor();
+  await detail.getByRole("link", { name: "merge" }).waitFor();
+  await detail.getByRole("link", { name: "Show its columns in the graph" }).click();
+  await page.locator('[data-node="column:postings_buckets.resume"]').waitFor();
+  expect(await node.count()).toBe(0);
+  // Links within the view keep what it shows.
+  await page.locator('[data-node="column:postings_updates.update"]').click();
+  await detail.getByRole("link", { name: "merge" }).click();
+  await detail.getByRole("link", { name: "postings_buckets.resume" }).waitFor();
+  await page.getByLabel("internal columns").uncheck();
+  await node.waitFor();
+  await close();
+  expect(wrongs).toEqual([]);
+});

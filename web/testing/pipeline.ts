@@ -75,6 +75,7 @@ export const tables: Pipeline["tables"] = [
   {
     name: "documents",
     isInternal: false,
+    owner: undefined,
     columns: [
       column("contents"),
       column("title"),
@@ -86,8 +87,26 @@ export const tables: Pipeline["tables"] = [
       column("fetched"),
     ],
   },
-  { name: "clusters", isInternal: false, columns: [column("canonical"), column("members", "family")] },
-  { name: "postings", isInternal: false, columns: [column("parts", "family"), column("merged")] },
+  {
+    name: "clusters",
+    isInternal: false,
+    owner: undefined,
+    columns: [column("canonical"), column("members", "family")],
+  },
+  {
+    name: "postings",
+    isInternal: false,
+    owner: undefined,
+    columns: [column("parts", "family"), column("merged")],
+  },
+  { name: "percolator_past", isInternal: true, owner: undefined, columns: [column("moment")] },
+  { name: "postings_updates", isInternal: true, owner: "postings", columns: [column("update")] },
+  {
+    name: "postings_buckets",
+    isInternal: true,
+    owner: "postings",
+    columns: [column("due", "signal"), column("resume")],
+  },
 ];
 
 const flow = (observer: string, does: "reads" | "writes", name: string, perSecond: number) => {
@@ -112,6 +131,8 @@ export const flows: Pipeline["flows"] = [
   flow("index", "reads", "documents.title", 40),
   flow("index", "writes", "postings.parts", 2_010),
   flow("merge", "writes", "postings.merged", 0),
+  flow("merge", "writes", "postings_updates.update", 30),
+  flow("merge", "writes", "postings_buckets.resume", 2),
 ];
 
 const seconds = 120;

@@ -8,6 +8,8 @@ export interface Pipeline {
     readonly name: string;
     /** Whether it belongs to a recipe or to the dashboard, which keep their own records in it. */
     readonly isInternal: boolean;
+    /** The table of the program for which a recipe keeps this one, if a recipe does. */
+    readonly owner: string | undefined;
     readonly columns: readonly { readonly name: string; readonly kind: "column" | "family" | "signal" }[];
   }[];
   readonly observers: readonly ObserverOverview[];
