@@ -147,6 +147,23 @@ test("conflicts are shown by column, and rows that conflicted once without a rem
   await close();
 });
 
+test("rows say when they expire, and that an expired one is not deleted yet", async () => {
+  const { page, wrongs, close } = await openPage(browser, `${server.url}#/data?table=documents`);
+  const rows = page.locator(".data-rows tbody tr");
+  await rows.first().waitFor();
+  const expires = (index: number) => rows.nth(index).locator("[data-label=Expires]").textContent();
+  expect(await expires(8)).toMatch(/^expires in \d+ h/);
+  expect(await expires(9)).toMatch(/^expired .+ ago, not deleted yet$/);
+  expect(await expires(10)).toBe("–");
+  await rows.nth(9).locator("a").click();
+  const cell = page.locator(".cells > div", { hasText: "hash" });
+  await cell.getByText(/^expired .+ ago, not deleted yet$/).waitFor();
+  await page.locator(".cells > div", { hasText: "title" }).first().waitFor();
+  expect(await page.locator(".cells .expiry").count()).toBe(1);
+  await close();
+  expect(wrongs).toEqual([]);
+});
+
 test("the graph keeps what recipes keep for themselves under internal, collapsed", async () => {
   const { page, wrongs, close } = await openPage(browser, `${server.url}#/pipeline`);
   const node = page.locator('[data-node="internal:postings"]');

@@ -11,6 +11,8 @@ export interface RowsPage {
   readonly columns: readonly string[];
   /** How many parts the key has, if it is composite. A row is then a JSON array of as many. */
   readonly keyParts: number | undefined;
+  /** What each of these parts is: `text`, `bytes`, `int`, `float` or `boolean`. */
+  readonly keyKinds: readonly string[] | undefined;
   readonly rows: readonly RowShown[];
   /** The `after` of the next page; undefined at the end. */
   readonly next: string | undefined;
@@ -31,4 +33,9 @@ export interface CellShown {
   /** `name` or `name:qualifier`. */
   readonly column: string;
   readonly value: ValueShown;
+  /**
+   * When the cell expires, if it does. After that, the next sweep deletes it. Only for rows as they
+   * are now.
+   */
+  readonly expiresAt?: number;
 }
