@@ -147,6 +147,31 @@ test("conflicts are shown by column, and rows that conflicted once without a rem
   await close();
 });
 
+test("failures that are tried again are groups too, below those that are parked", async () => {
+  const { page, wrongs, close } = await openPage(browser, `${server.url}#/failures`);
+  const group = page.locator("[data-retrying='Error: connect ECONNREFUSED #']");
+  await group.waitFor();
+  expect(await group.locator(".parked-count").textContent()).toBe("7");
+  expect(await group.textContent()).toMatch(/newest change .+ ago · oldest \d\d:\d\d:\d\d/);
+  await group.locator("summary").click();
+  expect(await group.locator(".examples > li").count()).toBe(7);
+  expect(await group.locator(".examples > li").first().textContent()).toContain("runs now");
+  expect(await group.locator(".examples > li").last().textContent()).toMatch(/runs again in \d+ h/);
+  await page.getByRole("searchbox", { name: "Error" }).fill("10.0.0.3");
+  await page.locator("[data-retrying] .parked-count", { hasText: /^1$/ }).waitFor();
+  await page.getByRole("searchbox", { name: "Error" }).fill("no such thing");
+  await page.locator("[data-retrying]").waitFor({ state: "detached" });
+  await page.goto(`${server.url}#/overview`);
+  const remedy = page.locator("[data-wrong=index]");
+  await remedy
+    .getByText("7 changes failed and are tried again: 0.40 of its runs fail each second.")
+    .waitFor();
+  await remedy.getByRole("link", { name: "Read the errors.", exact: true }).click();
+  await group.waitFor();
+  await close();
+  expect(wrongs).toEqual([]);
+});
+
 test("rows say when they expire, and that an expired one is not deleted yet", async () => {
   const { page, wrongs, close } = await openPage(browser, `${server.url}#/data?table=documents`);
   const rows = page.locator(".data-rows tbody tr");

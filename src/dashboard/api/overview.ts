@@ -50,6 +50,8 @@ export interface ObserverOverview {
   readonly growthPerSecond: number | undefined;
   /** Age of the oldest waiting change. */
   readonly oldestPendingMs: number | undefined;
+  /** How many of the pending changes have failed and are tried again. */
+  readonly retrying: Count;
   readonly parked: Count;
   /** Time from a change's commit to the commit of its run, over the last five minutes. */
   readonly delay: Durations;

@@ -23,7 +23,15 @@ export interface PastMoment {
   readonly observers: Readonly<
     Record<
       string,
-      readonly [pending: number, oldestMs: number, parked: number, failures: number, hosts: number]
+      readonly [
+        pending: number,
+        oldestMs: number,
+        parked: number,
+        failures: number,
+        hosts: number,
+        /** Missing in moments that earlier versions have kept. */
+        retrying?: number,
+      ]
     >
   >;
 }

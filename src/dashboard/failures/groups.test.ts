@@ -8,7 +8,7 @@ const failure = (message: string, seconds: number, observer = "review") => ({
 });
 
 test("failures are grouped by observer and kind, newest group first", () => {
-  const groups = new FailureGroups();
+  const groups = new FailureGroups<ReturnType<typeof failure>>(({ parkedAt }) => parkedAt);
   const all = [
     failure("Order 1 failed", 5),
     failure("Order 22 failed", 3),
@@ -35,7 +35,7 @@ test("failures are grouped by observer and kind, newest group first", () => {
 });
 
 test("memory is bounded: groups, and failures of a group", () => {
-  const groups = new FailureGroups();
+  const groups = new FailureGroups<ReturnType<typeof failure>>(({ parkedAt }) => parkedAt);
   for (let at = 0; at < 100; at++) groups.add(failure(`Order ${at} failed`, at));
   const words = Array.from({ length: 300 }, (_, index) =>
     [...String(index)].map((digit) => "abcdefghij"[Number(digit)]).join(""),

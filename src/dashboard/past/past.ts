@@ -161,6 +161,7 @@ function momentOf(overview: Overview): PastMoment {
           observer.parked.count,
           rounded(observer.failuresPerSecond),
           observer.hosts,
+          observer.retrying.count,
         ],
       ]),
     ),

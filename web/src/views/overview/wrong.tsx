@@ -60,7 +60,6 @@ function Observer({ observer, now }: { readonly observer: ObserverOverview; read
 const lists: Readonly<Partial<Record<Problem["kind"], { readonly show: string }>>> = {
   late: { show: "slow" },
   behind: { show: "slow" },
-  failing: { show: "failed" },
 };
 
 function Line({
