@@ -32,9 +32,9 @@ export async function readWithin(
 }
 
 /**
- * Reads the items of each observer: at most `max` of each, so that an observer with very many hides
- * no other one. Each may take an equal part of the time that is left. Returns whether there may be
- * more.
+ * Reads the items of each observer: at most `max` of each, and all observers at the same time. So an
+ * observer with very many items, or one that is slow to list, hides no other one. Returns whether there
+ * may be more.
  */
 export async function readOfEach<T>(
   observers: readonly string[],
@@ -43,22 +43,20 @@ export async function readOfEach<T>(
   list: (observer: string, signal: AbortSignal | undefined) => AsyncIterable<T>,
   use: (item: T) => void,
 ): Promise<boolean> {
-  const { environment } = time;
-  const endsAt = environment.monotonic() + time.timeMs;
   let isMore = false;
-  for (const [index, observer] of observers.entries()) {
-    const timeMs = Math.max(1, (endsAt - environment.monotonic()) / (observers.length - index));
-    const ended = await readWithin({ ...time, timeMs }, async (signal) => {
-      let count = 0;
-      for await (const item of list(observer, signal)) {
-        if (count++ === max) {
-          isMore = true;
-          return;
-        }
-        use(item);
-      }
-    });
-    isMore ||= !ended;
-  }
-  return isMore;
+  const read = async (observer: string, signal: AbortSignal | undefined) => {
+    let count = 0;
+    for await (const item of list(observer, signal)) {
+      isMore ||= count === max;
+      if (count++ === max) return;
+      use(item);
+    }
+  };
+  const ended = await readWithin(time, async (signal) => {
+    // Waits for all of them also if one fails: none uses an item after the end.
+    const reads = await Promise.allSettled(observers.map((observer) => read(observer, signal)));
+    const failed = reads.find(({ status }) => status === "rejected");
+    if (failed?.status === "rejected") throw failed.reason;
+  });
+  return isMore || !ended;
 }

@@ -171,6 +171,10 @@ describe("problems", () => {
     expect(problemsOf({ ...waiting, retrying: { count: 1, isBound: false } })[0]!.why).toBe(
       "1 change failed and is tried again.",
     );
+    // Another worker does not help what waits for its next attempt.
+    const late = { ...ill, pending: { count: 7, isBound: false }, retrying };
+    expect(problemsOf(late)[0]).toMatchObject({ kind: "late", lookAt: "failures" });
+    expect(problemsOf({ ...late, pending: { count: 8, isBound: false } })[0]!.lookAt).toBe("transactions");
     expect(problemsOf({ ...ill, parked: { count: 1_000, isBound: true } })[1]!.why).toBe(
       "It parked more than 1,000 changes.",
     );

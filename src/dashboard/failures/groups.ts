@@ -24,9 +24,9 @@ export interface FailureGroup<F extends Failure> {
 export const maxGroups = 200;
 export const maxNewest = 20;
 
-/** The name of an error and its message, in one text. */
+/** The name of an error and its message, if it has one, in one text. */
 export function errorText({ error: { name, message } }: Pick<Failure, "error">): string {
-  return `${name}: ${message}`;
+  return message === "" ? name : `${name}: ${message}`;
 }
 
 const kindOf = (failure: Failure) => normalise(errorText(failure));

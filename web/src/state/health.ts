@@ -64,12 +64,15 @@ export function problemsOf(observer: ObserverOverview): readonly Problem[] {
   if (pending.count > 0 && oldestPendingMs >= behindMs) {
     const how = trend(growthPerSecond, pending);
     const why = `The oldest of ${waits} has waited ${duration(oldestPendingMs)}${how === "" ? "" : `, ${how}`}.`;
-    const remedy =
-      growthPerSecond !== undefined && growthPerSecond < 0
+    const isFailing = 2 * retrying.count > pending.count;
+    const remedy = isFailing
+      ? "Most of these changes failed and wait for their next attempt. Read the errors."
+      : growthPerSecond !== undefined && growthPerSecond < 0
         ? "It catches up. Wait, or start another worker."
         : "See what its runs wait for. Then raise its concurrency, or start another worker.";
-    if (oldestPendingMs >= lateMs) add("bad", "late", "transactions", why, remedy);
-    else add("warn", "behind", "transactions", why, remedy);
+    const lookAt = isFailing ? "failures" : "transactions";
+    if (oldestPendingMs >= lateMs) add("bad", "late", lookAt, why, remedy);
+    else add("warn", "behind", lookAt, why, remedy);
   }
   if (parked.count > 0)
     add(

@@ -89,7 +89,12 @@ function Line({
         {why}
       </p>
       <p class="remedy">
-        <a href={hashOf(lookAt, { ...lists[kind], observer: lookAt === "workers" ? undefined : name })}>
+        <a
+          href={hashOf(lookAt, {
+            ...(lookAt === "transactions" ? lists[kind] : {}),
+            observer: lookAt === "workers" ? undefined : name,
+          })}
+        >
           {remedy}
         </a>
       </p>
