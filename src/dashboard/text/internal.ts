@@ -30,6 +30,14 @@ export function isInternal(tables: KnownTables, name: string): boolean {
 }
 
 /**
+ * Whether programs neither read nor write a column: it holds records of the protocol, or its table is
+ * internal. The column is named as views name it.
+ */
+export function isInternalColumn(tables: KnownTables, table: string, column: string): boolean {
+  return column.startsWith("~") || isInternal(tables, table);
+}
+
+/**
  * The table that programs read and for which a recipe keeps this one. Undefined if no recipe keeps
  * the table.
  */

@@ -21,7 +21,12 @@ export function Locks({ route }: { readonly route: Route }) {
   const { writable, commit } = useAbout();
   const { propose, shown } = useActing(reload);
   if (error !== undefined && data === undefined) return <Failed error={error} retry={reload} />;
-  if (data === undefined) return <Loading what="locks" />;
+  if (data === undefined)
+    return (
+      <Loading
+        what={commit === "one-phase" ? "locks. One-phase commits, as of this database, set none" : "locks"}
+      />
+    );
   return (
     <>
       {shown}
