@@ -6,7 +6,6 @@ import { bounded, count, counted, moreThan } from "../../format/numbers.js";
 import { ago, clock, dateTime, until } from "../../format/times.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { CellLink } from "../../parts/names.js";
-import { Failed } from "../../parts/notices.js";
 import { hashOf, type Route } from "../../routing/route.js";
 import { useAbout } from "../../state/about.js";
 import { useStore } from "../../state/store.js";
@@ -16,10 +15,12 @@ const everyMs = 5_000;
 /** Changes that failed and are tried again, in groups with one kind of error. Nothing if there are none. */
 export function RetryingGroups({ route }: { readonly route: Route }) {
   const { observer = "", text = "" } = route.state;
-  const { data, error, reload } = useApi<Retrying>(apiPath("retrying", { observer, text }), everyMs);
+  const { data, error } = useApi<Retrying>(apiPath("retrying", { observer, text }), everyMs);
   const { now: startedAt } = useAbout();
   const now = useStore(overview)?.now ?? startedAt;
-  if (error !== undefined && data === undefined) return <Failed error={error} retry={reload} />;
+  // The list of parked changes above says why the store cannot be read, and tries again.
+  if (error !== undefined && data === undefined)
+    return <p class="note">What is tried again could not be read: {error.message}</p>;
   if (data === undefined || data.groups.length === 0) return null;
   return (
     <section class="panel" aria-labelledby="retrying">
@@ -31,7 +32,7 @@ export function RetryingGroups({ route }: { readonly route: Route }) {
           themselves, and are parked after their last attempt.
         </span>
       </div>
-      <ul class="parked" onKeyDown={moveByKeys}>
+      <ul class="parked retrying" onKeyDown={moveByKeys}>
         {data.groups.map((group) => (
           <Group key={group.id} group={group} isBound={data.total.isBound} now={now} />
         ))}
