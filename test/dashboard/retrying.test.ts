@@ -53,6 +53,8 @@ describe.each(some)("changes that are tried again, over $store, commit $commit",
         await parked;
         // Ends what the last runs still write.
         await worker.stop();
+        // Waits too, and has not failed.
+        await db.transact((tx) => tx.set(orders.placed, "o-9", "oslo"));
         await use(db, dashboard);
       },
     );
