@@ -142,4 +142,5 @@ function* missingOf({ observers, commitsPerSecond, conflictsPerSecond }: Overvie
   if ((of("receipts")?.oldestPendingMs ?? 0) < 5_000) yield "receipts is not behind";
   if ((of("notify")?.parked.count ?? 0) === 0 || (of("notify")?.pending.count ?? 0) === 0)
     yield "notify has not parked changes while it falls behind";
+  if ((of("mail")?.retrying.count ?? 0) === 0) yield "mail has no change that is tried again";
 }

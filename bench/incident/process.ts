@@ -3,7 +3,7 @@ import { open } from "percolatordb";
 import { serveDashboard } from "percolatordb/dashboard";
 import { serve } from "../harness/child.js";
 import { pause } from "../harness/pause.js";
-import { observers, orders, soldItems, tables, totals } from "./tables.js";
+import { carts, observers, orders, soldItems, tables, totals } from "./tables.js";
 
 export interface Opening {
   readonly path: string;
@@ -31,6 +31,7 @@ async function placeOrders(perSecond: number): Promise<void> {
     const placing = db.transact(
       (tx) => {
         tx.set(orders.placed, row, order);
+        tx.set(carts.sku, order.customer, items[0]!.sku);
         soldItems.add(tx, items[0]!.sku, 1);
       },
       { label: "place order" },

@@ -15,6 +15,8 @@ export const orders = table(
   { key: tuple(text(), int()) },
 );
 export const totals = table("totals", { cents: int(), visits: int() });
+/** What customers have not ordered yet. It expires. */
+export const carts = table("carts", { sku: text() }, { ttlMs: 30_000 });
 export const soldItems = combiningCounter("sold_items");
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
@@ -72,5 +74,15 @@ const notify = observer(
   { ...quick, concurrency: 2 },
 );
 
-export const tables = [orders, totals, ...soldItems.tables];
-export const observers = [price, approve, receipts, sums, notify, soldItems.observer];
+/** Fails for a quarter of the receipts, and waits long before each further attempt: none is parked. */
+const mail = observer(
+  "mail",
+  orders.receipt,
+  (_, { row: [, number] }) => {
+    if (number % 4 === 0) throw new Error(`451 Mailbox ${number} is busy, try again later`);
+  },
+  { backoff: { initialMs: 20_000, maximumMs: 120_000 } },
+);
+
+export const tables = [orders, totals, carts, ...soldItems.tables];
+export const observers = [price, approve, receipts, sums, notify, mail, soldItems.observer];

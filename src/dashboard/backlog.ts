@@ -1,10 +1,12 @@
 import type { Database } from "../database/index.js";
+import type { Environment } from "../environment/index.js";
 import type { ObserverRecord } from "../observer/index.js";
+import { readWithin } from "./read-within.js";
 
 /** How many changes of one kind wait. */
 export interface Backlog {
   readonly count: number;
-  /** Whether there are more than `count`. */
+  /** Whether there are, or may be, more than `count`. */
   readonly more: boolean;
   /** When the oldest counted change began to wait. */
   readonly oldest: Date | undefined;
@@ -14,21 +16,45 @@ export interface Backlog {
 export interface ObserverBacklog {
   readonly record: ObserverRecord;
   readonly pending: Backlog;
+  /** How many of the counted pending changes have failed, and are tried again. */
+  readonly retrying: number;
   readonly parked: Backlog;
 }
+
+/** The most changes of each kind that are counted of one observer. */
+export interface BacklogBounds {
+  readonly pending: number;
+  readonly parked: number;
+}
+
+/**
+ * How long the parked changes of one observer are counted. The count reads the row of each, and also
+ * passes the entries of retried and discarded changes that are not collected yet. Of a million of
+ * these, none is counted.
+ */
+const parkedMs = 2_000;
 
 /** Counts the pending and the parked changes of each observer, up to a bound. */
 export async function observerBacklogs(
   db: Database,
-  max: { readonly pending: number; readonly parked: number },
-  signal: AbortSignal,
+  environment: Environment,
+  max: BacklogBounds,
+  closing: AbortSignal,
 ): Promise<readonly ObserverBacklog[]> {
   const backlogs: ObserverBacklog[] = [];
   for (const [observer, record] of await db.observers()) {
-    const options = { observer, signal };
-    const pending = await countBacklog(db.pending(options), ({ since }) => since, max.pending);
-    const parked = await countBacklog(db.parked(options), ({ parkedAt }) => parkedAt, max.parked);
-    backlogs.push({ record, pending, parked });
+    let retrying = 0;
+    const pending = new BacklogCount(max.pending);
+    for await (const { since, lastError } of db.pending({ observer, signal: closing })) {
+      if (!pending.add(since)) break;
+      if (lastError !== undefined) retrying++;
+    }
+    const time = { environment, closing, timeMs: parkedMs, doing: "Counting parked changes" };
+    const parked = new BacklogCount(max.parked);
+    const ended = await readWithin(time, async (signal) => {
+      for await (const { parkedAt } of db.parked({ observer, signal })) if (!parked.add(parkedAt)) return;
+    });
+    backlogs.push({ record, pending: pending.upTo(true), retrying, parked: parked.upTo(ended) });
   }
   return backlogs;
 }
@@ -39,13 +65,35 @@ export async function countBacklog<T>(
   waitsSince: (change: T) => Date,
   max: number,
 ): Promise<Backlog> {
-  let count = 0;
-  let oldest: Date | undefined;
-  for await (const change of changes) {
-    if (count === max) return { count, more: true, oldest };
-    count++;
-    const since = waitsSince(change);
-    if (oldest === undefined || since < oldest) oldest = since;
+  const count = new BacklogCount(max);
+  for await (const change of changes) if (!count.add(waitsSince(change))) break;
+  return count.upTo(true);
+}
+
+/** A count that stops at a bound. */
+class BacklogCount {
+  readonly #max: number;
+  #count = 0;
+  #more = false;
+  #oldest: Date | undefined;
+
+  constructor(max: number) {
+    this.#max = max;
   }
-  return { count, more: false, oldest };
+
+  /** Counts a change. Returns false if there are more than are counted. */
+  add(since: Date): boolean {
+    this.#more = this.#count === this.#max;
+    if (this.#more) return false;
+    this.#count++;
+    // What a run that was stopped leaves of a handled change has no time of its own, but 1970. It is
+    // counted until a worker deletes it, and has no age.
+    if (since.getTime() > 0 && (this.#oldest === undefined || since < this.#oldest)) this.#oldest = since;
+    return true;
+  }
+
+  /** The count. `isComplete`: whether all changes up to the bound were read. */
+  upTo(isComplete: boolean): Backlog {
+    return { count: this.#count, more: this.#more || !isComplete, oldest: this.#oldest };
+  }
 }

@@ -2,7 +2,7 @@
  * The parts of this folder that the command line uses. Programs use `percolatordb/dashboard`, which
  * is `public.ts`.
  */
-export type * from "./api.js";
+export type * from "./api/index.js";
 export { type Backlog, countBacklog } from "./backlog.js";
 export { type FailureGroup, FailureGroups, isMeant as isFailureMeant } from "./failures/groups.js";
 export { type CoordinatorMetric, coordinatorCatalogue } from "./metrics/coordinator-metrics.js";

@@ -63,7 +63,6 @@ export {
 } from "./position.js";
 export {
   encodePrefixText,
-  keyPartCount,
   keyPartTags,
   parseCellRowText,
   parsePrefixText,

@@ -49,11 +49,6 @@ export function encodePrefixText(table: TableDefinition, text: string): Uint8Arr
   return encodePrefix(table, parsePrefixText(table, `[${text}]`));
 }
 
-/** How many parts a composite key has. Undefined for any other key. */
-export function keyPartCount(table: TableDefinition): number | undefined {
-  return keyPartTags(table)?.length;
-}
-
 /** The tags of the parts of a composite key. Undefined for any other key. */
 export function keyPartTags(table: TableDefinition): readonly string[] | undefined {
   return partTags(table.key);

@@ -77,6 +77,11 @@ test("a composite key has a column for each part, `oslo` finds its rows, and the
     "1",
     '{"by":"oslo"}',
   ]);
+  expect(await page.locator(".data-rows thead th").allTextContents()).toEqual([
+    "key 1, text",
+    "key 2, int",
+    "seen",
+  ]);
   await page.goto(
     `${pipeline.url}#/data?table=visits&row=${encodeURIComponent('["oslo",1]')}&cell=seen&show=history`,
   );

@@ -50,6 +50,7 @@ const aRow = encodeURIComponent("https://example.org/manual/00012.html");
 const places: Readonly<Record<string, { readonly hash: string; readonly shows: string }>> = {
   overview: { hash: "overview", shows: "[data-observer=invert]" },
   pipeline: { hash: "pipeline?reads=1&node=observer:cluster", shows: ".node.selected" },
+  internal: { hash: "pipeline?node=internal:postings", shows: ".node.internal.selected" },
   data: { hash: "data?table=documents", shows: ".data-rows" },
   row: { hash: `data?table=documents&row=${aRow}`, shows: ".cells" },
   history: { hash: `data?table=documents&row=${aRow}&cell=title&show=history`, shows: ".versions" },

@@ -146,3 +146,72 @@ test("conflicts are shown by column, and rows that conflicted once without a rem
   await page.locator('[data-conflicts="documents.hash"]', { hasText: "nothing to do" }).waitFor();
   await close();
 });
+
+test("failures that are tried again are groups too, below those that are parked", async () => {
+  const { page, wrongs, close } = await openPage(browser, `${server.url}#/failures`);
+  const group = page.locator("[data-retrying='Error: connect ECONNREFUSED #']");
+  await group.waitFor();
+  expect(await group.locator(".parked-count").textContent()).toBe("7");
+  expect(await group.textContent()).toMatch(/newest change .+ ago · oldest \d\d:\d\d:\d\d/);
+  await group.locator("summary").click();
+  expect(await group.locator(".examples > li").count()).toBe(7);
+  expect(await group.locator(".examples > li").first().textContent()).toContain("runs now");
+  expect(await group.locator(".examples > li").last().textContent()).toMatch(/runs again in \d+ h/);
+  await page.getByRole("searchbox", { name: "Error" }).fill("10.0.0.3");
+  await page.locator("[data-retrying] .parked-count", { hasText: /^1$/ }).waitFor();
+  await page.getByRole("searchbox", { name: "Error" }).fill("no such thing");
+  await page.locator("[data-retrying]").waitFor({ state: "detached" });
+  await page.goto(`${server.url}#/overview`);
+  const remedy = page.locator("[data-wrong=index]");
+  await remedy
+    .getByText("7 changes failed and are tried again: 0.40 of its runs fail each second.")
+    .waitFor();
+  await remedy.getByRole("link", { name: "Read the errors.", exact: true }).click();
+  await group.waitFor();
+  await close();
+  expect(wrongs).toEqual([]);
+});
+
+test("rows say when they expire, and that an expired one is not deleted yet", async () => {
+  const { page, wrongs, close } = await openPage(browser, `${server.url}#/data?table=documents`);
+  const rows = page.locator(".data-rows tbody tr");
+  await rows.first().waitFor();
+  const expires = (index: number) => rows.nth(index).locator("[data-label=Expires]").textContent();
+  expect(await expires(8)).toMatch(/^expires in \d+ h/);
+  expect(await expires(9)).toMatch(/^expired .+ ago, not deleted yet$/);
+  expect(await expires(10)).toBe("–");
+  await rows.nth(9).locator("a").click();
+  const cell = page.locator(".cells > div", { hasText: "hash" });
+  await cell.getByText(/^expired .+ ago, not deleted yet$/).waitFor();
+  await page.locator(".cells > div", { hasText: "title" }).first().waitFor();
+  expect(await page.locator(".cells .expiry").count()).toBe(1);
+  await close();
+  expect(wrongs).toEqual([]);
+});
+
+test("the graph keeps what recipes keep for themselves under internal, collapsed", async () => {
+  const { page, wrongs, close } = await openPage(browser, `${server.url}#/pipeline`);
+  const node = page.locator('[data-node="internal:postings"]');
+  await node.waitFor();
+  expect(await page.locator('[data-node^="column:postings_"]').count()).toBe(0);
+  const apart = page.locator("[data-apart=internal]");
+  expect(await apart.locator("summary").textContent()).toBe("internal: 1 more column");
+  expect(await apart.getByText("percolator_past.moment").isVisible()).toBe(false);
+  await apart.locator("summary").click();
+  await apart.getByText("percolator_past.moment").waitFor();
+  await node.click();
+  const detail = page.locator(".detail");
+  await detail.getByRole("link", { name: "postings_buckets.resume" }).waitFor();
+  await detail.getByRole("link", { name: "merge" }).waitFor();
+  await detail.getByRole("link", { name: "Show its columns in the graph" }).click();
+  await page.locator('[data-node="column:postings_buckets.resume"]').waitFor();
+  expect(await node.count()).toBe(0);
+  // Links within the view keep what it shows.
+  await page.locator('[data-node="column:postings_updates.update"]').click();
+  await detail.getByRole("link", { name: "merge" }).click();
+  await detail.getByRole("link", { name: "postings_buckets.resume" }).waitFor();
+  await page.getByLabel("internal columns").uncheck();
+  await node.waitFor();
+  await close();
+  expect(wrongs).toEqual([]);
+});

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { PastMoment } from "../../src/dashboard/api.js";
-import { bounded, bytes, milliseconds, rate } from "../../web/src/format/numbers.js";
+import type { PastMoment } from "../../src/dashboard/api/index.js";
+import { bounded, bytes, milliseconds, moreThan, rate } from "../../web/src/format/numbers.js";
 import { commandLine } from "../../web/src/format/shell.js";
 import { formatted, oneLine, partsOf } from "../../web/src/format/text.js";
-import { ago, duration } from "../../web/src/format/times.js";
+import { ago, duration, expiry, until } from "../../web/src/format/times.js";
 import { trend } from "../../web/src/format/trend.js";
 import { hashOf, parseRoute } from "../../web/src/routing/route.js";
 import { healthOf, problemsOf, verdictOf, worstFirst } from "../../web/src/state/health.js";
@@ -29,7 +29,15 @@ describe("figures are formatted for readers", () => {
 
   test("ages, counts, rates and bytes", () => {
     expect([ago(1_000, 1_400), ago(0, 61_000), ago(5_000, 0)]).toEqual(["now", "1 min 1 s ago", "now"]);
+    expect([ago(0, 7_900), until(7_900, 0), until(400, 0)]).toEqual(["7 s ago", "in 7 s", "now"]);
+    expect([expiry(190_000, 0), expiry(0, 2_900), expiry(0, 0)]).toEqual([
+      "expires in 3 min 10 s",
+      "expired 2 s ago, not deleted yet",
+      "expired just now, not deleted yet",
+    ]);
     expect(bounded({ count: 10_000, isBound: true })).toBe("10,000+");
+    expect(moreThan({ count: 10_000, isBound: true }, "change")).toBe("more than 10,000 changes");
+    expect(moreThan({ count: 1, isBound: false }, "change")).toBe("1 change");
     expect([0, 0.004, 0.5, 12.34, 1_204].map(rate)).toEqual(["0", "<0.01", "0.50", "12.3", "1,204"]);
     expect([812, 4_100, 12_000_000].map(bytes)).toEqual(["812 B", "4.1 KB", "12 MB"]);
   });
@@ -154,6 +162,24 @@ describe("problems", () => {
     expect(problemsOf(extract!)).toEqual([]);
   });
 
+  test("name what fails between two attempts, when no run fails", () => {
+    const retrying = { count: 4, isBound: false };
+    const waiting = { ...extract!, retrying };
+    expect(problemsOf(waiting)).toMatchObject([
+      { kind: "failing", lookAt: "failures", why: "4 changes failed and are tried again." },
+    ]);
+    expect(problemsOf({ ...waiting, retrying: { count: 1, isBound: false } })[0]!.why).toBe(
+      "1 change failed and is tried again.",
+    );
+    // Another worker does not help what waits for its next attempt.
+    const late = { ...ill, pending: { count: 7, isBound: false }, retrying };
+    expect(problemsOf(late)[0]).toMatchObject({ kind: "late", lookAt: "failures" });
+    expect(problemsOf({ ...late, pending: { count: 8, isBound: false } })[0]!.lookAt).toBe("transactions");
+    expect(problemsOf({ ...ill, parked: { count: 1_000, isBound: true } })[1]!.why).toBe(
+      "It parked more than 1,000 changes.",
+    );
+  });
+
   test("put unhealthy observers first, the oldest backlog before others", () => {
     const order = worstFirst(observers).map(({ name }) => name);
     expect(order).toEqual(["invert", "rank", "cluster", "index", "extract", "merge"]);
@@ -199,6 +225,9 @@ describe("problems", () => {
     expect(sinceOf(moments, "a", "parked")).toEqual({ at: 60_000, isAtLeast: false });
     // A moment without a failure does not end a series of failures.
     expect(sinceOf(moments, "a", "failing")).toEqual({ at: 70_000, isAtLeast: false });
+    const again = { at: 95_000, observers: { a: [1, 0, 0, 0, 1, 3] } } as unknown as PastMoment;
+    expect(sinceOf([...moments, again], "a", "failing")).toEqual({ at: 70_000, isAtLeast: false });
+    expect(sinceOf([again], "a", "failing")).toEqual({ at: 95_000, isAtLeast: true });
     expect(sinceOf(moments.slice(2), "a", "behind")).toEqual({ at: 70_000, isAtLeast: true });
     expect(sinceOf(moments, "a", "no worker")).toBeUndefined();
     expect(sinceOf(moments, "b", "parked")).toBeUndefined();

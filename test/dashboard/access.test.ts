@@ -6,7 +6,7 @@ import { text as textOf } from "node:stream/consumers";
 import { type Database, open } from "percolatordb";
 import { dashboardHandler, serveDashboard } from "percolatordb/dashboard";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { Workers } from "../../src/dashboard/api.js";
+import type { Workers } from "../../src/dashboard/api/index.js";
 import { temporaryFolder } from "../support/databases.js";
 import { ask, observers, pages, served, tables } from "./pipeline.js";
 

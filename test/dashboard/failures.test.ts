@@ -1,6 +1,6 @@
 import { type Database, observer, table, text } from "percolatordb";
 import { describe, expect, test } from "vitest";
-import type { Acted, Failures, ParkedExport, ParkedPage } from "../../src/dashboard/api.js";
+import type { Acted, Failures, ParkedExport, ParkedPage } from "../../src/dashboard/api/index.js";
 import { variants, withDatabase } from "../support/databases.js";
 import { served } from "./pipeline.js";
 

@@ -8,7 +8,7 @@ import type {
   Overview,
   TransactionShown,
   Workers,
-} from "../../src/dashboard/api.js";
+} from "../../src/dashboard/api/index.js";
 import { RemoteSource } from "../../src/dashboard/sources/remote.js";
 import { pages, served, tables, titles } from "./pipeline.js";
 

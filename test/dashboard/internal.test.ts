@@ -1,7 +1,7 @@
 import { int, open, table, text } from "percolatordb";
 import { combiningCounter, derive, exportQueue, schedule } from "percolatordb/recipes";
 import { expect, test } from "vitest";
-import type { Pipeline } from "../../src/dashboard/api.js";
+import type { Pipeline } from "../../src/dashboard/api/index.js";
 import { served } from "./pipeline.js";
 
 const orders = table("orders", { city: text(), cents: int() });
@@ -30,5 +30,10 @@ test("tables that recipes keep for themselves are internal, those that programs 
   const owners = new Set(names(true).map((name) => name.split("_")[0]));
   expect([...owners].sort()).toEqual(["hits", "letters", "reminders", "totals"]);
   expect(names(true).length + 6).toBe(shown.length);
+  // Each knows for which table it is kept, and that is one which programs read.
+  for (const { name, owner, isInternal } of shown) {
+    if (!isInternal) expect([name, owner]).toEqual([name, undefined]);
+    else expect([name, owner]).toEqual([name, name.split("_")[0]]);
+  }
   await db.close();
 });

@@ -1,6 +1,6 @@
 import { type Database, open, systemEnvironment } from "percolatordb";
 import { expect, test } from "vitest";
-import type { Overview, Past } from "../../src/dashboard/api.js";
+import type { Overview, Past } from "../../src/dashboard/api/index.js";
 import { PastMoments, pastTable } from "../../src/dashboard/past/past.js";
 import { temporaryFolder, withDatabase } from "../support/databases.js";
 import { pages, served, tables, titles } from "./pipeline.js";
@@ -14,6 +14,7 @@ const overviewAt = (now: number, pending: number, reach: Overview["reach"] = "he
         name: "titles",
         pending: { count: pending, isBound: false },
         oldestPendingMs: 1_234.5,
+        retrying: { count: 3, isBound: false },
         parked: { count: 2, isBound: false },
         failuresPerSecond: 0.333,
         hosts: 1,
@@ -71,7 +72,7 @@ test("a writable dashboard keeps the last hour in the database, in as many rows 
     commits: 7,
     conflicts: 0,
     failures: 0.33,
-    observers: { titles: [399, 1_235, 2, 0.33, 1] },
+    observers: { titles: [399, 1_235, 2, 0.33, 1, 3] },
   });
   clock.at += 1_800_000;
   const later = await keeping(db, clock, true).get();

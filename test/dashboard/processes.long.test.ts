@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { open } from "percolatordb";
 import { afterEach, expect, test, vi } from "vitest";
-import type { HeatMap, Overview, TransactionShown, Workers } from "../../src/dashboard/api.js";
+import type { HeatMap, Overview, TransactionShown, Workers } from "../../src/dashboard/api/index.js";
 import { temporaryFolder } from "../support/databases.js";
 import { documents } from "../workers/app.js";
 import { Command } from "../workers/command.js";

@@ -1,7 +1,7 @@
 import { open, systemEnvironment } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
 import { expect, test } from "vitest";
-import type { Overview, Workers } from "../../src/dashboard/api.js";
+import type { Overview, Workers } from "../../src/dashboard/api/index.js";
 import type { ReportSource } from "../../src/dashboard/index.js";
 import { served, tables, titles } from "./pipeline.js";
 

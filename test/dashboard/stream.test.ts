@@ -1,6 +1,6 @@
 import { type Database, open } from "percolatordb";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Overview, TransactionShown } from "../../src/dashboard/api.js";
+import type { Overview, TransactionShown } from "../../src/dashboard/api/index.js";
 import { ask, pages, served, tables, titles } from "./pipeline.js";
 
 let db: Database;

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import type { About } from "../../src/dashboard/api.js";
+import type { About } from "../../src/dashboard/api/index.js";
 import { apiPath } from "./api/client.js";
 import { useApi } from "./api/use-api.js";
 import { Failed, Loading } from "./parts/notices.js";

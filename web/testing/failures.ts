@@ -1,4 +1,12 @@
-import type { Failures, HeatMap, LocksPage, ParkedShown, Workers } from "../../src/dashboard/api.js";
+import type {
+  Failures,
+  HeatMap,
+  LocksPage,
+  ParkedShown,
+  Retrying,
+  RetryingShown,
+  Workers,
+} from "../../src/dashboard/api/index.js";
 import { FailureGroups, groupOf, isMeant } from "../../src/dashboard/failures/groups.js";
 import { startedAt } from "./pipeline.js";
 import { numbers } from "./random.js";
@@ -25,22 +33,52 @@ const parked: readonly ParkedShown[] = Array.from({ length: 12 }, (_, index) => 
   stack: index === 5 ? undefined : stack,
 }));
 
-const failureOf = (each: ParkedShown) => {
-  const [name = "", ...message] = each.error.split(": ");
-  return {
-    ...each,
-    parkedAt: new Date(each.parkedAt),
-    error: { name, message: message.join(": ") },
-    shown: each,
-  };
-};
+function failureOf<S extends ParkedShown | RetryingShown>(shown: S) {
+  const [name = "", ...message] = shown.error.split(": ");
+  return { observer: shown.observer, error: { name, message: message.join(": ") }, shown };
+}
 
 export function failuresShown(query: URLSearchParams, gone: ReadonlySet<string>): Failures {
   const [observer = "", text] = [query.get("observer") ?? "", query.get("text") ?? undefined];
-  const groups = new FailureGroups<ReturnType<typeof failureOf>>();
+  const groups = new FailureGroups<ReturnType<typeof failureOf<ParkedShown>>>(
+    ({ shown }) => new Date(shown.parkedAt),
+  );
   const left = parked
     .filter((each) => !gone.has(each.id) && (observer === "" || each.observer === observer))
-    .map(failureOf)
+    .map((each) => failureOf(each))
+    .filter((each) => isMeant(each, { text }));
+  for (const each of left) groups.add(each);
+  return {
+    groups: groups.list().map((group) => ({
+      ...group,
+      firstAt: group.firstAt.getTime(),
+      lastAt: group.lastAt.getTime(),
+      newest: group.newest.map(({ shown }) => shown),
+    })),
+    total: { count: left.length, isBound: false },
+    others: 0,
+  };
+}
+
+const retrying: readonly RetryingShown[] = Array.from({ length: 7 }, (_, index) => ({
+  observer: "index",
+  table: "documents",
+  row: `https://example.org/manual/${String(index * 17).padStart(5, "0")}.html`,
+  column: "text",
+  attempts: 1 + (index % 4),
+  changedAt: startedAt - 3_000 - index * 9_000,
+  nextAt: index === 0 ? undefined : startedAt + index * 2_000_000,
+  error: `Error: connect ECONNREFUSED 10.0.0.${index}:9200`,
+}));
+
+export function retryingShown(query: URLSearchParams): Retrying {
+  const [observer = "", text] = [query.get("observer") ?? "", query.get("text") ?? undefined];
+  const groups = new FailureGroups<ReturnType<typeof failureOf<RetryingShown>>>(
+    ({ shown }) => new Date(shown.changedAt),
+  );
+  const left = retrying
+    .filter((each) => observer === "" || each.observer === observer)
+    .map((each) => failureOf(each))
     .filter((each) => isMeant(each, { text }));
   for (const each of left) groups.add(each);
   return {

@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join, normalize } from "node:path";
-import type { About, Acted, Pipeline, Reach } from "../../src/dashboard/api.js";
-import { failuresShown, heatMap, locksPage, parkedIds, workers } from "./failures.js";
+import type { About, Acted, Pipeline, Reach } from "../../src/dashboard/api/index.js";
+import { failuresShown, heatMap, locksPage, parkedIds, retryingShown, workers } from "./failures.js";
 import { flows, observers, overviewAt, pastAt, startedAt, tables } from "./pipeline.js";
 import { cellHistory, inspectedRow, rowDetail, rowsPage } from "./rows.js";
 import { conflictInsights, transactionAt, transactionDetail, transactions } from "./transactions.js";
@@ -174,6 +174,10 @@ class Fixture {
         return isEmpty
           ? { groups: [], total: { count: 0, isBound: false }, others: 0 }
           : failuresShown(query, this.#gone);
+      case "retrying":
+        return isEmpty
+          ? { groups: [], total: { count: 0, isBound: false }, others: 0 }
+          : retryingShown(query);
       case "locks":
         return isEmpty ? { locks: [] } : locksPage(this.#gone);
       case "workers":

@@ -5,7 +5,7 @@ import type {
   Pipeline,
   Reach,
   ScheduleOverview,
-} from "../../src/dashboard/api.js";
+} from "../../src/dashboard/api/index.js";
 
 /** An invented pipeline with the shape of a web index, and observers in every state. */
 
@@ -16,6 +16,7 @@ const idle: Omit<ObserverOverview, "name" | "watches"> = {
   pending: { count: 0, isBound: false },
   growthPerSecond: 0,
   oldestPendingMs: undefined,
+  retrying: { count: 0, isBound: false },
   parked: { count: 0, isBound: false },
   delay: { count: 900, p50Ms: 12, p99Ms: 86 },
   runsPerSecond: 40.4,
@@ -56,6 +57,7 @@ export const observers: readonly ObserverOverview[] = [
     ...idle,
     name: "index",
     watches: "documents.text",
+    retrying: { count: 7, isBound: false },
     parked: { count: 12, isBound: false },
     failuresPerSecond: 0.4,
   },
@@ -75,6 +77,7 @@ export const tables: Pipeline["tables"] = [
   {
     name: "documents",
     isInternal: false,
+    owner: undefined,
     columns: [
       column("contents"),
       column("title"),
@@ -86,8 +89,26 @@ export const tables: Pipeline["tables"] = [
       column("fetched"),
     ],
   },
-  { name: "clusters", isInternal: false, columns: [column("canonical"), column("members", "family")] },
-  { name: "postings", isInternal: false, columns: [column("parts", "family"), column("merged")] },
+  {
+    name: "clusters",
+    isInternal: false,
+    owner: undefined,
+    columns: [column("canonical"), column("members", "family")],
+  },
+  {
+    name: "postings",
+    isInternal: false,
+    owner: undefined,
+    columns: [column("parts", "family"), column("merged")],
+  },
+  { name: "percolator_past", isInternal: true, owner: undefined, columns: [column("moment")] },
+  { name: "postings_updates", isInternal: true, owner: "postings", columns: [column("update")] },
+  {
+    name: "postings_buckets",
+    isInternal: true,
+    owner: "postings",
+    columns: [column("due", "signal"), column("resume")],
+  },
 ];
 
 const flow = (observer: string, does: "reads" | "writes", name: string, perSecond: number) => {
@@ -112,6 +133,8 @@ export const flows: Pipeline["flows"] = [
   flow("index", "reads", "documents.title", 40),
   flow("index", "writes", "postings.parts", 2_010),
   flow("merge", "writes", "postings.merged", 0),
+  flow("merge", "writes", "postings_updates.update", 30),
+  flow("merge", "writes", "postings_buckets.resume", 2),
 ];
 
 const seconds = 120;

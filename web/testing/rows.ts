@@ -5,7 +5,7 @@ import type {
   RowShown,
   RowsPage,
   ValueShown,
-} from "../../src/dashboard/api.js";
+} from "../../src/dashboard/api/index.js";
 import { startedAt } from "./pipeline.js";
 
 /** Ten thousand invented rows. Keys in many scripts come first. */
@@ -32,12 +32,22 @@ const value = (text: string, most = 200): ValueShown => ({
   isCut: text.length > most,
 });
 
+/** Of three rows one expires, one has expired, and one does not expire. */
+function expiryOf(index: number): { readonly expiresAt?: number } {
+  if (index % 3 === 1) return {};
+  return { expiresAt: index % 3 === 2 ? startedAt + 11_000_000 : startedAt - 2_500 };
+}
+
 function cellsOf(index: number, most: number): RowShown["cells"] {
   const long = "Lorem ipsum dolor sit amet, consectetur adipiscing elit. ".repeat(index === 7 ? 90_000 : 12);
   return [
     { column: "contents", value: value(`<!doctype html>\n<title>Page ${index}</title>\n<p>${long}`, most) },
     { column: "title", value: value(index % 5 === 4 ? strange[4]! : `Page ${index} — a title`, most) },
-    { column: "hash", value: value((index * 2_654_435_761).toString(16).padStart(16, "0"), most) },
+    {
+      column: "hash",
+      value: value((index * 2_654_435_761).toString(16).padStart(16, "0"), most),
+      ...expiryOf(index),
+    },
     { column: "links", value: value(JSON.stringify([nameOf(index + 1), nameOf(index + 2)]), most) },
     { column: "anchors:https://example.org/", value: value("home", most) },
     ...Array.from({ length: index % 9 }, (_, at) => ({
@@ -62,6 +72,7 @@ export function rowsPage(query: URLSearchParams): RowsPage {
     table: query.get("table") ?? "documents",
     at: at > 1e14 ? at : at * 1_000,
     keyParts: undefined,
+    keyKinds: undefined,
     columns: ["contents", "title", "hash", "links", "anchors"],
     rows,
     next: index < rowCount ? String(index - 1) : undefined,

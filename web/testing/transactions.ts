@@ -3,7 +3,7 @@ import type {
   ConflictInsights,
   TransactionDetail,
   TransactionShown,
-} from "../../src/dashboard/api.js";
+} from "../../src/dashboard/api/index.js";
 import { startedAt } from "./pipeline.js";
 import { numbers } from "./random.js";
 

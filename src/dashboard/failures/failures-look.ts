@@ -1,74 +1,75 @@
 import type { Database } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
 import type { ParkedChange } from "../../observer/index.js";
-import { deadline } from "../../transaction/index.js";
-import type { Failures } from "../api.js";
+import type { Failures, Retrying } from "../api/index.js";
+import { readOfEach } from "../read-within.js";
 import { Shared } from "../sources/shared.js";
 import { parkedShown } from "../text/parked.js";
+import { retryingShown } from "../text/retrying.js";
 import type { KnownTables } from "../text/tables.js";
 import { FailureGroups, isMeant } from "./groups.js";
+import { failingOf, type RetryingChange } from "./retrying.js";
 
-/** The most parked changes that are grouped, and the longest time for reading them. */
-const maxGrouped = 20_000;
+/** The most changes of one observer that are looked at, and the longest time for reading all. */
+const maxOfObserver = 10_000;
 const groupingMs = 3_000;
 const everyMs = 2_000;
 /** The most different questions whose answers are kept. */
 const maxAnswers = 16;
 
+/** Which failures are grouped: those of one observer or of all, with a text in their errors or with any. */
+interface Question {
+  readonly observer: string | undefined;
+  readonly text: string | undefined;
+}
+
 /**
- * Groups the parked changes on demand. All viewers share the groups, because grouping reads every
- * parked change.
+ * Groups the changes that failed on demand: parked ones, and those that are tried again. All viewers
+ * share the groups, because grouping reads every change.
  */
 export class FailuresLook {
   readonly #db: Database;
   readonly #environment: Environment;
   readonly #tables: Shared<KnownTables>;
   readonly #closing = new AbortController();
-  readonly #answers = new Map<string, Shared<Failures>>();
+  readonly #parked: Answers<Failures>;
+  readonly #retrying: Answers<Retrying>;
 
   constructor(db: Database, environment: Environment, tables: Shared<KnownTables>) {
     this.#db = db;
     this.#environment = environment;
     this.#tables = tables;
+    this.#parked = new Answers(environment, (question) => this.#groupParked(question));
+    this.#retrying = new Answers(environment, (question) => this.#groupRetrying(question));
   }
 
   close(): void {
     this.#closing.abort();
   }
 
-  /** The groups of one observer or of all, with a text in their errors or with any. */
-  get(observer: string | undefined, text: string | undefined): Promise<Failures> {
-    const question = JSON.stringify([observer, text]);
-    let answer = this.#answers.get(question);
-    if (answer === undefined) {
-      answer = new Shared(this.#environment, everyMs, () => this.#group(observer, text));
-      this.#answers.set(question, answer);
-      if (this.#answers.size > maxAnswers) this.#answers.delete(this.#answers.keys().next().value!);
-    }
-    return answer.get();
+  /** The groups of parked changes. */
+  parked(question: Question): Promise<Failures> {
+    return this.#parked.get(question);
   }
 
-  async #group(observer: string | undefined, text: string | undefined): Promise<Failures> {
+  /** The groups of changes that failed and are tried again. */
+  retrying(question: Question): Promise<Retrying> {
+    return this.#retrying.get(question);
+  }
+
+  async #groupParked({ observer, text }: Question): Promise<Failures> {
     const tables = await this.#tables.get();
-    const groups = new FailureGroups<ParkedChange>();
-    const closing = this.#closing.signal;
-    const { signal, end } = deadline(this.#environment, closing, groupingMs, "Grouping parked changes");
+    const groups = new FailureGroups<ParkedChange>(({ parkedAt }) => parkedAt);
     let count = 0;
-    let isBound = false;
-    try {
-      for await (const change of this.#db.parked({ observer, signal })) {
-        if (!isMeant(change, { text })) continue;
-        isBound = count === maxGrouped;
-        if (isBound) break;
+    const isBound = await this.#read(
+      observer,
+      (name, signal) => this.#db.parked({ observer: name, signal }),
+      (change) => {
+        if (!isMeant(change, { text })) return;
         count++;
         groups.add(change);
-      }
-    } catch (error) {
-      if (!signal?.aborted || closing.aborted) throw error;
-      isBound = true;
-    } finally {
-      end();
-    }
+      },
+    );
     const shown = groups.list().map((group) => ({
       ...group,
       firstAt: group.firstAt.getTime(),
@@ -76,5 +77,67 @@ export class FailuresLook {
       newest: group.newest.map((change) => parkedShown(tables, change)),
     }));
     return { groups: shown, total: { count, isBound }, others: groups.others };
+  }
+
+  async #groupRetrying({ observer, text }: Question): Promise<Retrying> {
+    const tables = await this.#tables.get();
+    const groups = new FailureGroups<RetryingChange>(({ since }) => since);
+    let count = 0;
+    const isBound = await this.#read(
+      observer,
+      (name, signal) => this.#db.pending({ observer: name, signal }),
+      (change) => {
+        const failing = failingOf(change);
+        if (failing === undefined || !isMeant(failing, { text })) return;
+        count++;
+        groups.add(failing);
+      },
+    );
+    const shown = groups.list().map((group) => ({
+      ...group,
+      firstAt: group.firstAt.getTime(),
+      lastAt: group.lastAt.getTime(),
+      newest: group.newest.map((change) => retryingShown(tables, change)),
+    }));
+    return { groups: shown, total: { count, isBound }, others: groups.others };
+  }
+
+  async #read<T>(
+    observer: string | undefined,
+    list: (observer: string, signal: AbortSignal | undefined) => AsyncIterable<T>,
+    use: (change: T) => void,
+  ): Promise<boolean> {
+    const observers = observer === undefined ? [...(await this.#db.observers()).keys()] : [observer];
+    const time = {
+      environment: this.#environment,
+      closing: this.#closing.signal,
+      timeMs: groupingMs,
+      doing: "Grouping changes that failed",
+    };
+    return await readOfEach(observers, maxOfObserver, time, list, use);
+  }
+}
+
+/** The answers to the last questions, each shared by all who ask it. */
+class Answers<A> {
+  readonly #environment: Environment;
+  readonly #find: (question: Question) => Promise<A>;
+  readonly #known = new Map<string, Shared<A>>();
+
+  constructor(environment: Environment, find: (question: Question) => Promise<A>) {
+    this.#environment = environment;
+    this.#find = find;
+  }
+
+  get(question: Question): Promise<A> {
+    const { observer, text } = question;
+    const key = JSON.stringify([observer, text]);
+    let answer = this.#known.get(key);
+    if (answer === undefined) {
+      answer = new Shared(this.#environment, everyMs, () => this.#find({ observer, text }));
+      this.#known.set(key, answer);
+      if (this.#known.size > maxAnswers) this.#known.delete(this.#known.keys().next().value!);
+    }
+    return answer.get();
   }
 }

@@ -1,5 +1,15 @@
 import { expect, test } from "vitest";
-import { FailureGroups, groupOf, isMeant, maxGroups, maxNewest, observerOfGroup } from "./groups.js";
+import type { PendingChange } from "../../observer/index.js";
+import {
+  errorText,
+  FailureGroups,
+  groupOf,
+  isMeant,
+  maxGroups,
+  maxNewest,
+  observerOfGroup,
+} from "./groups.js";
+import { failingOf } from "./retrying.js";
 
 const failure = (message: string, seconds: number, observer = "review") => ({
   observer,
@@ -8,7 +18,7 @@ const failure = (message: string, seconds: number, observer = "review") => ({
 });
 
 test("failures are grouped by observer and kind, newest group first", () => {
-  const groups = new FailureGroups();
+  const groups = new FailureGroups<ReturnType<typeof failure>>(({ parkedAt }) => parkedAt);
   const all = [
     failure("Order 1 failed", 5),
     failure("Order 22 failed", 3),
@@ -35,7 +45,7 @@ test("failures are grouped by observer and kind, newest group first", () => {
 });
 
 test("memory is bounded: groups, and failures of a group", () => {
-  const groups = new FailureGroups();
+  const groups = new FailureGroups<ReturnType<typeof failure>>(({ parkedAt }) => parkedAt);
   for (let at = 0; at < 100; at++) groups.add(failure(`Order ${at} failed`, at));
   const words = Array.from({ length: 300 }, (_, index) =>
     [...String(index)].map((digit) => "abcdefghij"[Number(digit)]).join(""),
@@ -56,4 +66,18 @@ test("a filter means a group, or a part of the error in any case", () => {
   expect(isMeant(one, { group: groupOf(failure('Order 2 of "Rome" failed', 9)) })).toBe(true);
   expect(isMeant(one, { group: groupOf(failure("Order 2 failed", 9)) })).toBe(false);
   expect(isMeant(one, { group: groupOf(failure('Order 17 of "Oslo" failed', 1, "approve")) })).toBe(false);
+});
+
+test("an error without a message is called by its name, parked or not", () => {
+  const failing = (lastError: string) => failingOf({ observer: "review", lastError } as PendingChange)!;
+  expect(errorText(failing("The process ended while this change was due."))).toBe(
+    "The process ended while this change was due.",
+  );
+  expect(failing("RangeError: Order 1: refused").error).toEqual({
+    name: "RangeError",
+    message: "Order 1: refused",
+  });
+  expect(groupOf(failing("RangeError: "))).toBe(groupOf(failure("", 1)));
+  expect(groupOf(failing("RangeError: Order 7 failed"))).toBe(groupOf(failure("Order 8 failed", 1)));
+  expect(failingOf({ observer: "review" } as PendingChange)).toBeUndefined();
 });

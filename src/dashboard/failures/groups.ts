@@ -4,7 +4,6 @@ import { normalise } from "./normalise.js";
 /** A failure, with what its group depends on. A parked change is one. */
 export interface Failure {
   readonly observer: string;
-  readonly parkedAt: Date;
   readonly error: { readonly name: string; readonly message: string };
 }
 
@@ -25,9 +24,9 @@ export interface FailureGroup<F extends Failure> {
 export const maxGroups = 200;
 export const maxNewest = 20;
 
-/** The name of an error and its message, in one text. */
+/** The name of an error and its message, if it has one, in one text. */
 export function errorText({ error: { name, message } }: Pick<Failure, "error">): string {
-  return `${name}: ${message}`;
+  return message === "" ? name : `${name}: ${message}`;
 }
 
 const kindOf = (failure: Failure) => normalise(errorText(failure));
@@ -73,23 +72,30 @@ interface Growing<F extends Failure> extends FailureGroup<F> {
 
 /** Groups failures by observer and normalised message, in bounded memory. */
 export class FailureGroups<F extends Failure> {
+  readonly #timeOf: (failure: F) => Date;
   readonly #groups = new Map<string, Growing<F>>();
   #others = 0;
 
+  /** `timeOf`: the time of a failure, for the first and the last of a group. */
+  constructor(timeOf: (failure: F) => Date) {
+    this.#timeOf = timeOf;
+  }
+
   add(failure: F): void {
-    const { observer, parkedAt } = failure;
+    const { observer } = failure;
+    const time = this.#timeOf(failure);
     const message = kindOf(failure);
     const id = idOf(observer, message);
     let group = this.#groups.get(id);
     if (group === undefined) {
       if (this.#groups.size === maxGroups) return void this.#others++;
-      group = { id, observer, message, count: 0, firstAt: parkedAt, lastAt: parkedAt, newest: [] };
+      group = { id, observer, message, count: 0, firstAt: time, lastAt: time, newest: [] };
       this.#groups.set(id, group);
     }
     group.count++;
-    if (parkedAt < group.firstAt) group.firstAt = parkedAt;
-    if (parkedAt > group.lastAt) group.lastAt = parkedAt;
-    const at = group.newest.findIndex((each) => each.parkedAt < parkedAt);
+    if (time < group.firstAt) group.firstAt = time;
+    if (time > group.lastAt) group.lastAt = time;
+    const at = group.newest.findIndex((each) => this.#timeOf(each) < time);
     if (at >= 0) group.newest.splice(at, 0, failure);
     else if (group.newest.length < maxNewest) group.newest.push(failure);
     if (group.newest.length > maxNewest) group.newest.pop();

@@ -1,4 +1,5 @@
 import type { Database, DatabaseReach, DatabaseStatus } from "../../database/index.js";
+import type { Environment } from "../../environment/index.js";
 import type { ExposedMetric, MetricDescription, MetricSample } from "../../events/index.js";
 import { type ObserverBacklog, observerBacklogs } from "../backlog.js";
 
@@ -135,9 +136,17 @@ export const gaugeCatalogue: readonly GaugeDescription[] = [
   ),
 ];
 
-/** Counts what the store holds. Reads at most 10,000 hints and parked records of each observer. */
-export async function readStanding(db: Database, now: number, signal: AbortSignal): Promise<Standing> {
-  return { status: await db.status(), observers: await observerBacklogs(db, max, signal), now };
+/**
+ * Counts what the store holds. Reads at most 10,000 hints of each observer, and as many of its parked
+ * records for at most two seconds.
+ */
+export async function readStanding(
+  db: Database,
+  environment: Environment,
+  closing: AbortSignal,
+): Promise<Standing> {
+  const now = environment.now();
+  return { status: await db.status(), observers: await observerBacklogs(db, environment, max, closing), now };
 }
 
 /** The samples of every gauge. */

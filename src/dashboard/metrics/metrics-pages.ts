@@ -49,7 +49,7 @@ export class MetricsPages {
     const environment = options.environment ?? systemEnvironment;
     this.#environment = environment;
     const { signal } = this.#ending;
-    this.#standing = new Shared(environment, standingMs, () => readStanding(db, environment.now(), signal));
+    this.#standing = new Shared(environment, standingMs, () => readStanding(db, environment, signal));
   }
 
   close(): void {

@@ -1,4 +1,4 @@
-import type { Count } from "../api.js";
+import type { Count } from "../api/index.js";
 
 /** How far back a growth looks, and the shortest time over which one is computed. */
 const windowMs = 60_000;

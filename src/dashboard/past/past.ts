@@ -1,7 +1,7 @@
 import type { Database } from "../../database/index.js";
 import type { Environment, Timer } from "../../environment/index.js";
 import { int, json, table, tuple } from "../../schema/index.js";
-import type { Overview, Past, PastMoment } from "../api.js";
+import type { Overview, Past, PastMoment } from "../api/index.js";
 import { sumOf } from "../recording/sums.js";
 
 const everyMs = 10_000;
@@ -161,6 +161,7 @@ function momentOf(overview: Overview): PastMoment {
           observer.parked.count,
           rounded(observer.failuresPerSecond),
           observer.hosts,
+          observer.retrying.count,
         ],
       ]),
     ),

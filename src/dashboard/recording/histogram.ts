@@ -1,4 +1,4 @@
-import type { Durations } from "../api.js";
+import type { Durations } from "../api/index.js";
 import { sumOf } from "./sums.js";
 
 /**

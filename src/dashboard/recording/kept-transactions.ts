@@ -1,4 +1,4 @@
-import type { TransactionShown } from "../api.js";
+import type { TransactionShown } from "../api/index.js";
 
 /** The most transactions of each list. */
 export const maxTransactions = 500;

@@ -1,4 +1,4 @@
-import type { CellName, ObserverOverview, Pipeline, Rates, TransactionDetail } from "../api.js";
+import type { CellName, ObserverOverview, Pipeline, Rates, TransactionDetail } from "../api/index.js";
 import type { Histogram } from "./histogram.js";
 
 /** A transaction as the process that ran it recorded it. */

@@ -1,4 +1,4 @@
-import type { Series } from "../api.js";
+import type { Series } from "../api/index.js";
 import { sumOf } from "./sums.js";
 
 /** Seconds over which a rate is averaged. */

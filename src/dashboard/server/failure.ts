@@ -1,5 +1,5 @@
 import { PercolatorError } from "../../errors/index.js";
-import type { Failure } from "../api.js";
+import type { Failure } from "../api/index.js";
 
 /**
  * Thrown to refuse a request, or if the thing that the request names does not exist. `status` is

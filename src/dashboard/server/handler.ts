@@ -3,7 +3,7 @@ import type { Database } from "../../database/index.js";
 import { systemEnvironment } from "../../environment/index.js";
 import { InvalidArgumentError } from "../../errors/index.js";
 import { bindTable } from "../../schema/index.js";
-import type { Reach } from "../api.js";
+import type { Reach } from "../api/index.js";
 import { FailuresLook } from "../failures/failures-look.js";
 import { MetricsPages } from "../metrics/metrics-pages.js";
 import { Growth } from "../past/growth.js";

@@ -4,7 +4,7 @@ import { RemoteSource } from "../sources/remote.js";
 import { about } from "../views/about.js";
 import { conflicts } from "../views/conflicts.js";
 import type { Action, View } from "../views/context.js";
-import { exportParked, failures } from "../views/failures.js";
+import { exportParked, failures, retrying } from "../views/failures.js";
 import { heat } from "../views/heat.js";
 import { history } from "../views/history.js";
 import { inspect } from "../views/inspect.js";
@@ -32,6 +32,7 @@ export const views: Readonly<Record<string, View<unknown>>> = {
   "parked/export": exportParked,
   past,
   pipeline,
+  retrying,
   row,
   rows,
   transaction,

@@ -1,7 +1,7 @@
 import type { Database } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
 import type { EventCell } from "../../events/index.js";
-import type { CellName } from "../api.js";
+import type { CellName } from "../api/index.js";
 import { Recorder, type Remembered } from "../recording/recorder.js";
 import type { RecordedTransaction, Report, ReportRequest } from "../recording/report.js";
 import { cellName } from "../text/cells.js";

@@ -2,7 +2,7 @@ import type { EventCell } from "../../events/index.js";
 import { definition, isSystemPath, parsePath } from "../../schema/index.js";
 import { asBuffer } from "../../store/index.js";
 import { showRow } from "../../transaction/index.js";
-import type { CellName } from "../api.js";
+import type { CellName } from "../api/index.js";
 import type { KnownTables } from "./tables.js";
 
 /**

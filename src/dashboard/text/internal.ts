@@ -26,12 +26,36 @@ const inner: readonly (readonly [end: string, columns: string])[] = [
 
 /** Whether a table belongs to a recipe or to the dashboard itself. */
 export function isInternal(tables: KnownTables, name: string): boolean {
-  if (name === pastTable) return true;
+  return name === pastTable || besideWhich(tables, name) !== undefined;
+}
+
+/**
+ * Whether programs neither read nor write a column: it holds records of the protocol, or its table is
+ * internal. The column is named as views name it.
+ */
+export function isInternalColumn(tables: KnownTables, table: string, column: string): boolean {
+  return column.startsWith("~") || isInternal(tables, table);
+}
+
+/**
+ * The table that programs read and for which a recipe keeps this one. Undefined if no recipe keeps
+ * the table.
+ */
+export function ownerOf(tables: KnownTables, name: string): string | undefined {
+  let owner = besideWhich(tables, name);
+  // A recipe that another one uses has its tables beside a table that is internal itself.
+  for (let next = owner; next !== undefined; next = besideWhich(tables, next)) owner = next;
+  return owner;
+}
+
+/** The table beside which the table of a recipe stands. Its name is shorter. */
+function besideWhich(tables: KnownTables, name: string): string | undefined {
   const columns = tables.table(name)?.[definition].columns.keys();
-  if (columns === undefined) return false;
+  if (columns === undefined) return undefined;
   const shape = [...columns].sort().join(" ");
-  return inner.some(
+  const found = inner.find(
     ([end, those]) =>
       those === shape && name.endsWith(end) && tables.table(name.slice(0, -end.length)) !== undefined,
   );
+  return found === undefined ? undefined : name.slice(0, -found[0].length);
 }

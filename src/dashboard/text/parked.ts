@@ -1,23 +1,33 @@
-import type { ParkedChange } from "../../observer/index.js";
+import type { ObservedCell, ParkedChange } from "../../observer/index.js";
 import { definition } from "../../schema/index.js";
-import type { ParkedShown } from "../api.js";
+import type { CellName, ParkedShown } from "../api/index.js";
 import { makeId } from "./ids.js";
 import type { KnownTables } from "./tables.js";
 
 const maxOfError = 4_000;
 const maxOfStack = 16_000;
 
+/** The names of the cell that an observer watches. */
+export function observedCellName(
+  tables: KnownTables,
+  { table, row, column, qualifier }: ObservedCell,
+): CellName {
+  const known = tables.table(table);
+  return {
+    table,
+    row: known === undefined ? String(row) : known[definition].key.format(row),
+    column: qualifier === undefined ? column : `${column}:${qualifier}`,
+  };
+}
+
 /** A parked change as lists show it. */
 export function parkedShown(tables: KnownTables, change: ParkedChange): ParkedShown {
-  const { observer, table, column, qualifier, attempts, parkedAt, error } = change;
-  const known = tables.table(table);
-  const row = known === undefined ? String(change.row) : known[definition].key.format(change.row);
+  const { observer, column, qualifier, attempts, parkedAt, error } = change;
+  const name = observedCellName(tables, change);
   return {
-    id: makeId([observer, table, row, column, qualifier ?? null]),
+    ...name,
+    id: makeId([observer, name.table, name.row, column, qualifier ?? null]),
     observer,
-    table,
-    row,
-    column: qualifier === undefined ? column : `${column}:${qualifier}`,
     attempts,
     parkedAt: parkedAt.getTime(),
     error: `${error.name}: ${error.message}`.slice(0, maxOfError),

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { bytes, compressed, definition, int, json, table, text, tuple } from "../../schema/index.js";
 import { cellName, columnText, rowText } from "./cells.js";
 import { makeId, readId } from "./ids.js";
+import { isInternalColumn } from "./internal.js";
 import { cutText, valueShown } from "./values.js";
 
 const visits = table("visits", { seconds: int() }, { key: tuple(text(), int()) });
@@ -14,6 +15,12 @@ describe("names", () => {
     expect(columnText(Buffer.from("~ack\0titles\0body"))).toBe("~ack titles body");
     expect(columnText(Buffer.from("~ack\0titles\0links\0q"))).toBe("~ack titles links:q");
     expect(columnText(Buffer.alloc(0))).toBe("*");
+  });
+
+  test("of the protocol's records are internal, those of a program's columns are not", () => {
+    expect(isInternalColumn(tables, "visits", columnText(Buffer.from("~parked\0titles\0body")))).toBe(true);
+    expect(isInternalColumn(tables, "visits", "seconds")).toBe(false);
+    expect(isInternalColumn(tables, "percolator_past", "moment")).toBe(true);
   });
 
   test("of rows are those of the commands, and fall back to bytes for unknown tables", () => {

@@ -1,5 +1,5 @@
 import { type Codec, formatValue, isCompressedTag } from "../../schema/index.js";
-import type { ValueShown } from "../api.js";
+import type { ValueShown } from "../api/index.js";
 
 /** A value longer than this is not decoded if only its beginning is shown. */
 const maxDecoded = 2 ** 20;

@@ -1,5 +1,5 @@
 import { packageManifest } from "../../environment/index.js";
-import type { About } from "../api.js";
+import type { About } from "../api/index.js";
 import type { View } from "./context.js";
 
 /** What the dashboard shows, and what it allows. */

@@ -1,11 +1,11 @@
 import { bindColumn, definition, isColumn, isFamily } from "../../schema/index.js";
-import type { ConflictColumn, ConflictInsights } from "../api.js";
+import type { ConflictColumn, ConflictInsights } from "../api/index.js";
 import { adviceOn, type Fight, remedyFor } from "../recording/advice.js";
 import { addConflicts } from "../recording/conflict-counts.js";
 import { type ConflictReport, windowMs } from "../recording/report.js";
 import { sumByKey, sumOf } from "../recording/sums.js";
 import { unnamedTransaction } from "../recording/winners.js";
-import { isInternal } from "../text/internal.js";
+import { isInternalColumn } from "../text/internal.js";
 import type { KnownTables } from "../text/tables.js";
 import type { View } from "./context.js";
 
@@ -52,9 +52,13 @@ export const conflicts: View<ConflictInsights> = async (context) => {
       return { cell, count, loser, winner, lastAt: Math.round(lastAt), advice };
     }),
     columns: columnsOf(pairs, (pair, rows, mostInRow) =>
-      remedyFor({ ...fightOf(pair, rows), isInternal: isInternal(tables, pair.cell.table), mostInRow }),
+      remedyFor({
+        ...fightOf(pair, rows),
+        isInternal: isInternalColumn(tables, pair.cell.table, pair.cell.column),
+        mostInRow,
+      }),
     )
-      .map((each) => ({ ...each, isInternal: isInternal(tables, each.table) }))
+      .map((each) => ({ ...each, isInternal: isInternalColumn(tables, each.table, each.column) }))
       .toSorted((a, b) => Number(a.isInternal) - Number(b.isInternal) || b.count - a.count)
       .slice(0, maxPairs),
   };

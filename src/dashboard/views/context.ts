@@ -1,6 +1,6 @@
 import type { Database } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
-import type { Overview, Reach } from "../api.js";
+import type { Overview, Reach } from "../api/index.js";
 import type { FailuresLook } from "../failures/failures-look.js";
 import type { Growth } from "../past/growth.js";
 import type { PastMoments } from "../past/past.js";

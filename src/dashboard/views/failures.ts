@@ -1,4 +1,4 @@
-import type { Failures, ParkedExport } from "../api.js";
+import type { Failures, ParkedExport, Retrying } from "../api/index.js";
 import { isMeant } from "../failures/groups.js";
 import { readId } from "../text/ids.js";
 import { parkedShown } from "../text/parked.js";
@@ -12,7 +12,14 @@ const maxExported = 10_000;
 export const failures: View<Failures> = async (context, given) => {
   const { observer, text } = chosenBy(given);
   if (observer !== undefined) checkObserver(await context.db.observers(), observer);
-  return await context.failures.get(observer, text);
+  return await context.failures.parked({ observer, text });
+};
+
+/** The changes that failed and are tried again, by observer and kind of error. */
+export const retrying: View<Retrying> = async (context, given) => {
+  const { observer, text } = chosenBy(given);
+  if (observer !== undefined) checkObserver(await context.db.observers(), observer);
+  return await context.failures.retrying({ observer, text });
 };
 
 /** The parked changes of a group or an observer, as a file. */

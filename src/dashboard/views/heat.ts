@@ -1,6 +1,6 @@
 import { definition } from "../../schema/index.js";
 import { asBuffer } from "../../store/index.js";
-import type { HeatMap } from "../api.js";
+import type { HeatMap } from "../api/index.js";
 import { type HeatSample, heatBucketMs, heatBuckets, heatMetrics } from "../recording/report.js";
 import { rowText } from "../text/cells.js";
 import { isInternal } from "../text/internal.js";

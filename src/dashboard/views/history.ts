@@ -9,7 +9,7 @@ import {
   isFamily,
   parseCellRowText,
 } from "../../schema/index.js";
-import type { CellHistory, Writer } from "../api.js";
+import type { CellHistory, Writer } from "../api/index.js";
 import { unnamedTransaction } from "../recording/winners.js";
 import { valueShown } from "../text/values.js";
 import type { View } from "./context.js";

@@ -1,7 +1,7 @@
 import { parseRecordColumn } from "../../observer/index.js";
 import { definition, isSystemPath, parseRowText, type TableDefinition } from "../../schema/index.js";
 import { type InspectedColumn, type LockInfo, timestampToDate } from "../../transaction/index.js";
-import type { InspectedRow, ValueShown } from "../api.js";
+import type { InspectedRow, ValueShown } from "../api/index.js";
 import { columnText } from "../text/cells.js";
 import { inspectedText, statusText, writeText } from "../text/inspected.js";
 import { cutText } from "../text/values.js";

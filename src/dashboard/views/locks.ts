@@ -4,7 +4,7 @@ import { parkedTable } from "../../observer/index.js";
 import { decodeRow, definition } from "../../schema/index.js";
 import { asBuffer } from "../../store/index.js";
 import { type CellAddress, type LockInfo, systemTable } from "../../transaction/index.js";
-import type { Acted, LockShown, LocksPage } from "../api.js";
+import type { Acted, LockShown, LocksPage } from "../api/index.js";
 import { stringOf } from "../server/body.js";
 import { cellName } from "../text/cells.js";
 import { makeId, readId } from "../text/ids.js";

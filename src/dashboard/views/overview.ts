@@ -1,5 +1,5 @@
 import type { CoordinatorStatus } from "../../database/index.js";
-import type { ObserverOverview, Overview, Series } from "../api.js";
+import type { ObserverOverview, Overview, Series } from "../api/index.js";
 import type { Growth } from "../past/growth.js";
 import { addHistograms, durationsOf } from "../recording/histogram.js";
 import { type Report, seriesSeconds } from "../recording/report.js";
@@ -83,7 +83,7 @@ export function observerOverviews(
   growth: Growth,
 ): readonly ObserverOverview[] {
   const sessions = [...status.sessions.values()];
-  return observers.map(({ record, pending, parked }) => {
+  return observers.map(({ record, pending, retrying, parked }) => {
     const { name, version } = record;
     const own = reports.flatMap((report) =>
       Object.hasOwn(report.observers, name) ? [report.observers[name]!] : [],
@@ -95,6 +95,7 @@ export function observerOverviews(
       pending: countOf(pending),
       growthPerSecond: growth.of(name),
       oldestPendingMs: waitedMs(pending, now),
+      retrying: { count: retrying, isBound: pending.more },
       parked: countOf(parked),
       delay: durationsOf(addHistograms(own.map(({ delay }) => delay))),
       runsPerSecond: sumOf(own, ({ runsPerSecond }) => runsPerSecond),

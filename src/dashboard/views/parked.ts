@@ -1,7 +1,7 @@
 import { InvalidArgumentError, ObserverError } from "../../errors/index.js";
 import type { ObservedCell } from "../../observer/index.js";
 import { definition, parseRowText } from "../../schema/index.js";
-import type { Acted, ParkedPage, ParkedShown } from "../api.js";
+import type { Acted, ParkedPage, ParkedShown } from "../api/index.js";
 import { type FailureFilter, isMeant, observerOfGroup } from "../failures/groups.js";
 import { type Body, stringOf } from "../server/body.js";
 import { readId } from "../text/ids.js";

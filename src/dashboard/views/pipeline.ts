@@ -1,8 +1,8 @@
 import { definition } from "../../schema/index.js";
-import type { Pipeline } from "../api.js";
+import type { Pipeline } from "../api/index.js";
 import { flowKey } from "../recording/flow-counts.js";
 import { sumByKey } from "../recording/sums.js";
-import { isInternal } from "../text/internal.js";
+import { isInternal, ownerOf } from "../text/internal.js";
 import type { View } from "./context.js";
 import { observerOverviews } from "./overview.js";
 
@@ -19,6 +19,7 @@ export const pipeline: View<Pipeline> = async (context) => {
     return {
       name,
       isInternal: isInternal(known, name),
+      owner: ownerOf(known, name),
       columns: columns.map((column) => ({ name: column.name, kind: column.kind })),
     };
   });

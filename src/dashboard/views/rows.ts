@@ -2,18 +2,18 @@ import {
   definition,
   encodePrefixText,
   encodeRow,
-  keyPartCount,
+  keyPartTags,
   parsePath,
   parseRowText,
   type TableDefinition,
 } from "../../schema/index.js";
 import { equalBytes } from "../../store/index.js";
-import { after, type CommittedCell, type Snapshot } from "../../transaction/index.js";
-import type { CellShown, RowDetail, RowShown, RowsPage } from "../api.js";
+import { after, type CommittedCell, type Snapshot, timestampToDate } from "../../transaction/index.js";
+import type { CellShown, RowDetail, RowShown, RowsPage } from "../api/index.js";
 import { columnText, rowText } from "../text/cells.js";
 import type { KnownTables } from "../text/tables.js";
 import { valueShown } from "../text/values.js";
-import type { View } from "./context.js";
+import type { View, ViewContext } from "./context.js";
 import { firstOf } from "./first-of.js";
 
 const usualRows = 50;
@@ -32,6 +32,19 @@ interface Bounds {
 const inList: Bounds = { maxCells: 100, maxOfValue: 200 };
 const alone: Bounds = { maxCells: 1_000, maxOfValue: 100_000 };
 
+/** Milliseconds from the commit of a cell of a column until it expires. Undefined: it does not. */
+type TimeToLive = (column: string) => number | undefined;
+
+/**
+ * The times after which the cells of a table expire, as the database has recorded them: sweeps know
+ * no others. A version of the past does not expire any more.
+ */
+async function timesToLive({ db }: ViewContext, table: TableDefinition, isNow: boolean): Promise<TimeToLive> {
+  if (!isNow) return () => undefined;
+  const recorded = (await db.tables()).get(table.name)?.[definition].columns;
+  return (column) => recorded?.get(column)?.ttlMs ?? undefined;
+}
+
 /** An encoded row, with the cells of it that are shown. */
 interface FoundRow {
   readonly row: Uint8Array;
@@ -47,13 +60,15 @@ export const rows: View<RowsPage> = async (context, given, signal) => {
   const limit = given.limit(usualRows, maxRows);
   const tables = await context.tables.get();
   await using snapshot = await context.db.snapshot({ at: given.at(), signal });
-  const { first, isMore } = await firstOf(walk(snapshot, table, inList, start, prefix), limit);
+  const expiring = await timesToLive(context, table, given.at() === undefined);
+  const { first, isMore } = await firstOf(walk(snapshot, table, inList, expiring, start, prefix), limit);
   const shown = first.map((found) => rowShown(tables, table, found));
   return {
     table: table.name,
     at: snapshot.timestamp,
     columns: [...table.columns.values()].filter(({ kind }) => kind !== "signal").map(({ name }) => name),
-    keyParts: keyPartCount(table),
+    keyParts: keyPartTags(table)?.length,
+    keyKinds: keyPartTags(table),
     rows: shown,
     next: isMore ? shown.at(-1)?.row : undefined,
   };
@@ -65,8 +80,9 @@ export const row: View<RowDetail> = async (context, given, signal) => {
   const wanted = encodeRow(table, parseRowText(table, given.needed("row")));
   const tables = await context.tables.get();
   await using snapshot = await context.db.snapshot({ at: given.at(), signal });
+  const expiring = await timesToLive(context, table, given.at() === undefined);
   let found: FoundRow = { row: wanted, cells: [] };
-  for await (const first of walk(snapshot, table, alone, wanted)) {
+  for await (const first of walk(snapshot, table, alone, expiring, wanted)) {
     if (equalBytes(first.row, wanted)) found = first;
     break;
   }
@@ -91,6 +107,7 @@ async function* walk(
   snapshot: Snapshot,
   table: TableDefinition,
   bounds: Bounds,
+  expiring: TimeToLive,
   start: Uint8Array | undefined,
   prefix?: Uint8Array,
 ): AsyncGenerator<FoundRow> {
@@ -102,7 +119,7 @@ async function* walk(
       if (open === undefined || !equalBytes(open.row, row)) {
         if (open !== undefined && open.cells.length > 0) yield open;
         if (prefix !== undefined && !equalBytes(row.subarray(0, prefix.length), prefix)) return;
-        open = new OpenRow(row, table, bounds);
+        open = new OpenRow(row, table, bounds, expiring);
       }
       isFull = !open.take(cells);
       if (isFull) break;
@@ -124,23 +141,30 @@ class OpenRow implements FoundRow {
   readonly cells: CellShown[] = [];
   readonly #table: TableDefinition;
   readonly #bounds: Bounds;
+  readonly #expiring: TimeToLive;
   #length = 0;
 
-  constructor(row: Uint8Array, table: TableDefinition, bounds: Bounds) {
+  constructor(row: Uint8Array, table: TableDefinition, bounds: Bounds, expiring: TimeToLive) {
     this.row = Buffer.from(row);
     this.#table = table;
     this.#bounds = bounds;
+    this.#expiring = expiring;
   }
 
   /** Adds cells to the row. Returns false if the row already shows as much as its limits allow. */
   take(cells: readonly CommittedCell[]): boolean {
-    for (const { column, value } of cells) {
+    for (const { column, commit, value } of cells) {
       if (value === undefined) continue;
       if (this.cells.length === this.#bounds.maxCells || this.#length > maxOfRow) return false;
-      const codec = this.#table.columns.get(parsePath(column).name)?.codec;
-      const shown = valueShown(codec, value, this.#bounds.maxOfValue);
+      const { name } = parsePath(column);
+      const shown = valueShown(this.#table.columns.get(name)?.codec, value, this.#bounds.maxOfValue);
       this.#length += shown.text.length;
-      this.cells.push({ column: columnText(column), value: shown });
+      const ttlMs = this.#expiring(name);
+      this.cells.push({
+        column: columnText(column),
+        value: shown,
+        ...(ttlMs === undefined ? {} : { expiresAt: timestampToDate(commit).getTime() + ttlMs }),
+      });
     }
     return true;
   }

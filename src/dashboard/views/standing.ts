@@ -1,9 +1,9 @@
 import type { Database, DatabaseStatus } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
-import { deadline } from "../../transaction/index.js";
-import type { Count } from "../api.js";
+import type { Count } from "../api/index.js";
 import { type Backlog, type ObserverBacklog, observerBacklogs } from "../backlog.js";
 import { type Overdue, overdueSchedules } from "../overdue.js";
+import { readWithin } from "../read-within.js";
 import { sumOf } from "../recording/sums.js";
 import { Shared } from "../sources/shared.js";
 
@@ -42,7 +42,7 @@ export class StandingLook extends Shared<Standing> {
     const locks = new Shared(environment, locksEveryMs, () => countLocks(db, environment, signal));
     super(environment, everyMs, async () => {
       const status = await db.status();
-      const observers = await observerBacklogs(db, max, signal);
+      const observers = await observerBacklogs(db, environment, max, signal);
       const schedules = await overdueSchedules(db, environment.now(), signal, max.pending);
       // Until the first scan ends, the number of locks is unknown. The count then says "0 or more".
       const { value = { count: 0, isBound: true } } = await locks.newest(locksPatienceMs);
@@ -57,20 +57,17 @@ export class StandingLook extends Shared<Standing> {
 }
 
 async function countLocks(db: Database, environment: Environment, closing: AbortSignal): Promise<Count> {
-  const { signal, end } = deadline(environment, closing, locksMs, "Counting locks");
   let count = 0;
-  try {
+  let isBound = false;
+  const time = { environment, closing, timeMs: locksMs, doing: "Counting locks" };
+  const ended = await readWithin(time, async (signal) => {
     for await (const _ of db.locks({ signal })) {
-      if (count === maxLocks) return { count, isBound: true };
+      isBound = count === maxLocks;
+      if (isBound) return;
       count++;
     }
-    return { count, isBound: false };
-  } catch (error) {
-    if (signal?.aborted && !closing.aborted) return { count, isBound: true };
-    throw error;
-  } finally {
-    end();
-  }
+  });
+  return { count, isBound: isBound || !ended };
 }
 
 /** A backlog as a count. */

@@ -1,4 +1,4 @@
-import type { TransactionDetail, TransactionShown } from "../api.js";
+import type { TransactionDetail, TransactionShown } from "../api/index.js";
 import { transactionLists } from "../recording/kept-transactions.js";
 import type { RecordedTransaction } from "../recording/report.js";
 import { RequestError } from "../server/failure.js";

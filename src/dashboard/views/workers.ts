@@ -1,4 +1,4 @@
-import type { Workers } from "../api.js";
+import type { Workers } from "../api/index.js";
 import { sumOf } from "../recording/sums.js";
 import type { View } from "./context.js";
 import { coordinatorShown } from "./overview.js";

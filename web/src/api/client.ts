@@ -1,4 +1,4 @@
-import type { Acted, Failure } from "../../../src/dashboard/api.js";
+import type { Acted, Failure } from "../../../src/dashboard/api/index.js";
 
 /** Thrown if the server refuses a request, or if no answer comes. */
 export class ApiError extends Error {

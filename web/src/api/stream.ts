@@ -1,4 +1,4 @@
-import type { Failure, Overview } from "../../../src/dashboard/api.js";
+import type { Failure, Overview } from "../../../src/dashboard/api/index.js";
 import { Store } from "../state/store.js";
 import { ApiError, apiPath, getJson } from "./client.js";
 

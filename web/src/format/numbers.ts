@@ -17,6 +17,15 @@ export function bounded({
   return isBound ? `${count(value)}+` : count(value);
 }
 
+/** A count in a sentence: `1 change`, `3 changes`, `more than 1,000 changes`. */
+export function moreThan(
+  { count: value, isBound }: { readonly count: number; readonly isBound: boolean },
+  one: string,
+  many = `${one}s`,
+): string {
+  return isBound ? `more than ${count(value)} ${many}` : counted(value, one, many);
+}
+
 /** A rate per second, without the unit: 0.03, 4.2, 1,204. */
 export function rate(value: number): string {
   if (value === 0) return "0";

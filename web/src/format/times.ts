@@ -28,7 +28,25 @@ function two(ms: number, large: number, largeUnit: string, small: number, smallU
 export function ago(at: number, now: number): string {
   const ms = now - at;
   if (ms < second) return "now";
-  return `${duration(ms < minute ? Math.floor(ms / second) * second : ms)} ago`;
+  return `${inWhole(ms)} ago`;
+}
+
+/** How soon: `in 4 s`, and `now` within a second. */
+export function until(at: number, now: number): string {
+  const ms = at - now;
+  if (ms < second) return "now";
+  return `in ${inWhole(ms)}`;
+}
+
+/** A duration that counts up or down on the page: whole seconds, without a fraction that jumps. */
+function inWhole(ms: number): string {
+  return ms < minute ? `${Math.floor(ms / second)} s` : duration(ms);
+}
+
+/** When a cell expires: `expires in 3 min`, or `expired 2 s ago, not deleted yet`. */
+export function expiry(at: number, now: number): string {
+  if (at > now) return `expires ${until(at, now)}`;
+  return `expired ${now - at < second ? "just now" : ago(at, now)}, not deleted yet`;
 }
 
 const pad = (value: number, digits = 2) => String(value).padStart(digits, "0");

@@ -1,4 +1,4 @@
-import type { Count } from "../../../src/dashboard/api.js";
+import type { Count } from "../../../src/dashboard/api/index.js";
 import { rate } from "./numbers.js";
 
 /** A backlog that grows or shrinks by less than this many changes a second is steady. */

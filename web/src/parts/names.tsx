@@ -1,4 +1,4 @@
-import type { CellName, ValueShown } from "../../../src/dashboard/api.js";
+import type { CellName, ValueShown } from "../../../src/dashboard/api/index.js";
 import { bytes } from "../format/numbers.js";
 import { columnName, formatted, oneLine } from "../format/text.js";
 import { hashOf } from "../routing/route.js";

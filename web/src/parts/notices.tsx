@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { Reach } from "../../../src/dashboard/api.js";
+import type { Reach } from "../../../src/dashboard/api/index.js";
 import type { ApiError } from "../api/client.js";
 import { Mark } from "./mark.js";
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { About } from "../../../src/dashboard/api.js";
+import type { About } from "../../../src/dashboard/api/index.js";
 import { connection, overview, seenAt } from "../api/stream.js";
 import { bounded } from "../format/numbers.js";
 import { clock } from "../format/times.js";

@@ -1,6 +1,6 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { About } from "../../../src/dashboard/api.js";
+import type { About } from "../../../src/dashboard/api/index.js";
 
 export const AboutContext = createContext<About | undefined>(undefined);
 

@@ -1,5 +1,10 @@
-import type { ObserverOverview, Overview, ScheduleOverview } from "../../../src/dashboard/api.js";
-import { bounded, counted, rate } from "../format/numbers.js";
+import type {
+  Count,
+  ObserverOverview,
+  Overview,
+  ScheduleOverview,
+} from "../../../src/dashboard/api/index.js";
+import { counted, moreThan, rate } from "../format/numbers.js";
 import { duration } from "../format/times.js";
 import { trend } from "../format/trend.js";
 import type { View } from "../routing/route.js";
@@ -35,7 +40,15 @@ export interface Problem extends Health {
 
 /** Everything that is wrong with an observer, the worst first. */
 export function problemsOf(observer: ObserverOverview): readonly Problem[] {
-  const { hosts, pending, oldestPendingMs = 0, parked, failuresPerSecond, growthPerSecond } = observer;
+  const {
+    hosts,
+    pending,
+    oldestPendingMs = 0,
+    retrying,
+    parked,
+    failuresPerSecond,
+    growthPerSecond,
+  } = observer;
   const waits = `${counted(pending.count, "change")}${pending.isBound ? " or more" : ""}`;
   const problems: Problem[] = [];
   const add = (level: Level, kind: ProblemKind, lookAt: View, why: string, remedy: string) =>
@@ -51,30 +64,35 @@ export function problemsOf(observer: ObserverOverview): readonly Problem[] {
   if (pending.count > 0 && oldestPendingMs >= behindMs) {
     const how = trend(growthPerSecond, pending);
     const why = `The oldest of ${waits} has waited ${duration(oldestPendingMs)}${how === "" ? "" : `, ${how}`}.`;
-    const remedy =
-      growthPerSecond !== undefined && growthPerSecond < 0
+    const isFailing = 2 * retrying.count > pending.count;
+    const remedy = isFailing
+      ? "Most of these changes failed and wait for their next attempt. Read the errors."
+      : growthPerSecond !== undefined && growthPerSecond < 0
         ? "It catches up. Wait, or start another worker."
         : "See what its runs wait for. Then raise its concurrency, or start another worker.";
-    if (oldestPendingMs >= lateMs) add("bad", "late", "transactions", why, remedy);
-    else add("warn", "behind", "transactions", why, remedy);
+    const lookAt = isFailing ? "failures" : "transactions";
+    if (oldestPendingMs >= lateMs) add("bad", "late", lookAt, why, remedy);
+    else add("warn", "behind", lookAt, why, remedy);
   }
   if (parked.count > 0)
     add(
       "warn",
       "parked",
       "failures",
-      `It parked ${bounded(parked)} of its changes.`,
+      `It parked ${moreThan(parked, "change")}.`,
       "Read the errors. Once the cause is gone, retry them.",
     );
-  if (failuresPerSecond > 0)
-    add(
-      "warn",
-      "failing",
-      "transactions",
-      `${rate(failuresPerSecond)} of its runs fail each second. They are tried again.`,
-      "Read the errors.",
-    );
+  if (failuresPerSecond > 0 || retrying.count > 0)
+    add("warn", "failing", "failures", failing(retrying, failuresPerSecond), "Read the errors.");
   return problems.sort((a, b) => rank[b.level] - rank[a.level]);
+}
+
+/** What fails and is not parked. A failing change waits before it is tried again, so the rate may be 0. */
+function failing(retrying: Count, failuresPerSecond: number): string {
+  const runs = `${rate(failuresPerSecond)} of its runs fail each second`;
+  if (retrying.count === 0) return `${runs}. They are tried again.`;
+  const changes = `${moreThan(retrying, "change")} failed and ${retrying.count === 1 && !retrying.isBound ? "is" : "are"} tried again`;
+  return failuresPerSecond > 0 ? `${changes}: ${runs}.` : `${changes}.`;
 }
 
 /** The state of an observer. If several states apply, the worst one. */

@@ -1,4 +1,4 @@
-import type { Past, PastMoment } from "../../../src/dashboard/api.js";
+import type { Past, PastMoment } from "../../../src/dashboard/api/index.js";
 import { apiPath, getJson } from "../api/client.js";
 import { behindMs, type ProblemKind } from "./health.js";
 import { Store } from "./store.js";
@@ -51,7 +51,7 @@ export function sinceOf(
 }
 
 function wasSo(
-  [pending, oldestMs, parked, failures, hosts]: PastMoment["observers"][string],
+  [pending, oldestMs, parked, failures, hosts, retrying = 0]: PastMoment["observers"][string],
   kind: ProblemKind,
 ): boolean {
   switch (kind) {
@@ -60,7 +60,7 @@ function wasSo(
     case "parked":
       return parked > 0;
     case "failing":
-      return failures > 0;
+      return failures > 0 || retrying > 0;
     default:
       return pending > 0 && oldestMs >= behindMs;
   }

@@ -96,7 +96,7 @@ async function handleParked(cli: Cli, opened: OpenedDatabase, options: ParkedCom
 /** Lists the kinds of errors, the one with the newest change first. */
 async function listGroups(cli: Cli, opened: OpenedDatabase, options: ParkedCommandOptions): Promise<void> {
   const { observer, limit = Number.POSITIVE_INFINITY } = options;
-  const groups = new FailureGroups<ParkedChange>();
+  const groups = new FailureGroups<ParkedChange>(({ parkedAt }) => parkedAt);
   let count = 0;
   for await (const parked of opened.db.parked({ observer, signal: cli.signal })) {
     if (!isMeant(opened, parked, options)) continue;

@@ -1,5 +1,5 @@
 import { useEffect, useMemo } from "preact/hooks";
-import type { Pipeline, RowsPage } from "../../../../src/dashboard/api.js";
+import type { Pipeline, RowsPage } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
 import type { CommandParts } from "../../format/shell.js";

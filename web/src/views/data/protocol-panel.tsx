@@ -1,4 +1,4 @@
-import type { InspectedRow } from "../../../../src/dashboard/api.js";
+import type { InspectedRow } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
 import { oneLine } from "../../format/text.js";

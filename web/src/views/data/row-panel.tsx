@@ -1,4 +1,4 @@
-import type { RowDetail } from "../../../../src/dashboard/api.js";
+import type { RowDetail } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
 import { useRowChanges } from "../../api/use-row-changes.js";
@@ -9,6 +9,7 @@ import { Empty, Failed, Loading } from "../../parts/notices.js";
 import { Tabs } from "../../parts/tabs.js";
 import { hashOf, type Route } from "../../routing/route.js";
 import { change } from "../../routing/use-route.js";
+import { Expiry } from "./expiry.js";
 import { HistoryPanel } from "./history-panel.js";
 import { ProtocolPanel } from "./protocol-panel.js";
 
@@ -78,11 +79,12 @@ function CellsPanel({
     );
   return (
     <dl class="cells">
-      {data.cells.map(({ column, value }) => (
+      {data.cells.map(({ column, value, expiresAt }) => (
         <div key={column} class={column === cell ? "chosen" : ""}>
           <dt>
             <bdi>{oneLine(column)}</bdi>
             <span class="faint">{bytes(value.bytes)}</span>
+            {expiresAt === undefined ? null : <Expiry at={expiresAt} />}
             <a href={historyOf(column)}>History</a>
           </dt>
           <dd>

@@ -1,4 +1,4 @@
-import type { RowShown, RowsPage } from "../../../../src/dashboard/api.js";
+import type { RowShown, RowsPage } from "../../../../src/dashboard/api/index.js";
 import { counted } from "../../format/numbers.js";
 import { oneLine, partsOf } from "../../format/text.js";
 import { dateTime } from "../../format/times.js";
@@ -6,6 +6,7 @@ import { moveByKeys } from "../../parts/keys.js";
 import { ShortValue } from "../../parts/names.js";
 import { Empty } from "../../parts/notices.js";
 import { hashOf, type Route } from "../../routing/route.js";
+import { Expiry } from "./expiry.js";
 
 interface Props {
   readonly page: RowsPage;
@@ -23,6 +24,8 @@ export function RowsTable({ page, route, table, isLoading, reload }: Props) {
   const { state } = route;
   const columns = [...new Set(page.columns.map(nameOf))];
   const isNarrow = state.row !== undefined;
+  const parts = headingsOf(page);
+  const isExpiring = !isNarrow && page.rows.some((row) => expiryOf(row) !== undefined);
   return (
     <section class={`panel rows ${isLoading ? "loading" : ""}`} aria-labelledby="rows" aria-busy={isLoading}>
       <div class="panel-head">
@@ -47,9 +50,23 @@ export function RowsTable({ page, route, table, isLoading, reload }: Props) {
           <table class="stack data-rows" onKeyDown={moveByKeys}>
             <thead>
               <tr>
-                <th scope="col">Row</th>
-                {isNarrow ? null : moreParts(page).map((part) => <th scope="col">Key, part {part + 1}</th>)}
-                {isNarrow ? null : columns.map((column) => <th scope="col">{column}</th>)}
+                {isNarrow || parts.length === 0 ? (
+                  <th scope="col">Row</th>
+                ) : (
+                  parts.map((part) => (
+                    <th key={part} scope="col">
+                      {part}
+                    </th>
+                  ))
+                )}
+                {isNarrow
+                  ? null
+                  : columns.map((column) => (
+                      <th key={column} scope="col">
+                        {column}
+                      </th>
+                    ))}
+                {isExpiring ? <th scope="col">Expires</th> : null}
               </tr>
             </thead>
             <tbody>
@@ -58,7 +75,8 @@ export function RowsTable({ page, route, table, isLoading, reload }: Props) {
                   key={row.row}
                   row={row}
                   columns={isNarrow ? [] : columns}
-                  parts={isNarrow ? undefined : partsOf(row.row, page.keyParts)}
+                  headings={isNarrow ? [] : parts}
+                  isExpiring={isExpiring}
                   route={route}
                   table={table}
                 />
@@ -72,28 +90,37 @@ export function RowsTable({ page, route, table, isLoading, reload }: Props) {
   );
 }
 
-/** The parts of a composite key behind its first one. */
-const moreParts = ({ keyParts = 1 }: RowsPage) =>
-  Array.from({ length: keyParts - 1 }, (_, index) => index + 1);
+/** The headings of the parts of a composite key, with the kind of each: `key 2, int`. */
+function headingsOf({ keyParts = 0, keyKinds }: RowsPage): readonly string[] {
+  return Array.from({ length: keyParts }, (_, index) => {
+    const kind = keyKinds?.[index];
+    const name = keyParts === 1 ? "key" : `key ${index + 1}`;
+    return kind === undefined ? name : `${name}, ${kind}`;
+  });
+}
 
 const nameOf = (column: string) => column.split(":", 1)[0]!;
 
 function Row({
   row,
   columns,
-  parts,
+  headings,
+  isExpiring,
   route,
   table,
 }: {
   row: RowShown;
   columns: readonly string[];
-  /** The parts of its key, if each has a column. */
-  parts: readonly string[] | undefined;
+  /** The headings of the parts of its key. */
+  headings: readonly string[];
+  /** Whether there is a column for the times at which rows expire. */
+  isExpiring: boolean;
   route: Route;
   table: string;
 }) {
   const { prefix, after, at, show } = route.state;
   const isChosen = route.state.row === row.row;
+  const parts = headings.length === 0 ? undefined : partsOf(row.row, headings.length);
   const href = hashOf("data", {
     table,
     prefix,
@@ -109,9 +136,9 @@ function Row({
           <bdi>{row.row === "" ? <i>empty key</i> : oneLine(parts?.[0] ?? row.row)}</bdi>
         </a>
       </th>
-      {parts?.slice(1).map((part, index) => (
-        <td key={index} data-label={`Key, part ${index + 2}`} class="mono">
-          <bdi>{oneLine(part)}</bdi>
+      {headings.slice(1).map((heading, index) => (
+        <td key={heading} data-label={heading} class="mono">
+          <bdi>{oneLine(parts?.[index + 1] ?? "")}</bdi>
         </td>
       ))}
       {columns.map((column) => (
@@ -119,8 +146,19 @@ function Row({
           <Cells row={row} column={column} />
         </td>
       ))}
+      {isExpiring ? (
+        <td data-label="Expires">
+          <Expiry at={expiryOf(row)} />
+        </td>
+      ) : null}
     </tr>
   );
+}
+
+/** When the first cell of a row expires. Undefined if none does. */
+function expiryOf({ cells }: RowShown): number | undefined {
+  const times = cells.flatMap(({ expiresAt }) => (expiresAt === undefined ? [] : [expiresAt]));
+  return times.length === 0 ? undefined : Math.min(...times);
 }
 
 const isFamily = (row: RowShown, column: string) =>

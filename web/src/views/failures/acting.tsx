@@ -1,5 +1,5 @@
 import { useRef, useState } from "preact/hooks";
-import type { Acted } from "../../../../src/dashboard/api.js";
+import type { Acted } from "../../../../src/dashboard/api/index.js";
 import { type Action, ApiError, act } from "../../api/client.js";
 import { counted } from "../../format/numbers.js";
 import { Dialog } from "../../parts/dialog.js";

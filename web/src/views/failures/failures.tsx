@@ -9,6 +9,7 @@ import { useAbout } from "../../state/about.js";
 import { useStore } from "../../state/store.js";
 import { Locks } from "./locks.js";
 import { Parked } from "./parked.js";
+import { RetryingGroups } from "./retrying.js";
 
 export function FailuresView({ route }: { readonly route: Route }) {
   const { show = "parked", observer, text } = route.state;
@@ -20,7 +21,7 @@ export function FailuresView({ route }: { readonly route: Route }) {
   return (
     <div class="view">
       <ViewHead title="Failures" commands={commands}>
-        What failed too often, since when, and for which rows. Retry it once its cause is gone.
+        What fails, since when, and for which rows. Retry what is parked once its cause is gone.
       </ViewHead>
       <ReadOnlyNote isLocks={show === "locks"} />
       <Tabs
@@ -36,7 +37,14 @@ export function FailuresView({ route }: { readonly route: Route }) {
           },
         ]}
       />
-      {show === "locks" ? <Locks route={route} /> : <Parked route={route} />}
+      {show === "locks" ? (
+        <Locks route={route} />
+      ) : (
+        <>
+          <Parked route={route} />
+          <RetryingGroups route={route} />
+        </>
+      )}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import type { FailureGroupShown, ParkedShown } from "../../../../src/dashboard/api.js";
+import type { FailureGroupShown, ParkedShown } from "../../../../src/dashboard/api/index.js";
 import { counted } from "../../format/numbers.js";
 import type { Intent } from "./acting.js";
 

@@ -1,4 +1,4 @@
-import type { LockShown, LocksPage } from "../../../../src/dashboard/api.js";
+import type { LockShown, LocksPage } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
 import { shortId } from "../../format/text.js";
@@ -21,7 +21,12 @@ export function Locks({ route }: { readonly route: Route }) {
   const { writable, commit } = useAbout();
   const { propose, shown } = useActing(reload);
   if (error !== undefined && data === undefined) return <Failed error={error} retry={reload} />;
-  if (data === undefined) return <Loading what="locks" />;
+  if (data === undefined)
+    return (
+      <Loading
+        what={commit === "one-phase" ? "locks. One-phase commits, as of this database, set none" : "locks"}
+      />
+    );
   return (
     <>
       {shown}

@@ -1,8 +1,8 @@
-import type { FailureGroupShown, Failures, ParkedShown } from "../../../../src/dashboard/api.js";
+import type { FailureGroupShown, Failures, ParkedShown } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { overview } from "../../api/stream.js";
 import { useApi } from "../../api/use-api.js";
-import { bounded, count, counted } from "../../format/numbers.js";
+import { bounded, count, counted, moreThan } from "../../format/numbers.js";
 import { ago, clock, dateTime } from "../../format/times.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { CellLink } from "../../parts/names.js";
@@ -57,14 +57,21 @@ export function Parked({ route }: { readonly route: Route }) {
           <div class="panel-head">
             <h2 id="parked">Parked</h2>
             <span class="faint">
-              {bounded(data.total)} {total === 1 ? "change" : "changes"} in{" "}
+              {moreThan(data.total, "change")} in{" "}
               {counted(data.groups.length, "kind of error", "kinds of error")}, newest first
               {data.others === 0 ? "" : `; ${count(data.others)} more of other kinds`}
             </span>
           </div>
           <ul class="parked" onKeyDown={moveByKeys}>
             {data.groups.map((group) => (
-              <Group key={group.id} group={group} text={text} now={now} propose={offered} />
+              <Group
+                key={group.id}
+                group={group}
+                isBound={data.total.isBound}
+                text={text}
+                now={now}
+                propose={offered}
+              />
             ))}
           </ul>
         </section>
@@ -106,17 +113,20 @@ function Actions({
 
 interface GroupProps {
   readonly group: FailureGroupShown;
+  /** Whether the group may have more changes than were counted. */
+  readonly isBound: boolean;
   readonly text: string;
   readonly now: number;
   readonly propose: Propose;
 }
 
-function Group({ group, text, now, propose }: GroupProps) {
+function Group({ group, isBound, text, now, propose }: GroupProps) {
   const { id, observer, message, count: times, firstAt, lastAt, newest } = group;
+  const shown = bounded({ count: times, isBound });
   return (
     <li data-group={message}>
       <div class="parked-head">
-        <b class="parked-count">{count(times)}</b>
+        <b class="parked-count">{shown}</b>
         <a class="strong" href={hashOf("pipeline", { node: `observer:${observer}` })}>
           {observer}
         </a>
@@ -126,7 +136,7 @@ function Group({ group, text, now, propose }: GroupProps) {
         <span class="actions">
           <Actions
             propose={propose}
-            words={(verb) => (times === 1 ? verb : `${verb} ${count(times)}`)}
+            words={(verb) => (times === 1 && !isBound ? verb : `${verb} ${shown}`)}
             intent={(verb) => ofGroup(verb, group, text)}
           />
           <a
@@ -142,9 +152,7 @@ function Group({ group, text, now, propose }: GroupProps) {
         <summary data-row class="error-text">
           {message}
         </summary>
-        <p class="faint">
-          {times > newest.length ? `The newest ${newest.length} of ${count(times)}.` : null}
-        </p>
+        <p class="faint">{times > newest.length ? `The newest ${newest.length} of ${shown}.` : null}</p>
         <ul class="examples">
           {newest.map((parked) => (
             <Example key={parked.id} parked={parked} now={now} propose={propose} />

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { Overview, PastMoment } from "../../../../src/dashboard/api.js";
+import type { Overview, PastMoment } from "../../../../src/dashboard/api/index.js";
 import { bounded, count, none, rate } from "../../format/numbers.js";
 import { clock, duration } from "../../format/times.js";
 import { trend } from "../../format/trend.js";

@@ -1,4 +1,4 @@
-import type { ObserverOverview, Overview } from "../../../../src/dashboard/api.js";
+import type { ObserverOverview, Overview } from "../../../../src/dashboard/api/index.js";
 import { bounded, none, rate } from "../../format/numbers.js";
 import { duration } from "../../format/times.js";
 import { trend } from "../../format/trend.js";

@@ -1,4 +1,4 @@
-import type { Overview } from "../../../../src/dashboard/api.js";
+import type { Overview } from "../../../../src/dashboard/api/index.js";
 import { overview } from "../../api/stream.js";
 import { Mark } from "../../parts/mark.js";
 import { Loading, ReachNote } from "../../parts/notices.js";

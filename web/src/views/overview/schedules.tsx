@@ -1,4 +1,4 @@
-import type { ScheduleOverview } from "../../../../src/dashboard/api.js";
+import type { ScheduleOverview } from "../../../../src/dashboard/api/index.js";
 import { bounded, none } from "../../format/numbers.js";
 import { duration } from "../../format/times.js";
 import { Word } from "../../parts/mark.js";

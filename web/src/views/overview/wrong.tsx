@@ -1,4 +1,4 @@
-import type { ObserverOverview, Overview } from "../../../../src/dashboard/api.js";
+import type { ObserverOverview, Overview } from "../../../../src/dashboard/api/index.js";
 import { ago, clock } from "../../format/times.js";
 import { Mark, Word } from "../../parts/mark.js";
 import { hashOf } from "../../routing/route.js";
@@ -60,7 +60,6 @@ function Observer({ observer, now }: { readonly observer: ObserverOverview; read
 const lists: Readonly<Partial<Record<Problem["kind"], { readonly show: string }>>> = {
   late: { show: "slow" },
   behind: { show: "slow" },
-  failing: { show: "failed" },
 };
 
 function Line({
@@ -90,7 +89,12 @@ function Line({
         {why}
       </p>
       <p class="remedy">
-        <a href={hashOf(lookAt, { ...lists[kind], observer: lookAt === "workers" ? undefined : name })}>
+        <a
+          href={hashOf(lookAt, {
+            ...(lookAt === "transactions" ? lists[kind] : {}),
+            observer: lookAt === "workers" ? undefined : name,
+          })}
+        >
           {remedy}
         </a>
       </p>

@@ -1,6 +1,6 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import { bounded } from "../../format/numbers.js";
-import { hashOf } from "../../routing/route.js";
+import { hashOf, type State } from "../../routing/route.js";
 import { connectedTo, type Graph, type GraphEdge, type GraphNode } from "./graph.js";
 import { type Layout, layout, type Placed, type Routed } from "./layout.js";
 import { NodePicture, sizeOf } from "./node-picture.js";
@@ -11,13 +11,14 @@ const minScale = 0.8;
 interface Props {
   readonly graph: Graph;
   readonly selected: string | undefined;
-  readonly reads: string | undefined;
+  /** What links within the view keep. */
+  readonly kept: State;
   /** Whether the whole graph is shown, at any scale. */
   readonly isFit: boolean;
 }
 
 /** The graph. Its layout changes only if nodes or edges come or go. */
-export function GraphPicture({ graph, selected, reads, isFit }: Props) {
+export function GraphPicture({ graph, selected, kept, isFit }: Props) {
   const shape =
     graph.nodes.map(({ id }) => id).join("\n") +
     graph.edges.map(({ from, to }) => `${from}>${to}`).join("\n");
@@ -66,11 +67,7 @@ export function GraphPicture({ graph, selected, reads, isFit }: Props) {
         })}
         {graph.nodes.map((node) => {
           const place = places.nodes.get(node.id)!;
-          const href = hashOf("pipeline", {
-            reads,
-            fit: isFit ? 1 : undefined,
-            node: node.id === selected ? undefined : node.id,
-          });
+          const href = hashOf("pipeline", { ...kept, node: node.id === selected ? undefined : node.id });
           return (
             <NodePicture
               key={node.id}

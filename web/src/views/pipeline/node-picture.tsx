@@ -1,9 +1,9 @@
-import { bounded, rate } from "../../format/numbers.js";
+import { bounded, counted, rate } from "../../format/numbers.js";
 import { oneLine } from "../../format/text.js";
 import { duration } from "../../format/times.js";
 import { MarkAt } from "../../parts/mark.js";
 import { healthOf } from "../../state/health.js";
-import type { GraphNode } from "./graph.js";
+import type { ColumnNode, GraphNode, InternalNode, ObserverNode } from "./graph.js";
 import type { Placed } from "./layout.js";
 
 export function sizeOf({ kind }: GraphNode): { readonly width: number; readonly height: number } {
@@ -44,6 +44,8 @@ export function NodePicture({ node, place, href, isSelected, isDim, isFirst, onF
       <g class="node-text" aria-hidden="true">
         {node.kind === "observer" ? (
           <ObserverText node={node} width={place.width} />
+        ) : node.kind === "internal" ? (
+          <InternalText node={node} />
         ) : (
           <ColumnText node={node} />
         )}
@@ -54,11 +56,29 @@ export function NodePicture({ node, place, href, isSelected, isDim, isFirst, onF
 
 function labelOf(node: GraphNode, why: string | undefined): string {
   if (node.kind === "column") return `${node.of} ${node.table}.${node.column}`;
+  if (node.kind === "internal")
+    return `internal: ${counted(node.columns.length, "column")} that ${ownerInWords(node)} keeps`;
   const { name, pending, parked, delay } = node.observer;
   return `observer ${name}. ${why} ${bounded(pending)} wait, ${bounded(parked)} parked, p99 ${duration(delay.p99Ms)}.`;
 }
 
-function ColumnText({ node }: { readonly node: GraphNode & { kind: "column" } }) {
+function InternalText({ node }: { readonly node: InternalNode }) {
+  return (
+    <>
+      <text class="node-sub" x={12} y={16}>
+        internal
+      </text>
+      <text class="node-name" x={12} y={34}>
+        {cut(ownerInWords(node), 15)}
+      </text>
+    </>
+  );
+}
+
+/** Whose inner tables a node stands for. */
+export const ownerInWords = ({ owner }: InternalNode) => owner ?? "the dashboard";
+
+function ColumnText({ node }: { readonly node: ColumnNode }) {
   const sign = node.of === "column" ? "" : ` · ${node.of}`;
   return (
     <>
@@ -73,13 +93,7 @@ function ColumnText({ node }: { readonly node: GraphNode & { kind: "column" } })
   );
 }
 
-function ObserverText({
-  node,
-  width,
-}: {
-  readonly node: GraphNode & { kind: "observer" };
-  readonly width: number;
-}) {
+function ObserverText({ node, width }: { readonly node: ObserverNode; readonly width: number }) {
   const { observer } = node;
   const { level, word } = healthOf(observer);
   const parked = observer.parked.count === 0 ? "" : `${bounded(observer.parked)} parked`;

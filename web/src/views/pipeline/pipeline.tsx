@@ -1,14 +1,15 @@
 import { useMemo } from "preact/hooks";
-import type { ObserverOverview, Pipeline } from "../../../../src/dashboard/api.js";
+import type { ObserverOverview, Pipeline } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { overview } from "../../api/stream.js";
 import { useApi } from "../../api/use-api.js";
+import { counted } from "../../format/numbers.js";
 import { Empty, Failed, Loading, ReachNote } from "../../parts/notices.js";
 import { ViewHead } from "../../parts/view-head.js";
 import type { Route } from "../../routing/route.js";
 import { change } from "../../routing/use-route.js";
 import { useStore } from "../../state/store.js";
-import { graphOf } from "./graph.js";
+import { type ApartColumn, graphOf } from "./graph.js";
 import { GraphPicture } from "./graph-picture.js";
 import { NodeDetail } from "./node-detail.js";
 
@@ -36,12 +37,13 @@ export function PipelineView({ route }: { readonly route: Route }) {
 }
 
 function Shown({ pipeline, route }: { readonly pipeline: Pipeline; readonly route: Route }) {
-  const withReads = route.state.reads === "1";
+  const { reads, fit, internal } = route.state;
   const observers = useNewest(pipeline.observers);
   const graph = useMemo(
-    () => graphOf({ ...pipeline, observers }, withReads),
-    [pipeline, observers, withReads],
+    () => graphOf({ ...pipeline, observers }, { withReads: reads === "1", withInternal: internal === "1" }),
+    [pipeline, observers, reads, internal],
   );
+  const kept = { reads, fit, internal };
   const selected = graph.nodes.find(({ id }) => id === route.state.node);
   const select = (id: string | undefined) => change(route, { node: id });
   if (pipeline.observers.length === 0)
@@ -56,42 +58,72 @@ function Shown({ pipeline, route }: { readonly pipeline: Pipeline; readonly rout
       <section class="panel" aria-labelledby="graph">
         <div class="panel-head">
           <h2 id="graph">Columns and observers</h2>
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={withReads}
-              onChange={(event) => change(route, { reads: event.currentTarget.checked ? "1" : undefined })}
-            />
+          <Check route={route} name="reads">
             other reads
-          </label>
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={route.state.fit === "1"}
-              onChange={(event) => change(route, { fit: event.currentTarget.checked ? "1" : undefined })}
-            />
+          </Check>
+          {pipeline.tables.some(({ isInternal }) => isInternal) ? (
+            <Check route={route} name="internal">
+              internal columns
+            </Check>
+          ) : null}
+          <Check route={route} name="fit">
             fit to the width
-          </label>
+          </Check>
           {selected === undefined ? null : (
             <button type="button" data-close onClick={() => select(undefined)}>
               Show all
             </button>
           )}
         </div>
-        <GraphPicture
-          graph={graph}
-          selected={selected?.id}
-          reads={route.state.reads}
-          isFit={route.state.fit === "1"}
-        />
-        <Legend />
+        <GraphPicture graph={graph} selected={selected?.id} kept={kept} isFit={fit === "1"} />
+        <Legend hasInternal={graph.nodes.some(({ kind }) => kind === "internal")} />
       </section>
-      {selected === undefined ? null : <NodeDetail node={selected} graph={graph} />}
-      {graph.apart.length === 0 ? null : (
+      {selected === undefined ? null : <NodeDetail node={selected} graph={graph} kept={kept} />}
+      <Apart columns={graph.apart} />
+    </>
+  );
+}
+
+/** A choice of the graph, which is a part of the view's link. */
+function Check({
+  route,
+  name,
+  children,
+}: {
+  readonly route: Route;
+  readonly name: "reads" | "internal" | "fit";
+  readonly children: string;
+}) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={route.state[name] === "1"}
+        onChange={(event) => change(route, { [name]: event.currentTarget.checked ? "1" : undefined })}
+      />
+      {children}
+    </label>
+  );
+}
+
+/** The columns that are not in the graph. Those of internal tables are shown only if asked for. */
+function Apart({ columns }: { readonly columns: readonly ApartColumn[] }) {
+  const own = columns.filter(({ isInternal }) => !isInternal);
+  const internal = columns.filter(({ isInternal }) => isInternal);
+  const listed = (these: readonly ApartColumn[]) =>
+    these.map(({ table, column }) => `${table}.${column}`).join(", ");
+  return (
+    <>
+      {own.length === 0 ? null : (
         <p class="note">
-          Columns that no observer watches, and that no observer was seen to write:{" "}
-          {graph.apart.map(({ table, column }) => `${table}.${column}`).join(", ")}.
+          Columns that no observer watches, and that no observer was seen to write: {listed(own)}.
         </p>
+      )}
+      {internal.length === 0 ? null : (
+        <details class="note" data-apart="internal">
+          <summary>internal: {counted(internal.length, "more column")}</summary>
+          <p>{listed(internal)}</p>
+        </details>
       )}
     </>
   );
@@ -106,7 +138,7 @@ function useNewest(observers: readonly ObserverOverview[]): readonly ObserverOve
   );
 }
 
-function Legend() {
+function Legend({ hasInternal }: { readonly hasInternal: boolean }) {
   return (
     <ul class="legend" aria-label="Legend">
       <li>
@@ -127,6 +159,14 @@ function Legend() {
         </svg>
         other reads
       </li>
+      {hasInternal ? (
+        <li>
+          <svg viewBox="0 0 40 12" aria-hidden="true" class="node internal">
+            <rect class="box" x="1" y="1" width="38" height="10" rx="3" />
+          </svg>
+          internal: what a recipe keeps for itself
+        </li>
+      ) : null}
     </ul>
   );
 }

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { TransactionShown } from "../../../../src/dashboard/api.js";
+import type { TransactionShown } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { type Answer, useApi } from "../../api/use-api.js";
 

@@ -1,4 +1,4 @@
-import type { TransactionDetail, TransactionSpan } from "../../../../src/dashboard/api.js";
+import type { TransactionDetail, TransactionSpan } from "../../../../src/dashboard/api/index.js";
 import { columnName, oneLine } from "../../format/text.js";
 import { duration } from "../../format/times.js";
 import { Empty } from "../../parts/notices.js";

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import type { CellName, TransactionDetail, TransactionShown } from "../../../../src/dashboard/api.js";
+import type { CellName, TransactionDetail, TransactionShown } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
 import { count, milliseconds } from "../../format/numbers.js";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { Overview, TransactionShown } from "../../../../src/dashboard/api.js";
+import type { Overview, TransactionShown } from "../../../../src/dashboard/api/index.js";
 import { overview } from "../../api/stream.js";
 import { count, milliseconds } from "../../format/numbers.js";
 import { oneLine } from "../../format/text.js";

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { HeatMap } from "../../../../src/dashboard/api.js";
+import type { HeatMap } from "../../../../src/dashboard/api/index.js";
 import { counted } from "../../format/numbers.js";
 import { oneLine } from "../../format/text.js";
 import { clock } from "../../format/times.js";

@@ -1,4 +1,4 @@
-import type { HeatMap, Pipeline } from "../../../../src/dashboard/api.js";
+import type { HeatMap, Pipeline } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
 import { count } from "../../format/numbers.js";

@@ -1,4 +1,4 @@
-import type { Workers } from "../../../../src/dashboard/api.js";
+import type { Workers } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { overview } from "../../api/stream.js";
 import { useApi } from "../../api/use-api.js";
