@@ -1,6 +1,7 @@
 import { definition } from "../../schema/index.js";
 import { type Setting, statement } from "../../store/postgres/index.js";
 import { triggerCount, triggerName } from "./definition.js";
+import { type EnumLabels, readEnumLabels, renamedLabel } from "./enum-labels.js";
 import type { AttachedSource } from "./source.js";
 
 /** What `attachTables` records about a table. */
@@ -14,6 +15,8 @@ export interface Recorded {
   readonly columns?: Readonly<Record<string, string>> | undefined;
   /** The SQL columns as they were, by name: see {@link Attachment.shape}. */
   readonly shape?: Readonly<Record<string, string>> | undefined;
+  /** The labels of enums, by column. Earlier versions did not record them. */
+  readonly enums?: Readonly<Record<string, EnumLabels>> | undefined;
 }
 
 /** A row of `attachments`, with what the server says about its SQL table now. */
@@ -31,6 +34,8 @@ export interface Attachment {
   readonly parked: { readonly at: string; readonly error: string } | undefined;
   /** Number and type of each column, by name. Undefined if the SQL table does not exist. */
   readonly shape: Readonly<Record<string, string>> | undefined;
+  /** The labels that the columns with recorded enums have now. */
+  readonly enums: Readonly<Record<string, EnumLabels>>;
   readonly triggers: number;
   /** Whether it has a parent or a child, or is a partition. */
   readonly isRelated: boolean;
@@ -64,16 +69,25 @@ export async function readAttachments({ connections, schema }: Setting): Promise
   const [[exists] = []] = await connections.repeat(has, [`${schema}.attachments`], doing);
   if (exists !== "t") return [];
   const rows = await connections.repeat(statement(query(schema)), [], doing);
+  const recordedOf = (text: string | null | undefined) =>
+    text === "" ? undefined : (JSON.parse(text!) as Recorded);
+  const columns = rows.flatMap(([, sql, , text]) =>
+    Object.keys(recordedOf(text)?.enums ?? {}).map((name) => [sql!, name] as const),
+  );
+  const labelsOf = await readEnumLabels({ connections }, columns);
   return rows.map(
     ([id, sql, name, text, generation, since, at, error, shape, triggers, isRelated, rows]) => ({
       id: id!,
       sql: sql!,
       name: name!,
-      recorded: text === "" ? undefined : (JSON.parse(text!) as Recorded),
+      recorded: recordedOf(text),
       generation: generation!,
       since: since!,
       parked: error === null ? undefined : { at: at!, error: error! },
       shape: shape === null ? undefined : (JSON.parse(shape!) as Readonly<Record<string, string>>),
+      enums: Object.fromEntries(
+        Object.keys(recordedOf(text)?.enums ?? {}).map((column) => [column, labelsOf([sql!, column]) ?? {}]),
+      ),
       triggers: Number(triggers),
       isRelated: isRelated === "t",
       estimatedRows: typeof rows === "string" ? Number(rows) : undefined,
@@ -85,7 +99,14 @@ export async function readAttachments({ connections, schema }: Setting): Promise
  * Why changes of the SQL table cannot be trusted any more: a migration changed it, or somebody
  * removed the triggers. Undefined if all is as it was.
  */
-export function driftOf({ sql, recorded, shape, triggers, isRelated }: Attachment): string | undefined {
+export function driftOf({
+  sql,
+  recorded,
+  shape,
+  enums,
+  triggers,
+  isRelated,
+}: Attachment): string | undefined {
   if (shape === undefined) return `There is no table ${sql} any more.`;
   for (const [name, before] of Object.entries(recorded?.shape ?? {})) {
     const now = shape[name];
@@ -94,6 +115,8 @@ export function driftOf({ sql, recorded, shape, triggers, isRelated }: Attachmen
     const [[oldNumber, oldType], [number, type]] = [partsOf(before), partsOf(now)];
     if (oldType !== type) return `${sql}, ${column}: its type was ${oldType} and is now ${type}.`;
     if (oldNumber !== number) return `${sql}, ${column}: it was dropped and added again.`;
+    const renamed = renamedLabel(recorded?.enums?.[name] ?? {}, enums[name] ?? {});
+    if (renamed !== undefined) return `${sql}, ${column}: ${renamed}.`;
   }
   // Reading it reads the rows of its children, and triggers do not see changes of these.
   if (isRelated) return `${sql} is a part of another table, or has parts. Only ordinary tables are followed.`;

@@ -158,15 +158,23 @@ export const triggerCount = triggers.length;
  * this, its changes would be moved as those of the other one.
  */
 export function removal(schema: string, attachment: string, but?: string): string {
-  const functions = ["log_row()", "log_truncate()"].map(
-    (name) => `${quoteText(`${schema}.${name}`)}::regprocedure`,
-  );
   const loop = `declare t record; begin
-  for t in select tgname, tgrelid::regclass as source from pg_trigger
-    where tgfoid in (${functions.join(", ")})
-      and starts_with(encode(tgargs, 'escape'), ${quoteText(`${attachment}\\000`)})
+  for t in select tgname, tgrelid::regclass as source from pg_trigger g
+    where ${triggersOf(schema, "g", quoteText(attachment))}
       ${but === undefined ? "" : `and tgrelid <> ${quoteText(but)}::regclass`}
   loop execute format('drop trigger %I on %s', t.tgname, t.source); end loop;
 end`;
   return `${lockTimeout}\ndo ${quoteText(loop)};`;
+}
+
+/** The functions of triggers, as a list for `in`. NULL if there are none. */
+export function triggerFunctions(schema: string): string {
+  const names = ["log_row()", "log_truncate()"];
+  return names.map((name) => `to_regprocedure(${quoteText(`${schema}.${name}`)})`).join(", ");
+}
+
+/** Whether the row `trigger` of `pg_trigger` belongs to an attachment, as a condition. */
+export function triggersOf(schema: string, trigger: string, attachment: string): string {
+  return `${trigger}.tgfoid in (${triggerFunctions(schema)})
+      and starts_with(encode(${trigger}.tgargs, 'escape'), ${attachment} || E'\\\\000')`;
 }

@@ -8,9 +8,10 @@ import { declaredColumns, declaredKey, type Recorded, readAttachments } from "./
 import { lockTimeout, outboxDefinition, removal, triggersDefinition } from "./definition.js";
 import { purge } from "./outbox.js";
 import { stateOf } from "./park.js";
+import { checkOutboxOwner, checkPrivileges, checkTriggers } from "./privileges.js";
 import { qualifiedName } from "./qualified-name.js";
 import { type AttachedSource, attachedSource } from "./source.js";
-import { checkPrivileges, fittingColumns, type SqlColumn } from "./sql-table.js";
+import { fittingColumns, type SqlColumn } from "./sql-table.js";
 
 /** The triggers need a lock for a moment. Other writers wait behind the request meanwhile. */
 const attempts = 50;
@@ -53,7 +54,8 @@ export async function attachTables(database: Database, tables: readonly AnyTable
  * {@link attachTables} can compare them later. `table` may also be the SQL table's name, for a table
  * that no program declares any more.
  *
- * @throws SchemaError if the table was not made by `attach`, or if a name is not attached.
+ * @throws SchemaError if the table was not made by `attach`, if a name is not attached, or if the
+ * role may not remove the triggers. Nothing was changed.
  *
  * @example
  * await detachTable(db, "public.orders");
@@ -71,6 +73,8 @@ export async function detachTable(database: Database, table: AnyTable | string):
         : `Attached: ${attachments.map((each) => each.sql).join(", ")}.`;
     throw new SchemaError(`${sql} is not attached to this database. ${known}`);
   }
+  await checkOutboxOwner(setting);
+  await checkTriggers(setting, sql);
   await install(setting, outboxDefinition(setting.schema), "make the outbox of attached tables");
   await install(setting, removal(setting.schema, found.id), `remove the triggers of ${sql}`);
   const { connections, schema } = setting;
@@ -114,6 +118,11 @@ function recordOf(source: AttachedSource, columns: readonly SqlColumn[]): Record
     columns: declaredColumns(source),
     shape: Object.fromEntries(
       columns.filter(({ name }) => needed.has(name)).map(({ name, shape }) => [name, shape]),
+    ),
+    enums: Object.fromEntries(
+      columns.flatMap(({ name, enumLabels }) =>
+        needed.has(name) && enumLabels !== undefined ? [[name, enumLabels]] : [],
+      ),
     ),
   };
 }

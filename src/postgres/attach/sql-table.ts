@@ -2,6 +2,7 @@ import { SchemaError } from "../../errors/index.js";
 import { definition } from "../../schema/index.js";
 import { type Setting, statement } from "../../store/postgres/index.js";
 import { declaredKey } from "./attachment.js";
+import { type EnumLabels, readEnumLabels } from "./enum-labels.js";
 import type { AttachedSource } from "./source.js";
 import { columnTypes, keyTypes } from "./values.js";
 
@@ -14,6 +15,8 @@ export interface SqlColumn {
   readonly cast: string;
   /** Number and type, as an attachment records them. */
   readonly shape: string;
+  /** The labels of its enums. Undefined if it has none. */
+  readonly enumLabels: EnumLabels | undefined;
   /** The place in the primary key, from 1. Undefined if it is no part of it. */
   readonly keyPlace: number | undefined;
 }
@@ -116,42 +119,16 @@ async function readColumns({ connections }: Setting, sql: string): Promise<reado
     [oid],
     doing,
   );
+  const labelsOf = await readEnumLabels(
+    { connections },
+    rows.map(([name]) => [sql, name!]),
+  );
   return rows.map(([name, type, cast, shape, place]) => ({
     name: name!,
     type: type!,
     cast: cast!,
     shape: shape!,
+    enumLabels: labelsOf([sql, name!]),
     keyPlace: place === null ? undefined : Number(place),
   }));
-}
-
-/** Throws if this role may not attach the tables. */
-export async function checkPrivileges(
-  { connections, schema }: Setting,
-  sources: readonly AttachedSource[],
-): Promise<void> {
-  const doing = "look at privileges";
-  const may = statement(
-    "select current_user, has_schema_privilege(oid, 'CREATE') from pg_namespace where oid = $1::regnamespace",
-  );
-  const [[role, create] = []] = await connections.repeat(may, [schema], doing);
-  if (create !== "t") {
-    throw new SchemaError(
-      `The role ${role} may not create the outbox of attached tables in the schema ${schema}. Grant it CREATE on the schema, or attach with the schema's owner.`,
-    );
-  }
-  for (const { sql } of sources) {
-    const owns = statement(
-      `select pg_has_role(c.relowner, 'USAGE'), pg_get_userbyid(c.relowner), has_schema_privilege(n.oid, 'USAGE')
-       from pg_class c join pg_namespace n on n.oid = c.relnamespace
-       where n.nspname = (parse_ident($1))[1] and c.relname = (parse_ident($1))[2]`,
-    );
-    const [[isOwner, owner, usage] = []] = await connections.repeat(owns, [sql], doing);
-    if (isOwner !== "t") {
-      throw new SchemaError(
-        `Only the owner of ${sql} may attach it, because the triggers fire for replicated changes too. The role ${role} is not ${owner}, and no member of it.`,
-      );
-    }
-    if (usage !== "t") throw new SchemaError(`The role ${role} needs USAGE on the schema of ${sql}.`);
-  }
 }

@@ -5,8 +5,9 @@ import { type Setting, statement } from "../../store/postgres/index.js";
 import { needSetting } from "./attached.js";
 import { type Attachment, driftOf, isSameDeclaration, readAttachments } from "./attachment.js";
 import { readCursor } from "./copy.js";
+import { checkPrivileges } from "./privileges.js";
 import { type AttachedSource, attachedSource } from "./source.js";
-import { checkPrivileges, fittingColumns } from "./sql-table.js";
+import { fittingColumns } from "./sql-table.js";
 
 /** How an attached table is. */
 export interface AttachedTableStatus {
