@@ -11,7 +11,7 @@ import { stateOf } from "./park.js";
 import { checkOutboxOwner, checkPrivileges, checkTriggers } from "./privileges.js";
 import { qualifiedName } from "./qualified-name.js";
 import { type AttachedSource, attachedSource } from "./source.js";
-import { fittingColumns, type SqlColumn } from "./sql-table.js";
+import { fittingTable, type SqlTable } from "./sql-table.js";
 
 /** The triggers need a lock for a moment. Other writers wait behind the request meanwhile. */
 const attempts = 50;
@@ -36,13 +36,13 @@ export async function attachTables(database: Database, tables: readonly AnyTable
   const setting = needSetting({ store: database.openedStore });
   const sources = tables.map(needSource);
   const planned = [];
-  for (const source of sources) planned.push({ source, columns: await fittingColumns(setting, source) });
+  for (const source of sources) planned.push({ source, table: await fittingTable(setting, source) });
   await checkNames(setting, sources);
   await checkPrivileges(setting, sources);
   const { schema } = setting;
   await install(setting, outboxDefinition(schema), "make the outbox of attached tables");
-  for (const { source, columns } of planned) {
-    const recorded = recordOf(source, columns);
+  for (const { source, table } of planned) {
+    const recorded = recordOf(source, table);
     const id = await reserve(setting, source);
     await install(setting, attachment(schema, source, id, recorded), `install the triggers of ${source.sql}`);
     await purgeAll(setting, String(id));
@@ -105,12 +105,13 @@ async function checkNames(setting: Setting, sources: readonly AttachedSource[]):
   }
 }
 
-function recordOf(source: AttachedSource, columns: readonly SqlColumn[]): Recorded {
+function recordOf(source: AttachedSource, { relation, columns }: SqlTable): Recorded {
   const keyColumns = columns
     .filter(({ keyPlace }) => keyPlace !== undefined)
     .sort((a, b) => a.keyPlace! - b.keyPlace!);
   const needed = new Set([...keyColumns.map(({ name }) => name), ...source.columnNames]);
   return {
+    relation,
     keyColumns: keyColumns.map(({ name }) => name),
     keyTypes: keyColumns.map(({ cast }) => cast),
     keyTags: declaredKey(source),
@@ -148,11 +149,12 @@ async function reserve({ connections, schema }: Setting, source: AttachedSource)
  * new column. The comparison that begins now reads these rows.
  */
 function attachment(schema: string, source: AttachedSource, id: number, recorded: Recorded): string {
+  const keys = recorded.keyColumns.map((name, i) => ({ name, type: recorded.keyTypes[i]! }));
   const sequence = `pg_get_serial_sequence(${quoteText(`${schema}.outbox`)}, 'seq')`;
   return `
 ${lockTimeout}
 lock table ${source.sql} in share row exclusive mode;
-${triggersDefinition(schema, source.sql, id, recorded.keyColumns)}
+${triggersDefinition(schema, source.sql, id, keys)}
 ${removal(schema, String(id), source.sql)}
 update ${schema}.attachments set name = ${quoteText(source.target[definition].name)},
   definition = ${quoteText(JSON.stringify(recorded))}, generation = greatest(generation + 1, pg_current_xact_id()::text::bigint),

@@ -6,10 +6,7 @@ import type { AttachedSource } from "./source.js";
 const doing = "look at privileges";
 
 /** Throws if this role may not attach the tables. */
-export async function checkPrivileges(
-  setting: Setting,
-  sources: readonly AttachedSource[],
-): Promise<void> {
+export async function checkPrivileges(setting: Setting, sources: readonly AttachedSource[]): Promise<void> {
   const { connections, schema } = setting;
   const may = statement(
     "select current_user, has_schema_privilege(oid, 'CREATE') from pg_namespace where oid = $1::regnamespace",

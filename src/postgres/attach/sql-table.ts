@@ -21,13 +21,18 @@ export interface SqlColumn {
   readonly keyPlace: number | undefined;
 }
 
-/** The SQL table's columns. Throws if they do not fit the declaration. */
-export async function fittingColumns(
-  setting: Setting,
-  source: AttachedSource,
-): Promise<readonly SqlColumn[]> {
+/** An SQL table. */
+export interface SqlTable {
+  /** The number that the server gave the table when it was made. It outlives a change of the name. */
+  readonly relation: string;
+  readonly columns: readonly SqlColumn[];
+}
+
+/** The SQL table. Throws if it does not fit the declaration. */
+export async function fittingTable(setting: Setting, source: AttachedSource): Promise<SqlTable> {
   const { sql, target } = source;
-  const columns = await readColumns(setting, sql);
+  const found = await readTable(setting, sql);
+  const { columns } = found;
   const byName = new Map(columns.map((column) => [column.name, column]));
   const defined = target[definition];
   for (const { name, codec } of defined.columns.values()) {
@@ -47,7 +52,7 @@ export async function fittingColumns(
     if (fitting?.includes(column.type) === false) throw unfit(sql, column, tag, fitting);
   }
   checkKey(source, columns);
-  return columns;
+  return found;
 }
 
 function checkKey(source: AttachedSource, columns: readonly SqlColumn[]): void {
@@ -75,7 +80,7 @@ function unfit(sql: string, { name, cast }: SqlColumn, tag: string, fitting: rea
   );
 }
 
-async function readColumns({ connections }: Setting, sql: string): Promise<readonly SqlColumn[]> {
+async function readTable({ connections }: Setting, sql: string): Promise<SqlTable> {
   const doing = `look at ${sql}`;
   const [kind] = await connections.repeat(
     statement(
@@ -123,7 +128,7 @@ async function readColumns({ connections }: Setting, sql: string): Promise<reado
     { connections },
     rows.map(([name]) => [sql, name!]),
   );
-  return rows.map(([name, type, cast, shape, place]) => ({
+  const columns = rows.map(([name, type, cast, shape, place]) => ({
     name: name!,
     type: type!,
     cast: cast!,
@@ -131,4 +136,5 @@ async function readColumns({ connections }: Setting, sql: string): Promise<reado
     enumLabels: labelsOf([sql, name!]),
     keyPlace: place === null ? undefined : Number(place),
   }));
+  return { relation: oid!, columns };
 }
