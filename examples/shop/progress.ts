@@ -4,12 +4,17 @@ import { attachedTables } from "percolatordb/postgres";
 /** Seconds between two lines: a first copy of many orders takes minutes. */
 const everySeconds = 10;
 
-/** Says every ten seconds how far the copy of the SQL tables is, and then that observers are at work. */
+/** Says every ten seconds how far the copy of the SQL tables is, and once that only observers are at work. */
 export class CopyProgress implements Disposable {
   readonly #timer: NodeJS.Timeout;
 
   constructor(db: Database, say: (line: string) => void) {
-    const report = async () => say(await copyLine(db));
+    let last = "";
+    const report = async () => {
+      const line = await copyLine(db);
+      if (line !== last) say(line);
+      last = line;
+    };
     // A failure of the database is told by what the program itself waits for.
     this.#timer = setInterval(() => void report().catch(() => undefined), everySeconds * 1_000);
   }

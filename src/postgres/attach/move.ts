@@ -4,6 +4,7 @@ import { SchemaError } from "../../errors/index.js";
 import type { Setting } from "../../store/postgres/index.js";
 import { type Attached, contended, lastNote, moving, needSetting } from "./attached.js";
 import { ChangedTable, type Write } from "./changed-table.js";
+import { completeTablesOf } from "./complete-tables.js";
 import { compareAgain, copyChunk } from "./copy.js";
 import { type ChunkOutcome, type CopyPace, paceOf } from "./copy-pace.js";
 import { follow } from "./follow.js";
@@ -72,9 +73,12 @@ async function copyNext(
   pace: CopyPace,
   isUrgent: boolean,
 ): Promise<ChunkOutcome & { readonly isContended: boolean }> {
+  const complete = completeTablesOf(attached);
   for (const each of attached.followed.values()) {
+    if (!isUrgent && complete.has(each)) continue;
     const rest = each.source.copyRest;
     const copied = await copyChunk(attached, each, pace, isUrgent);
+    if (copied !== contended && !copied.hasMore) complete.add(each);
     if (copied === contended) return { hasMore: true, isContended: true, pending: 0, rest };
     if (copied.hasMore) return { ...copied, isContended: false, rest };
   }
@@ -151,7 +155,10 @@ async function apply(
   const { sql } = followed.source;
   try {
     const isComplete = await new ChangedTable(tx, followed).apply(changes, Math.floor(rowsOfOne / 10));
-    if (!isComplete) await compareAgain(tx, followed);
+    if (!isComplete) {
+      completeTablesOf(attached).delete(followed);
+      await compareAgain(tx, followed);
+    }
   } catch (error) {
     const isRowTooLarge = isTooLarge(error) && rowsOfOne === 1;
     const reason = isRowTooLarge ? `A row of ${sql}: ${(error as Error).message}` : reasonOf(sql, error);
