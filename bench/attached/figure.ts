@@ -7,7 +7,7 @@ export interface BulkRound {
   readonly attachedMs: number;
 }
 
-/** Delays of SQL writes in milliseconds. */
+/** Delays of SQL writes in milliseconds. Of several turns, `p50` and `p99` are the medians of the turns. */
 export interface Delays {
   readonly count: number;
   readonly p50: number;
@@ -31,10 +31,17 @@ export interface AttachedResult {
   readonly wrong: number;
 }
 
-/** The figures of delays. */
-export function delaysOf(delays: readonly number[]): Delays {
-  const sorted = [...delays].sort((a, b) => a - b);
-  return { count: sorted.length, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
+/**
+ * The figures of delays, by turn. What else the machine does may take most of one turn, so a median
+ * of turns says more than all delays together.
+ */
+export function delaysOf(turns: readonly (readonly number[])[]): Delays {
+  const sorted = turns.map((delays) => [...delays].sort((a, b) => a - b));
+  return {
+    count: turns.reduce((sum, { length }) => sum + length, 0),
+    p50: median(sorted.map((delays) => quantile(delays, 0.5))),
+    p99: median(sorted.map((delays) => quantile(delays, 0.99))),
+  };
 }
 
 /** The writers' p99 grows at most by this factor. */
@@ -63,7 +70,7 @@ export function describeAttached(result: AttachedResult): readonly string[] {
         .map(({ plainMs, attachedMs }, i) => `| ${i + 1} | ${short(plainMs)} | ${short(attachedMs)} |`)
         .join("\n"),
     `A bulk update takes ${ratio(cost)} times as long with triggers (median).`,
-    "| SQL writes | count | p50, ms | p99, ms |\n| --- | ---: | ---: | ---: |\n" +
+    "| SQL writes, medians of turns | count | p50, ms | p99, ms |\n| --- | ---: | ---: | ---: |\n" +
       `| without triggers | ${delays(before)}\n` +
       `| copying | ${delays(copying)}\n| no worker, in turns | ${delays(copyingIdle)}\n` +
       `| copied | ${delays(steady)}\n| no worker, in turns | ${delays(steadyIdle)}`,

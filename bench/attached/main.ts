@@ -17,6 +17,7 @@ interface Options extends CommonOptions {
   readonly rounds: number;
   readonly bulk: number;
   readonly rest: number | undefined;
+  readonly concurrency: number | undefined;
 }
 
 /** A turn of writes: longer than what one chunk of a copy and its rest take. */
@@ -48,7 +49,8 @@ await runProgram<Options, AttachedResult>({
       )
       .option("--rounds <number>", "bulk updates with and without triggers, in turns", whole, 5)
       .option("--bulk <number>", "rows of a bulk update", whole, 100_000)
-      .option("--rest <number>", "`copyRest` of the table (default: that of `attach`)", whole),
+      .option("--rest <number>", "`copyRest` of the table (default: that of `attach`)", whole)
+      .option("--concurrency <number>", "`concurrency` of the worker (default: that of `db.work`)", whole),
   measure: async (options) => {
     const server = await startPostgres({ settings: ["shared_buffers=512MB"] });
     const pool = new Pool({ host: server.host, user: server.user, database: "postgres", max: 20 });
@@ -90,19 +92,19 @@ async function measure(
     let copyMs = 0;
     /** Writes in turns with a worker and without one. What else the machine does then hits both. */
     const inTurns = async (isOver: (turns: number) => boolean | Promise<boolean>) => {
-      const [working, idle]: [number[], number[]] = [[], []];
+      const [working, idle]: [(readonly number[])[], (readonly number[])[]] = [[], []];
       for (let turns = 0; !(await isOver(turns)); turns++) {
         const began = performance.now();
-        const worker = db.work();
-        working.push(...(await write(turnMs)));
+        const worker = db.work({ concurrency: options.concurrency });
+        working.push(await write(turnMs));
         await worker.stop();
         copyMs += performance.now() - began;
-        idle.push(...(await write(turnMs)));
+        idle.push(await write(turnMs));
       }
       return [delaysOf(working), delaysOf(idle)] as const;
     };
     sayProgress("SQL writes without triggers");
-    const before = delaysOf(await write(options.seconds * 1_000));
+    const before = delaysOf([await write(options.seconds * 1_000)]);
     await attachTables(db, [orders]);
     sayProgress("copying");
     const [copying, copyingIdle] = await inTurns(isCopied);

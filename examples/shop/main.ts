@@ -5,6 +5,7 @@ import type { Pool } from "pg";
 import { startPostgres } from "../support/postgres-server.js";
 import { shopApp } from "./observers.js";
 import { type Options, readOptions, UsageError, usage } from "./options.js";
+import { CopyProgress } from "./progress.js";
 import { serveShop } from "./serve.js";
 import { connect, createShop, tellPurchasing } from "./sql.js";
 import { type StormReport, storm } from "./storm.js";
@@ -51,7 +52,10 @@ async function run(options: Options, location: string): Promise<number> {
     await using db = await open(location, shopApp(tellPurchasing(pool)));
     await attachTables(db, attached);
     await using _workers = new WorkerProcesses(location, workers, console.log);
-    const copied = await timed(() => db.drain({ signal: interruption.signal }));
+    const copied = await timed(async () => {
+      using _progress = new CopyProgress(db, console.log);
+      await db.drain({ signal: interruption.signal });
+    });
     console.log(`Every row is copied and everything is derived after ${copied.seconds} s.`);
     if (options.stormSeconds > 0) {
       const seed = Date.now() % 2 ** 31;

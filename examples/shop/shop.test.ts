@@ -3,6 +3,7 @@ import { attachTables } from "percolatordb/postgres";
 import type { Pool } from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { countOrder, shopApp } from "./observers.js";
+import { copyLine } from "./progress.js";
 import { searchCustomers } from "./search.js";
 import { serveShop } from "./serve.js";
 import { connect, createShop, tellPurchasing } from "./sql.js";
@@ -60,6 +61,13 @@ test("what was there is derived, and stays equal to SQL through every action of 
     expect(await differences(db)).toEqual([]);
   }
   expect(await db.check()).toEqual([]);
+});
+
+test("says how far the copy is", async () => {
+  await using db = await openShop();
+  expect(await copyLine(db)).toMatch(/^0 of about [1-9]\d+ rows are copied\.$/);
+  await db.drain();
+  expect(await copyLine(db)).toBe("Every row is copied. Observers derive the rest.");
 });
 
 describe("a broken observer is reported:", () => {

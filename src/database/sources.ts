@@ -26,7 +26,7 @@ export interface MovedSource extends TableSource {
 export interface MoveOutcome {
   /** Whether there may be more. */
   readonly moved: boolean;
-  /** Milliseconds for which the source wants to rest before the next call. 0: none. */
+  /** Milliseconds for which the source wants to rest before the next call. 0: none. At most 250 are granted. */
   readonly restMs: number;
   /** Whether another process moves at the same time, so that this one should wait for a moment. */
   readonly isContended: boolean;
@@ -47,6 +47,8 @@ export interface MoveRequest {
 /** Milliseconds between looks at sources without changes. */
 const minPauseMs = 5;
 const maxPauseMs = 50;
+/** The longest rest that a source gets after a move. Longer, and a reader would notice. */
+const maxRestMs = 250;
 const failing = { initialMs: 50, maximumMs: 5_000 };
 /** After a conflict with another process. The one that waits longer leaves the work to the other. */
 const contending = { initialMs: 20, maximumMs: 1_000 };
@@ -89,7 +91,7 @@ export class Sources {
         pauseMs = isContended
           ? backoffDelay(environment, contending, conflicts)
           : moved
-            ? Math.min(maxPauseMs, restMs)
+            ? Math.min(maxRestMs, restMs)
             : Math.min(maxPauseMs, Math.max(minPauseMs, pauseMs * 2));
         if (pauseMs === 0) continue;
       } catch (error) {

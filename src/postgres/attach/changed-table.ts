@@ -37,6 +37,9 @@ export function keyName({ source }: Followed, key: unknown): string {
   return Buffer.from(encodeRow(source.target[definition], key)).toString("latin1");
 }
 
+/** The most rows whose columns are read at the same time. */
+const maxReadTogether = 1_000;
+
 /** Brings the cells of one table up to date in one transaction. Writes only what differs. */
 export class ChangedTable {
   readonly #tx: Tx;
@@ -68,9 +71,14 @@ export class ChangedTable {
     const isComplete = !isTruncated || (await this.#deleteOthers(new Set(after.keys()), maxTruncated));
     const rows = [...after.values()];
     const keys = rows.map(({ key }) => key);
-    for (const column of this.#columns) {
-      const before = await this.#tx.getMany(column, keys);
-      for (const [i, { key, content }] of rows.entries()) this.#write(column, key, before[i], content);
+    // Columns that are read in one turn share a statement. Those of many rows would take much memory.
+    const together = rows.length <= maxReadTogether ? this.#columns.length : 1;
+    for (let from = 0; from < this.#columns.length; from += together) {
+      const columns = this.#columns.slice(from, from + together);
+      const before = await Promise.all(columns.map((column) => this.#tx.getMany(column, keys)));
+      for (const [at, column] of columns.entries()) {
+        for (const [i, { key, content }] of rows.entries()) this.#write(column, key, before[at]![i], content);
+      }
     }
     return isComplete;
   }

@@ -65,14 +65,14 @@ export async function copyTables(
       if (cursor.phase !== "done") current ??= { source: attachment.sql, phase: cursor.phase };
     }
     if (current !== undefined) onProgress?.({ ...current, rows, estimatedRows });
-    const { isContended, restMs, problems } = await moveChanges(request);
+    const { isContended, moved, restMs, problems } = await moveChanges(request);
     if (problems[0] !== undefined) throw problems[0];
     if (current === undefined) return rows;
     conflicts = isContended ? conflicts + 1 : 0;
     const { environment } = setting.connections;
     const pauseMs = isContended
       ? backoffDelay(environment, contending, conflicts)
-      : restMs > 0
+      : restMs > 0 || !moved
         ? restingMs
         : 0;
     if (pauseMs > 0) await sleep(environment, pauseMs, signal);

@@ -240,9 +240,12 @@ async function pruneRows(
       part instanceof Uint8Array ? `\\x${Buffer.from(part).toString("hex")}` : String(part),
     ),
   );
-  const on = keyColumns
-    .map((name, i) => `t.${quoteName(name)} = (k.key->>${i})::${keyTypes[i]}`)
-    .join(" and ");
+  // A label of an enum that was renamed has no cast. Its row has another key now.
+  const keyOfOurs = (name: string, i: number) =>
+    followed.enums?.[name] === undefined
+      ? `(k.key->>${i})::${keyTypes[i]}`
+      : `(select v from unnest(enum_range(null::${keyTypes[i]})) v where v::text = k.key->>${i})`;
+  const on = keyColumns.map((name, i) => `t.${quoteName(name)} = ${keyOfOurs(name, i)}`).join(" and ");
   const rows = `select ${attached.schema}.attached_row(j.*) as content from (
     select ${keyColumns.map((name) => `t.${quoteName(name)}`).join(", ")}
     from json_array_elements($1::json) k(key) join ${source.sql} t on ${on}) j`;

@@ -119,20 +119,29 @@ end`;
 /** Writers wait behind the request for a lock, so it must not wait for long. */
 export const lockTimeout = "set local lock_timeout = '200ms';";
 
+/** A column of a primary key, and its type as a cast writes it. */
+export interface KeyColumn {
+  readonly name: string;
+  readonly type: string;
+}
+
 /**
  * The triggers of a table, as a script that may be repeated. Rows are compared by their stored
  * form, because not every type has an equality. A changed key is a trigger of its own: it follows
- * renamed columns, and the function needs no column's name.
+ * renamed columns, and the function needs no column's name. Keys are compared so that `pg_dump` prints a
+ * condition that can be restored, and texts byte by byte, because a collation may take two for equal.
  */
 export function triggersDefinition(
   schema: string,
   source: string,
   attachment: number,
-  keyColumns: readonly string[],
+  keyColumns: readonly KeyColumn[],
 ): string {
-  const keys = (row: string) =>
-    `row(${keyColumns.map((name) => `${row}.${quoteName(name)}`).join(", ")})::pg_catalog.record`;
-  const isMoved = `${keys("old")} operator(pg_catalog.*<>) ${keys("new")}`;
+  const part = (row: string, { name, type }: KeyColumn) =>
+    `${row}.${quoteName(name)}${/^(text|character varying)/.test(type) ? ' collate pg_catalog."C"' : ""}`;
+  const isMoved = keyColumns
+    .map((column) => `${part("old", column)} is distinct from ${part("new", column)}`)
+    .join(" or ");
   const of = (what: string) => quoteName(`${triggerName} ${what}`);
   const log = `${schema}.log_row('${attachment}'`;
   // Replacing a trigger needs a weaker lock than dropping it: readers go on.
@@ -158,15 +167,23 @@ export const triggerCount = triggers.length;
  * this, its changes would be moved as those of the other one.
  */
 export function removal(schema: string, attachment: string, but?: string): string {
-  const functions = ["log_row()", "log_truncate()"].map(
-    (name) => `${quoteText(`${schema}.${name}`)}::regprocedure`,
-  );
   const loop = `declare t record; begin
-  for t in select tgname, tgrelid::regclass as source from pg_trigger
-    where tgfoid in (${functions.join(", ")})
-      and starts_with(encode(tgargs, 'escape'), ${quoteText(`${attachment}\\000`)})
+  for t in select tgname, tgrelid::regclass as source from pg_trigger g
+    where ${triggersOf(schema, "g", quoteText(attachment))}
       ${but === undefined ? "" : `and tgrelid <> ${quoteText(but)}::regclass`}
   loop execute format('drop trigger %I on %s', t.tgname, t.source); end loop;
 end`;
   return `${lockTimeout}\ndo ${quoteText(loop)};`;
+}
+
+/** The functions of triggers, as a list for `in`. NULL if there are none. */
+export function triggerFunctions(schema: string): string {
+  const names = ["log_row()", "log_truncate()"];
+  return names.map((name) => `to_regprocedure(${quoteText(`${schema}.${name}`)})`).join(", ");
+}
+
+/** Whether the row `trigger` of `pg_trigger` belongs to an attachment, as a condition. */
+export function triggersOf(schema: string, trigger: string, attachment: string): string {
+  return `${trigger}.tgfoid in (${triggerFunctions(schema)})
+      and starts_with(encode(${trigger}.tgargs, 'escape'), ${attachment}::text || E'\\\\000')`;
 }

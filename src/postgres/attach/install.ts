@@ -8,9 +8,10 @@ import { declaredColumns, declaredKey, type Recorded, readAttachments } from "./
 import { lockTimeout, outboxDefinition, removal, triggersDefinition } from "./definition.js";
 import { purge } from "./outbox.js";
 import { stateOf } from "./park.js";
+import { checkOutboxOwner, checkPrivileges, checkTriggers } from "./privileges.js";
 import { qualifiedName } from "./qualified-name.js";
 import { type AttachedSource, attachedSource } from "./source.js";
-import { checkPrivileges, fittingColumns, type SqlColumn } from "./sql-table.js";
+import { fittingTable, type SqlTable } from "./sql-table.js";
 
 /** The triggers need a lock for a moment. Other writers wait behind the request meanwhile. */
 const attempts = 50;
@@ -35,13 +36,13 @@ export async function attachTables(database: Database, tables: readonly AnyTable
   const setting = needSetting({ store: database.openedStore });
   const sources = tables.map(needSource);
   const planned = [];
-  for (const source of sources) planned.push({ source, columns: await fittingColumns(setting, source) });
+  for (const source of sources) planned.push({ source, table: await fittingTable(setting, source) });
   await checkNames(setting, sources);
   await checkPrivileges(setting, sources);
   const { schema } = setting;
   await install(setting, outboxDefinition(schema), "make the outbox of attached tables");
-  for (const { source, columns } of planned) {
-    const recorded = recordOf(source, columns);
+  for (const { source, table } of planned) {
+    const recorded = recordOf(source, table);
     const id = await reserve(setting, source);
     await install(setting, attachment(schema, source, id, recorded), `install the triggers of ${source.sql}`);
     await purgeAll(setting, String(id));
@@ -53,7 +54,8 @@ export async function attachTables(database: Database, tables: readonly AnyTable
  * {@link attachTables} can compare them later. `table` may also be the SQL table's name, for a table
  * that no program declares any more.
  *
- * @throws SchemaError if the table was not made by `attach`, or if a name is not attached.
+ * @throws SchemaError if the table was not made by `attach`, if a name is not attached, or if the
+ * role may not remove the triggers. Nothing was changed.
  *
  * @example
  * await detachTable(db, "public.orders");
@@ -71,6 +73,8 @@ export async function detachTable(database: Database, table: AnyTable | string):
         : `Attached: ${attachments.map((each) => each.sql).join(", ")}.`;
     throw new SchemaError(`${sql} is not attached to this database. ${known}`);
   }
+  await checkOutboxOwner(setting);
+  await checkTriggers(setting, sql);
   await install(setting, outboxDefinition(setting.schema), "make the outbox of attached tables");
   await install(setting, removal(setting.schema, found.id), `remove the triggers of ${sql}`);
   const { connections, schema } = setting;
@@ -101,12 +105,13 @@ async function checkNames(setting: Setting, sources: readonly AttachedSource[]):
   }
 }
 
-function recordOf(source: AttachedSource, columns: readonly SqlColumn[]): Recorded {
+function recordOf(source: AttachedSource, { relation, columns }: SqlTable): Recorded {
   const keyColumns = columns
     .filter(({ keyPlace }) => keyPlace !== undefined)
     .sort((a, b) => a.keyPlace! - b.keyPlace!);
   const needed = new Set([...keyColumns.map(({ name }) => name), ...source.columnNames]);
   return {
+    relation,
     keyColumns: keyColumns.map(({ name }) => name),
     keyTypes: keyColumns.map(({ cast }) => cast),
     keyTags: declaredKey(source),
@@ -114,6 +119,11 @@ function recordOf(source: AttachedSource, columns: readonly SqlColumn[]): Record
     columns: declaredColumns(source),
     shape: Object.fromEntries(
       columns.filter(({ name }) => needed.has(name)).map(({ name, shape }) => [name, shape]),
+    ),
+    enums: Object.fromEntries(
+      columns.flatMap(({ name, enumLabels }) =>
+        needed.has(name) && enumLabels !== undefined ? [[name, enumLabels]] : [],
+      ),
     ),
   };
 }
@@ -139,11 +149,12 @@ async function reserve({ connections, schema }: Setting, source: AttachedSource)
  * new column. The comparison that begins now reads these rows.
  */
 function attachment(schema: string, source: AttachedSource, id: number, recorded: Recorded): string {
+  const keys = recorded.keyColumns.map((name, i) => ({ name, type: recorded.keyTypes[i]! }));
   const sequence = `pg_get_serial_sequence(${quoteText(`${schema}.outbox`)}, 'seq')`;
   return `
 ${lockTimeout}
 lock table ${source.sql} in share row exclusive mode;
-${triggersDefinition(schema, source.sql, id, recorded.keyColumns)}
+${triggersDefinition(schema, source.sql, id, keys)}
 ${removal(schema, String(id), source.sql)}
 update ${schema}.attachments set name = ${quoteText(source.target[definition].name)},
   definition = ${quoteText(JSON.stringify(recorded))}, generation = greatest(generation + 1, pg_current_xact_id()::text::bigint),

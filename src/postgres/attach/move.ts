@@ -4,9 +4,11 @@ import { SchemaError } from "../../errors/index.js";
 import type { Setting } from "../../store/postgres/index.js";
 import { type Attached, contended, lastNote, moving, needSetting } from "./attached.js";
 import { ChangedTable, type Write } from "./changed-table.js";
+import { completeTablesOf } from "./complete-tables.js";
 import { compareAgain, copyChunk } from "./copy.js";
 import { type ChunkOutcome, type CopyPace, paceOf } from "./copy-pace.js";
 import { follow } from "./follow.js";
+import { restAfterMove } from "./move-rest.js";
 import { type Batch, type BatchSize, forget, type Moved, purge, readBatch, strike } from "./outbox.js";
 import { isTooLarge, park, reasonOf, Unmovable } from "./park.js";
 import { attachedSource, type Tx } from "./source.js";
@@ -29,12 +31,8 @@ export async function moveChanges(request: MoveRequest): Promise<MoveOutcome> {
 /** Moves of one process run one after another: two at once would only conflict. */
 const turnsOf = new WeakMap<Setting["connections"], OneAtATime>();
 
-/**
- * After a batch that was not full, the mover rests for as long as the move took, between these, so
- * that more changes share the next commit: most of what a move costs is the same for one change or many.
- */
-const minGatherMs = 5;
-const maxGatherMs = 50;
+/** While a copy rests, changes are looked for this often: most looks find none, and cost little. */
+const lookMs = 50;
 
 async function moveOnce(request: MoveRequest): Promise<MoveOutcome> {
   const setting = needSetting(request);
@@ -43,7 +41,7 @@ async function moveOnce(request: MoveRequest): Promise<MoveOutcome> {
   const { problems } = attached;
   const { environment } = setting.connections;
   const from = environment.monotonic();
-  const gatherMs = () => Math.min(maxGatherMs, Math.max(minGatherMs, environment.monotonic() - from));
+  const gatherMs = () => restAfterMove(environment.monotonic() - from);
   const isAny = attached.attachments.some(({ recorded }) => recorded !== undefined);
   const outcome = (moved: boolean, restMs = 0) => ({ moved, restMs, isContended: false, problems });
   const contention = { ...outcome(true), isContended: true };
@@ -56,7 +54,7 @@ async function moveOnce(request: MoveRequest): Promise<MoveOutcome> {
     const { isUrgent = false } = request;
     const waitMs = pace.waitMs(isUrgent, batch.isFull);
     if (batch.isFull && waitMs > 0) return outcome(true);
-    if (waitMs > 0) return outcome(true, batch.rows > 0 ? Math.min(gatherMs(), waitMs) : waitMs);
+    if (waitMs > 0) return outcome(true, Math.min(batch.rows > 0 ? gatherMs() : lookMs, waitMs));
     const { hasMore, isContended } = await pace.run(() => copyNext(attached, pace, isUrgent));
     if (isContended) return contention;
     const isBusy = (await purgeNext(attached)) || hasMore || batch.isFull;
@@ -75,9 +73,12 @@ async function copyNext(
   pace: CopyPace,
   isUrgent: boolean,
 ): Promise<ChunkOutcome & { readonly isContended: boolean }> {
+  const complete = completeTablesOf(attached);
   for (const each of attached.followed.values()) {
+    if (!isUrgent && complete.has(each)) continue;
     const rest = each.source.copyRest;
     const copied = await copyChunk(attached, each, pace, isUrgent);
+    if (copied !== contended && !copied.hasMore) complete.add(each);
     if (copied === contended) return { hasMore: true, isContended: true, pending: 0, rest };
     if (copied.hasMore) return { ...copied, isContended: false, rest };
   }
@@ -154,7 +155,10 @@ async function apply(
   const { sql } = followed.source;
   try {
     const isComplete = await new ChangedTable(tx, followed).apply(changes, Math.floor(rowsOfOne / 10));
-    if (!isComplete) await compareAgain(tx, followed);
+    if (!isComplete) {
+      completeTablesOf(attached).delete(followed);
+      await compareAgain(tx, followed);
+    }
   } catch (error) {
     const isRowTooLarge = isTooLarge(error) && rowsOfOne === 1;
     const reason = isRowTooLarge ? `A row of ${sql}: ${(error as Error).message}` : reasonOf(sql, error);

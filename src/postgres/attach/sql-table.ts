@@ -2,6 +2,7 @@ import { SchemaError } from "../../errors/index.js";
 import { definition } from "../../schema/index.js";
 import { type Setting, statement } from "../../store/postgres/index.js";
 import { declaredKey } from "./attachment.js";
+import { type EnumLabels, readEnumLabels } from "./enum-labels.js";
 import type { AttachedSource } from "./source.js";
 import { columnTypes, keyTypes } from "./values.js";
 
@@ -14,17 +15,24 @@ export interface SqlColumn {
   readonly cast: string;
   /** Number and type, as an attachment records them. */
   readonly shape: string;
+  /** The labels of its enums. Undefined if it has none. */
+  readonly enumLabels: EnumLabels | undefined;
   /** The place in the primary key, from 1. Undefined if it is no part of it. */
   readonly keyPlace: number | undefined;
 }
 
-/** The SQL table's columns. Throws if they do not fit the declaration. */
-export async function fittingColumns(
-  setting: Setting,
-  source: AttachedSource,
-): Promise<readonly SqlColumn[]> {
+/** An SQL table. */
+export interface SqlTable {
+  /** The number that the server gave the table when it was made. It outlives a change of the name. */
+  readonly relation: string;
+  readonly columns: readonly SqlColumn[];
+}
+
+/** The SQL table. Throws if it does not fit the declaration. */
+export async function fittingTable(setting: Setting, source: AttachedSource): Promise<SqlTable> {
   const { sql, target } = source;
-  const columns = await readColumns(setting, sql);
+  const found = await readTable(setting, sql);
+  const { columns } = found;
   const byName = new Map(columns.map((column) => [column.name, column]));
   const defined = target[definition];
   for (const { name, codec } of defined.columns.values()) {
@@ -44,7 +52,7 @@ export async function fittingColumns(
     if (fitting?.includes(column.type) === false) throw unfit(sql, column, tag, fitting);
   }
   checkKey(source, columns);
-  return columns;
+  return found;
 }
 
 function checkKey(source: AttachedSource, columns: readonly SqlColumn[]): void {
@@ -72,7 +80,7 @@ function unfit(sql: string, { name, cast }: SqlColumn, tag: string, fitting: rea
   );
 }
 
-async function readColumns({ connections }: Setting, sql: string): Promise<readonly SqlColumn[]> {
+async function readTable({ connections }: Setting, sql: string): Promise<SqlTable> {
   const doing = `look at ${sql}`;
   const [kind] = await connections.repeat(
     statement(
@@ -116,42 +124,17 @@ async function readColumns({ connections }: Setting, sql: string): Promise<reado
     [oid],
     doing,
   );
-  return rows.map(([name, type, cast, shape, place]) => ({
+  const labelsOf = await readEnumLabels(
+    { connections },
+    rows.map(([name]) => [sql, name!]),
+  );
+  const columns = rows.map(([name, type, cast, shape, place]) => ({
     name: name!,
     type: type!,
     cast: cast!,
     shape: shape!,
+    enumLabels: labelsOf([sql, name!]),
     keyPlace: place === null ? undefined : Number(place),
   }));
-}
-
-/** Throws if this role may not attach the tables. */
-export async function checkPrivileges(
-  { connections, schema }: Setting,
-  sources: readonly AttachedSource[],
-): Promise<void> {
-  const doing = "look at privileges";
-  const may = statement(
-    "select current_user, has_schema_privilege(oid, 'CREATE') from pg_namespace where oid = $1::regnamespace",
-  );
-  const [[role, create] = []] = await connections.repeat(may, [schema], doing);
-  if (create !== "t") {
-    throw new SchemaError(
-      `The role ${role} may not create the outbox of attached tables in the schema ${schema}. Grant it CREATE on the schema, or attach with the schema's owner.`,
-    );
-  }
-  for (const { sql } of sources) {
-    const owns = statement(
-      `select pg_has_role(c.relowner, 'USAGE'), pg_get_userbyid(c.relowner), has_schema_privilege(n.oid, 'USAGE')
-       from pg_class c join pg_namespace n on n.oid = c.relnamespace
-       where n.nspname = (parse_ident($1))[1] and c.relname = (parse_ident($1))[2]`,
-    );
-    const [[isOwner, owner, usage] = []] = await connections.repeat(owns, [sql], doing);
-    if (isOwner !== "t") {
-      throw new SchemaError(
-        `Only the owner of ${sql} may attach it, because the triggers fire for replicated changes too. The role ${role} is not ${owner}, and no member of it.`,
-      );
-    }
-    if (usage !== "t") throw new SchemaError(`The role ${role} needs USAGE on the schema of ${sql}.`);
-  }
+  return { relation: oid!, columns };
 }

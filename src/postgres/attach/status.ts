@@ -5,8 +5,9 @@ import { type Setting, statement } from "../../store/postgres/index.js";
 import { needSetting } from "./attached.js";
 import { type Attachment, driftOf, isSameDeclaration, readAttachments } from "./attachment.js";
 import { readCursor } from "./copy.js";
+import { checkPrivileges } from "./privileges.js";
 import { type AttachedSource, attachedSource } from "./source.js";
-import { checkPrivileges, fittingColumns } from "./sql-table.js";
+import { fittingTable } from "./sql-table.js";
 
 /** How an attached table is. */
 export interface AttachedTableStatus {
@@ -128,7 +129,7 @@ async function notAttached(setting: Setting, source: AttachedSource): Promise<At
 /** Why a table cannot be attached as it is declared. Empty if it can. */
 async function misfits(setting: Setting, source: AttachedSource): Promise<readonly string[]> {
   const found: string[] = [];
-  for (const check of [() => fittingColumns(setting, source), () => checkPrivileges(setting, [source])]) {
+  for (const check of [() => fittingTable(setting, source), () => checkPrivileges(setting, [source])]) {
     await check().catch((error: unknown) =>
       found.push(error instanceof Error ? error.message : String(error)),
     );

@@ -1,6 +1,8 @@
-import { float, int, text, tuple } from "percolatordb";
+import { float, int, type Transaction, text, tuple } from "percolatordb";
 import { attach, attachedTables, attachTables } from "percolatordb/postgres";
 import { expect, test } from "vitest";
+import type { TransactionRunner } from "../../../src/database/index.js";
+import { type Environment, systemEnvironment } from "../../../src/environment/index.js";
 import { moveChanges } from "../../../src/postgres/attach/move.js";
 import { definition } from "../../../src/schema/index.js";
 import { openAlone } from "../../support/databases.js";
@@ -63,4 +65,40 @@ test("a copy rests while changes arrive, which are moved meanwhile, and a drain 
   await db.drain();
   expect(await copied()).toBe(1_200);
   expect(await total(1_199)).toBe(1);
+});
+
+test("a move reads the columns of its rows together, and does not ask about tables that are copied", async () => {
+  await using shop = await Shop.create();
+  const { orders } = shop.declare();
+  // Time stands still, so that no look at a copied table is due, however slow the machine is.
+  const environment = Object.create(systemEnvironment, { monotonic: { value: () => 0 } }) as Environment;
+  await using db = await openAlone(shop.place.location, { tables: [orders], environment });
+  await attachTables(db, [orders]);
+  await db.drain();
+  const labels: (string | undefined)[] = [];
+  let [reading, together] = [0, 0];
+  const counted = (tx: Transaction) =>
+    new Proxy(tx, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== "function") return value;
+        if (name !== "getMany") return value.bind(target);
+        return async (...args: Parameters<Transaction["getMany"]>) => {
+          together = Math.max(together, ++reading);
+          const found = await target.getMany(...args);
+          reading--;
+          return found;
+        };
+      },
+    });
+  const database: TransactionRunner = {
+    transact: (run, options) => {
+      labels.push(options?.label);
+      return db.transact((tx) => run(counted(tx)), options);
+    },
+  };
+  await shop.sql("insert into T.orders values (1, 'a', 1), (2, 'b', 2)");
+  await moveChanges({ database, store: db.openedStore, tables: [orders[definition]] });
+  expect(labels).toEqual(["move attached tables"]);
+  expect(together).toBe(2);
 });

@@ -1,0 +1,6 @@
+import { expect, test } from "vitest";
+import { restAfterMove } from "./move-rest.js";
+
+test("a mover rests for four times as long as it moved, within bounds", () => {
+  expect([0, 1, 10, 60, 100, 10_000].map(restAfterMove)).toEqual([5, 5, 40, 240, 250, 250]);
+});
