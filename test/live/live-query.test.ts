@@ -129,6 +129,54 @@ describe("how a live query ends", () => {
     expect(db.metrics.liveQueries).toBe(0);
   });
 
+  test("calls of `next` at the same time get one value each, in their order, and `return` ends the rest", async () => {
+    await using db = await open("memory:", { tables });
+    const query = db.live((snapshot) => snapshot.get(counters.value, "a"));
+    const calls = Array.from({ length: 5 }, () => query.next());
+    for (const value of [undefined, 1, 2]) {
+      if (value !== undefined) await set(db, "a", value);
+      expect((await calls.shift())?.value).toMatchObject({ value });
+    }
+    await query.return();
+    const done = { done: true, value: undefined };
+    expect(await Promise.all(calls)).toEqual([done, done]);
+    expect(db.liveSizes).toEqual(nothing);
+  });
+
+  test("an error fails one of the calls of `next` that wait, and ends the others", async () => {
+    await using db = await open("memory:", { tables });
+    const query = db.live(() => {
+      throw new RangeError("at once");
+    });
+    const [first, ...others] = await Promise.allSettled([query.next(), query.next(), query.next()]);
+    expect(first).toMatchObject({ status: "rejected", reason: { message: "at once" } });
+    const done = { status: "fulfilled", value: { done: true, value: undefined } };
+    expect(others).toEqual([done, done]);
+    expect(db.liveSizes).toEqual(nothing);
+  });
+
+  test("`throw` ends it with the error, also before the first `next`", async () => {
+    await using db = await open("memory:", { tables });
+    for (const isBegun of [false, true]) {
+      const query = db.live((snapshot) => snapshot.get(counters.value, "a"));
+      if (isBegun) await query.next();
+      const waiting = isBegun ? query.next() : undefined;
+      await expect(query.throw(new RangeError("enough"))).rejects.toThrow("enough");
+      expect((await (waiting ?? query.next())).done).toBe(true);
+      expect(db.liveSizes).toEqual(nothing);
+    }
+  });
+
+  test("a signal that was aborted before ends it before its function runs", async () => {
+    await using db = await open("memory:", { tables });
+    let runs = 0;
+    const query = db.live(() => ++runs, { signal: AbortSignal.abort() });
+    await expect(query.next()).rejects.toMatchObject({ code: "ABORTED" });
+    expect((await query.next()).done).toBe(true);
+    expect(runs).toBe(0);
+    expect(db.liveSizes).toEqual(nothing);
+  });
+
   test("its signal and the close of the database end it, and a loop that ends releases it", async () => {
     const db = await open("memory:", { tables });
     const controller = new AbortController();
