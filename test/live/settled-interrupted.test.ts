@@ -102,7 +102,9 @@ test("an observer in the middle of a chain that is unregistered while it waits e
 
 test("what an unregistered observer has parked is no longer a failure", async () => {
   const failing = observer("failing", cells.b, () => Promise.reject(new Error("no")), { attempts: 1 });
-  await using db = await open("memory:", { observers: [chain[0]!, failing, copy("b-to-d", cells.b, cells.d)] });
+  await using db = await open("memory:", {
+    observers: [chain[0]!, failing, copy("b-to-d", cells.b, cells.d)],
+  });
   await using _ = db.work();
   const older = await commit(db, (tx) => tx.set(cells.a, "older", 1));
   while ((await listed(db.parked())).length < 1) await settle();
@@ -139,7 +141,9 @@ test("an entry that waits in a queue behind one that cannot be delivered is name
   await db.settled(await order("bob 0", "zero"));
   const first = await order("ann 1", "one");
   const { parked } = await parkedOf(db.settled(first));
-  expect(parked).toMatchObject([{ observer: mails.observer.name, error: expect.stringContaining("address") }]);
+  expect(parked).toMatchObject([
+    { observer: mails.observer.name, error: expect.stringContaining("address") },
+  ]);
   // The second entry of the key waits behind the first one, and the other key has its own turn.
   const second = await order("ann 2", "two");
   expect((await failureOf(db.settled(second))).code).toBe("DERIVATION_FAILED");
