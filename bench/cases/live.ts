@@ -86,6 +86,7 @@ export const live: BenchCase = {
       bench.say("commits without live queries");
       const before = await rate();
       const queries = new Queries(commits);
+      const emptyMb = await heapMb();
       const opening = await open(bench, db, queries, size);
       const memory = [await heapMb()];
       bench.say(`${perSecond} commits a second`);
@@ -109,7 +110,15 @@ export const live: BenchCase = {
       const pacedRate = (size.seconds * perSecond * 1_000) / pacedMs;
       return {
         comparisons: [],
-        figures: figures(queries.delays, size, { opening, memory, pacedRate, during, share, delivered }),
+        figures: figures(queries.delays, size, {
+          opening,
+          emptyMb,
+          memory,
+          pacedRate,
+          during,
+          share,
+          delivered,
+        }),
       };
     });
   },
@@ -169,6 +178,8 @@ async function heapMb(): Promise<number> {
 
 interface Found {
   readonly opening: number;
+  /** The heap without queries. */
+  readonly emptyMb: number;
   readonly memory: readonly number[];
   /** Commits a second in the paced part. */
   readonly pacedRate: number;
@@ -201,6 +212,11 @@ function figures(delays: readonly number[], size: typeof full, found: Found): re
     },
     { name: "commits with live queries, as many as possible", value: found.during, unit: "/s" },
     { name: "share of the rate without them", value: found.share, unit: "" },
+    {
+      name: "heap for each open query",
+      value: ((open - found.emptyMb) * 1_000) / (size.points + size.ranges),
+      unit: "KB",
+    },
     { name: "heap, all queries open", value: open, unit: "MB" },
     { name: "heap, after the commits", value: paced, unit: "MB" },
     { name: "heap, all queries closed", value: closed, unit: "MB" },

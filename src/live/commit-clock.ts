@@ -6,7 +6,10 @@ import type { TransactionContext } from "../transaction/index.js";
 /** Milliseconds between two looks at the store's counter: of a store on this machine, and of another. */
 const lookMs = 5;
 const remoteLookMs = 20;
-/** The same, if the store reports commits itself. */
+/**
+ * The same, if commits are reported: by the store itself, or by this process because no other one
+ * can write to the store.
+ */
 const watchedLookMs = 250;
 /** Milliseconds between two timestamps from the oracle of a store that does not count commits. */
 const blindLookMs = 100;
@@ -96,7 +99,7 @@ export class CommitClock {
   get #pauseMs(): number {
     const { store } = this.#context;
     if (store.atomic === undefined) return blindLookMs;
-    if (this.#watch?.isLive === true) return watchedLookMs;
+    if (this.#watch?.isLive === true || !store.capabilities.shared) return watchedLookMs;
     return isRemote(store) ? remoteLookMs : lookMs;
   }
 

@@ -9,8 +9,8 @@ import type { FeedChange } from "./feed/feed-change.js";
 import { type FollowEvent, follow } from "./feed/follow.js";
 import { FeedLeases } from "./feed/leases.js";
 import { LiveHub } from "./query/hub.js";
-import { type LiveOptions, live, liveSettings } from "./query/live.js";
-import type { LiveRead, LiveValue } from "./query/live-query.js";
+import { type LiveOptions, liveSettings } from "./query/live-options.js";
+import { LiveQuery, type LiveRead, type LiveValue } from "./query/live-query.js";
 import { type SettledOptions, Settling } from "./settled/settling.js";
 import { watch } from "./watch/watch.js";
 import { type Watchable, type WatchedChange, type WatchOptions, WatchTarget } from "./watch/watch-target.js";
@@ -55,7 +55,7 @@ export class Followers {
 
   live<T>(read: LiveRead<T>, options: LiveOptions): AsyncGenerator<LiveValue<T>, void, undefined> {
     const settings = liveSettings(read, options);
-    return endable([options.signal, this.#end.signal], (signal) => live(this.hub, read, settings, signal));
+    return new LiveQuery(this.hub, read, settings, [options.signal, this.#end.signal]);
   }
 
   watch<T extends Watchable>(

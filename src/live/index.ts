@@ -8,7 +8,7 @@ export { removeFeed } from "./feed/remove-feed.js";
 export { trimFeeds } from "./feed/trim.js";
 export { Followers } from "./followers.js";
 export type { LiveHub } from "./query/hub.js";
-export type { LiveOptions } from "./query/live.js";
+export type { LiveOptions } from "./query/live-options.js";
 export type { LiveRead, LiveValue } from "./query/live-query.js";
 export { isSettled } from "./settled/is-settled.js";
 export type { SettledOptions } from "./settled/settling.js";

@@ -6,11 +6,13 @@ import {
   feed,
   int,
   observer,
+  open,
   PercolatorError,
   table,
   text,
   tuple,
 } from "percolatordb";
+import { memoryStore } from "percolatordb/memory";
 import { describe, expect, test } from "vitest";
 import { everyVariant, withTwo } from "../support/databases.js";
 
@@ -155,12 +157,15 @@ describe.each(everyVariant)("a feed on $store, $commit", (variant) => {
         const rest = all.filter(({ commitTimestamp }) => commitTimestamp > from);
         expect(await take(other, orderFeed, from, rest.length)).toEqual(rest);
       }
-      const small: CellChange[] = [];
-      for await (const change of one.changes(orderFeed, { since, batch: 1 })) {
-        small.push(change as CellChange);
-        if (small.length === all.length) break;
+      // 12 transactions: the last batch is full, or not.
+      for (const batch of [1, 2, 5, 12]) {
+        const small: CellChange[] = [];
+        for await (const change of one.changes(orderFeed, { since, batch })) {
+          small.push(change as CellChange);
+          if (small.length === all.length) break;
+        }
+        expect(small).toEqual(all);
       }
-      expect(small).toEqual(all);
     });
   });
 
@@ -227,15 +232,20 @@ describe.each(everyVariant)("a feed on $store, $commit", (variant) => {
     });
   });
 
-  test("has a change of many megabytes whole", async () => {
+  test("has changes of many megabytes whole, though a batch is full with two of them", async () => {
     await withTwo(variant, { feeds }, async (one, other) => {
       const since = await now(one);
       const long = "x".repeat(700_000);
-      await one.transact((tx) => {
-        for (let index = 0; index < 5; index++) tx.set(orders.tags.at(`${index}`), "a", `${index}${long}`);
-      });
-      const changes = await take(other, orderFeed, since, 5);
-      expect(changes.map(({ value }) => value)).toEqual(["0", "1", "2", "3", "4"].map((each) => each + long));
+      const rows = ["a", "b", "c"];
+      for (const row of rows) {
+        await one.transact((tx) => {
+          for (let index = 0; index < 5; index++) tx.set(orders.tags.at(`${index}`), row, `${index}${long}`);
+        });
+      }
+      const changes = await take(other, orderFeed, since, 15);
+      expect(changes.map(({ row, value }) => `${String(row)}${value}`)).toEqual(
+        rows.flatMap((row) => ["0", "1", "2", "3", "4"].map((each) => row + each + long)),
+      );
     });
   });
 
@@ -278,6 +288,24 @@ async function scanned(db: Database, at: number): Promise<ReadonlyMap<string, un
   }
   return new Map([...state].sort());
 }
+
+test("changes of both commit paths come in commit order, in batches of any size", async () => {
+  const store = memoryStore();
+  await using one = await open(store, { feeds });
+  await using two = await open(store, { feeds, commit: "two-phase" });
+  const since = await now(one);
+  const paths = [one, two, two, one, one, two, one, two];
+  for (const [index, db] of paths.entries()) await db.transact((tx) => tx.set(orders.total, "a", index));
+  const wanted = paths.map((_, index) => index);
+  for (const batch of [1, 3, 100]) {
+    const found: unknown[] = [];
+    for await (const { value } of one.changes(orderFeed, { since, batch })) {
+      found.push(value);
+      if (found.length === paths.length) break;
+    }
+    expect(found).toEqual(wanted);
+  }
+});
 
 describe("bad input", () => {
   const variant = everyVariant[0];

@@ -3,6 +3,7 @@ import { memoryStore } from "percolatordb/memory";
 import { TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { temporaryFolder } from "../support/databases.js";
+import { patienceMs } from "../support/waiting.js";
 import { collect, counted, next, settle } from "./live-values.js";
 
 const counters = table("counters", { value: int() });
@@ -89,6 +90,31 @@ describe("what a consumer gets", () => {
   });
 });
 
+test("a query that waits for changes of a store in memory looks for them four times a second", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const store = memoryStore({ environment });
+  const counter = store.atomic!.counter;
+  let looks = 0;
+  store.atomic!.counter = () => {
+    looks++;
+    return counter();
+  };
+  await using db = await open(store, { environment, tables });
+  const query = db.live((snapshot) => snapshot.get(counters.value, "a"));
+  await query.next();
+  const later = next(query);
+  while (db.liveSizes.followed < 1) await clock.advance(1);
+  looks = 0;
+  await clock.advance(60_000);
+  // A look has a cost, for the clock of a test too: it moves from one to the next.
+  expect(looks).toBeGreaterThan(200);
+  expect(looks).toBeLessThan(300);
+  await clock.until(set(db, "a", 1));
+  expect((await clock.until(later)).value).toBe(1);
+  await query.return();
+});
+
 describe("how a live query ends", () => {
   test("`return` ends it at once, also while a `next` waits, and everything is released", async () => {
     await using db = await open("memory:", { tables });
@@ -101,6 +127,54 @@ describe("how a live query ends", () => {
     expect(await query.next()).toEqual({ done: true, value: undefined });
     expect(db.liveSizes).toEqual(nothing);
     expect(db.metrics.liveQueries).toBe(0);
+  });
+
+  test("calls of `next` at the same time get one value each, in their order, and `return` ends the rest", async () => {
+    await using db = await open("memory:", { tables });
+    const query = db.live((snapshot) => snapshot.get(counters.value, "a"));
+    const calls = Array.from({ length: 5 }, () => query.next());
+    for (const value of [undefined, 1, 2]) {
+      if (value !== undefined) await set(db, "a", value);
+      expect((await calls.shift())?.value).toMatchObject({ value });
+    }
+    await query.return();
+    const done = { done: true, value: undefined };
+    expect(await Promise.all(calls)).toEqual([done, done]);
+    expect(db.liveSizes).toEqual(nothing);
+  });
+
+  test("an error fails one of the calls of `next` that wait, and ends the others", async () => {
+    await using db = await open("memory:", { tables });
+    const query = db.live(() => {
+      throw new RangeError("at once");
+    });
+    const [first, ...others] = await Promise.allSettled([query.next(), query.next(), query.next()]);
+    expect(first).toMatchObject({ status: "rejected", reason: { message: "at once" } });
+    const done = { status: "fulfilled", value: { done: true, value: undefined } };
+    expect(others).toEqual([done, done]);
+    expect(db.liveSizes).toEqual(nothing);
+  });
+
+  test("`throw` ends it with the error, also before the first `next`", async () => {
+    await using db = await open("memory:", { tables });
+    for (const isBegun of [false, true]) {
+      const query = db.live((snapshot) => snapshot.get(counters.value, "a"));
+      if (isBegun) await query.next();
+      const waiting = isBegun ? query.next() : undefined;
+      await expect(query.throw(new RangeError("enough"))).rejects.toThrow("enough");
+      expect((await (waiting ?? query.next())).done).toBe(true);
+      expect(db.liveSizes).toEqual(nothing);
+    }
+  });
+
+  test("a signal that was aborted before ends it before its function runs", async () => {
+    await using db = await open("memory:", { tables });
+    let runs = 0;
+    const query = db.live(() => ++runs, { signal: AbortSignal.abort() });
+    await expect(query.next()).rejects.toMatchObject({ code: "ABORTED" });
+    expect((await query.next()).done).toBe(true);
+    expect(runs).toBe(0);
+    expect(db.liveSizes).toEqual(nothing);
   });
 
   test("its signal and the close of the database end it, and a loop that ends releases it", async () => {
@@ -169,27 +243,34 @@ describe("how a live query ends", () => {
   });
 
   test("`timeoutMs` is for each run: a query goes on for longer", async () => {
-    await using db = await open("memory:", { tables });
+    const clock = new TestClock();
+    await using db = await open("memory:", { tables, environment: clock.process() });
     const query = db.live((snapshot) => snapshot.get(counters.value, "a"), { timeoutMs: 2_000 });
     await query.next();
     const later = next(query);
-    await new Promise((resolve) => setTimeout(resolve, 2_200));
-    await set(db, "a", 1);
-    expect((await later).value).toBe(1);
+    while (db.liveSizes.followed < 1) await clock.advance(1);
+    await clock.advance(2_200);
+    await clock.until(set(db, "a", 1));
+    expect((await clock.until(later)).value).toBe(1);
     await query.return();
   });
 
   test("a function that reads too much is told so, even if it catches the error", async () => {
     await using db = await open("memory:", { tables });
     const rows = Array.from({ length: 100_001 }, (_, index) => `row ${index}`);
-    const wide = db.live(async (snapshot) => {
-      await snapshot.getMany(counters.value, rows).catch(() => undefined);
-    });
+    const wide = db.live(
+      async (snapshot) => {
+        await snapshot.getMany(counters.value, rows).catch(() => undefined);
+      },
+      { timeoutMs: patienceMs },
+    );
     await expect(wide.next()).rejects.toMatchObject({
       code: "LIMIT_EXCEEDED",
       message: expect.stringContaining("more than 100000 cells"),
     });
-    const atLimit = db.live((snapshot) => snapshot.getMany(counters.value, rows.slice(1)));
+    const atLimit = db.live((snapshot) => snapshot.getMany(counters.value, rows.slice(1)), {
+      timeoutMs: patienceMs,
+    });
     expect((await next(atLimit)).value).toHaveLength(100_000);
     await atLimit.return();
   });

@@ -32,28 +32,50 @@ const doing = "The function of `db.live`";
 const waitingForChange = "Waiting for a change of a live query";
 const retrying = { initialMs: 10, maximumMs: 1_000 };
 
+type LiveResult<T> = IteratorResult<LiveValue<T>, void>;
+
+/** A call of `next` that waits for its value. */
+interface AskedValue<T> {
+  readonly resolve: (answer: LiveResult<T>) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const ended = { done: true, value: undefined } as const;
+
 /**
- * A live query. It is *due* if something that it read has changed since its last run, and it runs
- * only while its consumer waits for a value:
+ * A live query: the iterator that `Database.live` returns. It is open from the first `next` until it
+ * fails, or its caller ends it. It is *due* if something that it read has changed since its last run,
+ * and it runs only while its consumer waits for a value:
  *
  * - due: the next run may begin, at the hub's position. A new query is due.
  * - followed: its reads are in the hub's index. A change of them makes it due.
  * - unfollowed: it has read a table that the hub did not follow yet. It runs again once the hub does,
  *   and meanwhile at a fixed pace.
+ *
+ * There may be thousands of them, so one is a single object: async generators and signals of their
+ * own would take most of its memory. Unlike a generator, it returns at once while a `next` waits.
  */
-export class LiveQuery<T> implements HubQuery {
+export class LiveQuery<T> implements HubQuery, AsyncGenerator<LiveValue<T>, void, undefined> {
   at = -1;
   tables: ReadonlySet<FollowedTable> = new Set();
   readonly #hub: LiveHub;
   readonly #read: LiveRead<T>;
   readonly #settings: LiveSettings;
-  readonly #signal: AbortSignal;
+  readonly #signals: readonly (AbortSignal | undefined)[];
   /**
-   * Aborted when the caller's signal is, or when a run takes too long, which ends the query. One for
+   * Aborted when a caller ends the query, or when a run takes too long, which ends it too. One for
    * all runs: the signals of each run would cost more than the run.
    */
   readonly #ending = new AbortController();
-  readonly #stopListening: readonly (() => void)[];
+  #stopListening: readonly (() => void)[] | undefined;
+  /** The calls of `next` that wait, in their order. */
+  readonly #asked: AskedValue<T>[] = [];
+  /** Resolves when no call waits any more. */
+  #answering: Promise<void> | undefined;
+  #hasEnded = false;
+  /** Whether one of the signals, or `return`, has ended it. */
+  #isCancelled = false;
+  #hasReturned = false;
   #isDue = true;
   /** Whether the next run needs a timestamp from the oracle, because the hub's may be too old. */
   #needsTimestamp = true;
@@ -63,40 +85,122 @@ export class LiveQuery<T> implements HubQuery {
   #last: LiveValue<T> | undefined;
   #ranAt = Number.NEGATIVE_INFINITY;
 
-  constructor(hub: LiveHub, read: LiveRead<T>, settings: LiveSettings, signal: AbortSignal) {
+  /** The query ends when one of the signals is aborted. */
+  constructor(
+    hub: LiveHub,
+    read: LiveRead<T>,
+    settings: LiveSettings,
+    signals: readonly (AbortSignal | undefined)[],
+  ) {
     this.#hub = hub;
     this.#read = read;
     this.#settings = settings;
-    this.#signal = signal;
-    const follow = () => this.#ending.abort(signal.reason);
-    if (signal.aborted) follow();
-    this.#stopListening = [onAbort(signal, follow), onAbort(this.#ending.signal, () => this.#wake?.())];
-    hub.open(this);
+    this.#signals = signals;
+  }
+
+  next(): Promise<LiveResult<T>> {
+    return new Promise((resolve, reject) => {
+      this.#asked.push({ resolve, reject });
+      if (this.#asked.length === 1) this.#answering = this.#answer();
+    });
+  }
+
+  async return(): Promise<LiveResult<T>> {
+    this.#hasReturned = true;
+    this.#cancel(undefined);
+    await this.#answering;
+    this.#end();
+    return ended;
+  }
+
+  async throw(error: unknown): Promise<LiveResult<T>> {
+    await this.return();
+    throw error;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return();
   }
 
   makeDue(): void {
     this.#isDue = true;
-    this.#wake?.();
+    this.#wakeUp();
   }
 
   fail(error: unknown): void {
     this.#failure = { error };
-    this.#wake?.();
+    this.#wakeUp();
   }
 
-  close(): void {
-    for (const stop of this.#stopListening) stop();
+  /** Answers the calls of `next`, each with a value of its own. */
+  async #answer(): Promise<void> {
+    for (let asked = this.#asked[0]; asked !== undefined; asked = this.#asked[0]) {
+      try {
+        asked.resolve(this.#hasEnded ? ended : { done: false, value: await this.#nextValue() });
+      } catch (error) {
+        this.#end();
+        if (this.#hasReturned) asked.resolve(ended);
+        else asked.reject(error);
+      }
+      this.#asked.shift();
+    }
+  }
+
+  #open(): void {
+    if (this.#stopListening !== undefined) return;
+    const signals = this.#signals;
+    const cancel = () => this.#cancel(signals.find((signal) => signal?.aborted)?.reason);
+    if (signals.some((signal) => signal?.aborted)) cancel();
+    this.#stopListening = signals.map((signal) => onAbort(signal, cancel));
+    this.#hub.open(this);
+  }
+
+  #cancel(reason: unknown): void {
+    this.#isCancelled = true;
+    this.#abort(reason);
+  }
+
+  #abort(reason: unknown): void {
+    this.#ending.abort(reason);
+    this.#wakeUp();
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    for (const stop of this.#stopListening ?? []) stop();
     this.#hub.leave(this);
   }
 
+  #wakeUp(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+
   /** Waits for the next value that differs from the last one. */
-  async next(): Promise<LiveValue<T>> {
+  async #nextValue(): Promise<LiveValue<T>> {
+    this.#open();
     const { signal } = this.#ending;
     for (;;) {
-      await this.#untilDue(signal);
-      await this.#untilAllowed(signal);
-      const found = await this.#measure(signal);
-      if (found !== undefined) return found;
+      if (this.#failure !== undefined) throw this.#failure.error;
+      throwIfAborted(signal, waitingForChange);
+      if (this.#isDue) {
+        await this.#untilAllowed(signal);
+        const found = await this.#measure(signal);
+        if (found !== undefined) return found;
+      } else if (this.#unfollowed.length > 0) {
+        await this.#untilFollowed(signal);
+        this.#isDue = true;
+        this.#needsTimestamp = true;
+      } else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+      }
     }
   }
 
@@ -117,7 +221,7 @@ export class LiveQuery<T> implements HubQuery {
     } finally {
       this.#ranAt = startedAt;
       const durationMs = environment.monotonic() - startedAt;
-      if (!this.#signal.aborted) events.emit("liveRun", { outcome, durationMs });
+      if (!this.#isCancelled) events.emit("liveRun", { outcome, durationMs });
     }
   }
 
@@ -125,27 +229,6 @@ export class LiveQuery<T> implements HubQuery {
     const last = this.#last;
     if (last === undefined) return true;
     return timestamp > last.timestamp && !isDeepStrictEqual(value, last.value);
-  }
-
-  async #untilDue(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      if (this.#failure !== undefined) throw this.#failure.error;
-      if (this.#isDue) return;
-      if (this.#unfollowed.length > 0) {
-        await this.#untilFollowed(signal);
-        this.#isDue = true;
-        this.#needsTimestamp = true;
-      } else await this.#untilWoken(signal);
-    }
-  }
-
-  async #untilWoken(signal: AbortSignal): Promise<void> {
-    throwIfAborted(signal, waitingForChange);
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
-    this.#wake = undefined;
-    throwIfAborted(signal, waitingForChange);
   }
 
   /** Waits until all tables may be followed completely, but not for long. */
@@ -171,7 +254,7 @@ export class LiveQuery<T> implements HubQuery {
     const { environment } = this.#hub.context;
     const { timeoutMs } = this.#settings;
     const release = await this.#hub.slots.take(signal);
-    const timer = environment.setTimer(() => this.#ending.abort(overdue(doing, timeoutMs)), timeoutMs);
+    const timer = environment.setTimer(() => this.#abort(overdue(doing, timeoutMs)), timeoutMs);
     let failure: unknown;
     try {
       for (let attempt = 1; ; attempt++) {

@@ -60,4 +60,40 @@ export const feedMutants: readonly Mutant[] = [
     ],
     killedBy: "feedOnePhase",
   },
+  {
+    name: "a reader of a feed that gets its last transaction again",
+    order: "depth-first",
+    patches: [
+      {
+        file: "src/live/feed/feed-entries.ts",
+        find: '"commit", since + 1, upTo + 1',
+        replace: '"commit", since, upTo + 1',
+      },
+    ],
+    killedBy: "feedMixed",
+  },
+  {
+    name: "entries of both commit paths not in commit order",
+    order: "depth-first",
+    takesLong: true,
+    patches: [
+      {
+        file: "src/live/feed/feed-entries.ts",
+        find: "left.value.commit < right.value.commit",
+        replace: "left.value.commit > right.value.commit",
+      },
+    ],
+    killedBy: "feedMixed",
+  },
+  {
+    name: "deletions left out of the entries of a feed",
+    patches: [
+      {
+        file: "src/transaction/feed/feed-writes.ts",
+        find: "of feeds.feedsOf(write.table, write.column)",
+        replace: "of write.value === undefined ? [] : feeds.feedsOf(write.table, write.column)",
+      },
+    ],
+    killedBy: "feedDeletion",
+  },
 ];

@@ -14,6 +14,9 @@ const write = (row: string) => (client: ClientHandle) =>
 const writeAlone = (row: string) => (client: ClientHandle) =>
   client.db.transact((tx) => tx.set(pages.text, row, row), once);
 
+const remove = (row: string) => (client: ClientHandle) =>
+  client.db.transact((tx) => tx.delete(pages.text, row), once);
+
 /**
  * Reads twice. The second reading begins where the first one ended. Returns what it read, because
  * the explorer tells executions apart by what their clients return.
@@ -74,6 +77,13 @@ export const feedOnePhase: Program = {
   ...ofFeeds,
   name: "a writer of a feed and a reader, in one phase",
   clients: { A: writeAlone("p"), reader: readTwice },
+};
+
+export const feedDeletion: Program = {
+  ...ofFeeds,
+  name: "a deletion in a feed and a reader, in one phase",
+  setup: (db) => db.transact((tx) => tx.set(pages.text, "p", "p")),
+  clients: { A: remove("p"), reader: readTwice },
 };
 
 export const feedMixed: Program = {

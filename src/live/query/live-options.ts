@@ -1,8 +1,7 @@
 import { InvalidArgumentError } from "../../errors/index.js";
 import { describeValue } from "../../schema/index.js";
 import { checkTimeout } from "../../transaction/index.js";
-import type { LiveHub } from "./hub.js";
-import { LiveQuery, type LiveRead, type LiveSettings, type LiveValue } from "./live-query.js";
+import type { LiveSettings } from "./live-query.js";
 
 /** The options of `db.live`. Each has a default. */
 export interface LiveOptions {
@@ -35,19 +34,4 @@ export function liveSettings(read: unknown, { throttleMs = 0, timeoutMs }: LiveO
     );
   }
   return { throttleMs, timeoutMs: checkTimeout(timeoutMs) ?? defaultTimeoutMs };
-}
-
-/** The values of a live query: see `Database.live`. */
-export async function* live<T>(
-  hub: LiveHub,
-  read: LiveRead<T>,
-  settings: LiveSettings,
-  signal: AbortSignal,
-): AsyncGenerator<LiveValue<T>, void, undefined> {
-  const query = new LiveQuery(hub, read, settings, signal);
-  try {
-    for (;;) yield await query.next();
-  } finally {
-    query.close();
-  }
 }
