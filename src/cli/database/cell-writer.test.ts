@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { builtLibrary } from "../../../test/support/built-library.js";
 import { CommandLine } from "../../../test/support/command-line.js";
 import { type Database, open } from "../../database/index.js";
 import { columnWriter, exactIndex, uniqueConstraint } from "../../recipes/index.js";
@@ -32,11 +32,10 @@ const byDomain = exactIndex("by_domain", users.email, {
 const nicks = uniqueConstraint("nicks", users.attributes.at("nick"), { by: (nick) => nick });
 const tables = [users, emails.table, byDomain.table, nicks.table];
 
-const source = (path: string) =>
-  JSON.stringify(fileURLToPath(new URL(`../../${path}/index.ts`, import.meta.url)));
+const library = await builtLibrary();
 const declarations = `
-import { codec, bigint, date, family, json, oneOf, table, text } from ${source("schema")};
-import { exactIndex, uniqueConstraint } from ${source("recipes")};
+import { codec, bigint, date, family, json, oneOf, table, text } from ${JSON.stringify(library.index)};
+import { exactIndex, uniqueConstraint } from ${JSON.stringify(library.recipes)};
 const schema = { "~standard": { version: 1, vendor: "test", validate: (value: { city?: unknown }) =>
   typeof value?.city === "string" ? { value } : { issues: [{ message: "no city" }] } } } as never;
 const users = table("users", {

@@ -1,6 +1,5 @@
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import {
   boolean,
@@ -18,12 +17,13 @@ import {
   tuple,
 } from "percolatordb";
 import { beforeEach, describe, expect, it } from "vitest";
+import { builtLibrary } from "../../../test/support/built-library.js";
 import { CommandLine, eventually, Printed } from "../../../test/support/command-line.js";
 import { openAlone } from "../../../test/support/databases.js";
 import { ledgerModule } from "../../../test/support/library.js";
 import { ProgramProcess } from "../../../test/support/program-process.js";
 
-const schema = fileURLToPath(new URL("../../schema/index.ts", import.meta.url));
+const { index: library } = await builtLibrary();
 const orders = table("orders", {
   customer: text(),
   cents: int(),
@@ -303,7 +303,7 @@ describe("import --format csv", () => {
     await write("orders.csv", many(3));
     await cli.run(["import", "data", "orders.csv", ...csv]);
     expect((await cli.run(["pending", "data", "--json"])).documents).toHaveLength(3);
-    await write("app.ts", ledgerModule(schema));
+    await write("app.ts", ledgerModule(library));
     await write("ledger.csv", "id,total\nall,MTIz\nbad,!\n");
     const ledger = ["--format", "csv", "--table", "ledger", "--key", "id"];
     const { code } = await cli.run(["import", "data", "ledger.csv", ...ledger]);

@@ -1,5 +1,5 @@
-import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, it } from "vitest";
+import { builtLibrary } from "../../../../test/support/built-library.js";
 import type { CommandLine } from "../../../../test/support/command-line.js";
 import {
   documents,
@@ -8,7 +8,7 @@ import {
   withLibrary,
 } from "../../../../test/support/library.js";
 
-const schema = fileURLToPath(new URL("../../../schema/index.ts", import.meta.url));
+const { index: library } = await builtLibrary();
 let cli: CommandLine;
 
 beforeEach(async () => {
@@ -141,7 +141,7 @@ describe("get", () => {
     const without = await cli.run(["get", "data", "ledger.total", "all"]);
     expect(without).toMatchObject({ code: 0, stdout: `${stored}\n` });
     expect(without.stderr).toContain("--app");
-    await cli.write("app.ts", ledgerModule(schema));
+    await cli.write("app.ts", ledgerModule(library));
     const decoded = await cli.run(["get", "data", "ledger.total", "all", "--app", "app.ts"]);
     expect(decoded).toMatchObject({ code: 0, stderr: "" });
     expect(decoded.stdout).toContain("12345678901234567890");

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { beforeEach, describe, expect, it } from "vitest";
+import { builtLibrary } from "../../../../test/support/built-library.js";
 import { CommandLine } from "../../../../test/support/command-line.js";
 import {
   documents,
@@ -11,7 +11,7 @@ import {
   withLibrary,
 } from "../../../../test/support/library.js";
 
-const schema = fileURLToPath(new URL("../../../schema/index.ts", import.meta.url));
+const { index: library } = await builtLibrary();
 let cli: CommandLine;
 
 beforeEach(async () => {
@@ -112,7 +112,7 @@ describe("set", () => {
     expect(existsSync(join(fresh.folder, "data"))).toBe(false);
     await fresh.write(
       "app.ts",
-      ledgerModule(schema)
+      ledgerModule(library)
         .replace("total: bigints", "total: bigints, note: text()")
         .replace("codec,", "codec, text,"),
     );

@@ -1,15 +1,15 @@
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { open, table, text } from "percolatordb";
 import { derive } from "percolatordb/recipes";
 import { beforeEach, describe, expect, it } from "vitest";
+import { builtLibrary } from "../../../../test/support/built-library.js";
 import { CommandLine } from "../../../../test/support/command-line.js";
 
-const source = (path: string) => JSON.stringify(fileURLToPath(new URL(`../../../${path}`, import.meta.url)));
+const library = await builtLibrary();
 
 const app = `
-import { table, text } from ${source("index.ts")};
-import { derive } from ${source("recipes/index.ts")};
+import { table, text } from ${JSON.stringify(library.index)};
+import { derive } from ${JSON.stringify(library.recipes)};
 const people = table("people", { city: text() });
 export default {
   tables: [people],
@@ -90,7 +90,7 @@ describe("check --derived", () => {
     expect(without.stderr).toContain("--app MODULE");
     await cli.write(
       "plain.ts",
-      `import { table, text } from ${source("index.ts")};\nexport default { tables: [table("a", { b: text() })] };`,
+      `import { table, text } from ${JSON.stringify(library.index)};\nexport default { tables: [table("a", { b: text() })] };`,
     );
     const plain = await cli.run(["check", "data", "--derived", "--app", "plain.ts"]);
     expect(plain.code).toBe(2);
