@@ -2,13 +2,14 @@ import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
+import { builtLibrary } from "../../test/support/built-library.js";
 import { CommandLine } from "../../test/support/command-line.js";
 import { documents, libraryCommandLine, withLibrary } from "../../test/support/library.js";
 import { processVariable } from "./print/io.js";
 
 const main = fileURLToPath(new URL("main.ts", import.meta.url));
 const tsx = import.meta.resolve("tsx");
-const source = (path: string) => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)));
+const { index: library } = await builtLibrary();
 const children = new Set<ChildProcess>();
 
 afterEach(() => {
@@ -43,8 +44,7 @@ function watch(child: ChildProcess) {
 }
 
 const app = `
-import { observer } from ${source("../observer/index.ts")};
-import { int, table, text } from ${source("../schema/index.ts")};
+import { int, observer, table, text } from ${JSON.stringify(library)};
 const documents = table("documents", { title: text(), size: int() });
 enum Wait { ForEver }
 const sizes = observer("sizes", documents.title, async (tx, { row, value }: { row: string; value: string | undefined }) => {

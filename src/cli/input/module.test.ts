@@ -2,12 +2,14 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { builtLibrary } from "../../../test/support/built-library.js";
 import { CommandLine } from "../../../test/support/command-line.js";
 import { definition } from "../../schema/index.js";
 import { UsageError } from "../usage-error.js";
 import { loadApp, syntaxErrorPlace } from "./module.js";
 
-const source = (path: string) => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)));
+const loader = JSON.stringify(fileURLToPath(new URL("module.ts", import.meta.url)));
+const library = JSON.stringify((await builtLibrary()).index);
 
 /**
  * A module of two files. Its TypeScript needs a compiler: removing the types is not enough to run
@@ -15,12 +17,12 @@ const source = (path: string) => JSON.stringify(fileURLToPath(new URL(path, impo
  */
 const files = (extension: string) => ({
   [`schema.${extension}`]: `
-    import { table, text } from ${source("../../schema/index.ts")};
+    import { table, text } from ${library};
     export enum Column { Title = "title" }
     export const documents = table("documents", { [Column.Title]: text() });
   `,
   [`app.${extension}`]: `
-    import { observer } from ${source("../../observer/index.ts")};
+    import { observer } from ${library};
     import { documents } from "./schema.${extension.replace("ts", "js")}";
     const ready: boolean = await Promise.resolve(true);
     export default { tables: [documents], observers: ready ? [observer("titles", documents.title, () => {})] : [] };
@@ -77,7 +79,7 @@ describe("a module", () => {
   it("that awaits endlessly without keeping the process alive is refused", async () => {
     const { folder } = await commandLine({ "m.mjs": "await new Promise(() => {});" });
     const program = `
-      import { loadApp } from ${source("./module.ts")};
+      import { loadApp } from ${loader};
       await loadApp("m.mjs", ${JSON.stringify(folder)}).catch(({ message }) => console.log(message));
     `;
     const args = ["--import", "tsx", "--input-type=module", "--eval", program];
