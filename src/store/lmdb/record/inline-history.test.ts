@@ -147,7 +147,7 @@ describe("cells that are written and deleted at any timestamps", () => {
         const [stored, expected] = await Promise.all(stores.map((store) => shown(store, row)));
         expect(stored).toEqual(expected);
       }),
-      { numRuns: 600 },
+      { numRuns: 200 },
     );
   });
 
