@@ -79,6 +79,7 @@ export const collectionMutants: readonly Mutant[] = [
   },
   {
     name: "a delete marker dropped before an ack",
+    takesLong: true,
     patches: [
       {
         file: collect,

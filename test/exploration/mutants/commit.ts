@@ -22,6 +22,7 @@ export const commitMutants: readonly Mutant[] = [
   },
   {
     name: "a one-phase commit without an answer told as one that wrote nothing",
+    takesLong: true,
     patches: [
       {
         file: "src/transaction/commit/one-phase.ts",
@@ -88,6 +89,7 @@ export const commitMutants: readonly Mutant[] = [
   },
   {
     name: "prewrite ignoring write[S,inf)",
+    takesLong: true,
     patches: [
       {
         file: guards,
@@ -267,6 +269,7 @@ export const commitMutants: readonly Mutant[] = [
   },
   {
     name: "one-phase S from another snapshot than its reads",
+    takesLong: true,
     patches: [
       {
         file: "src/transaction/core.ts",

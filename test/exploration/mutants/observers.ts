@@ -203,6 +203,7 @@ export const observerMutants: readonly Mutant[] = [
   },
   {
     name: "an attempt that reads the registry before its start",
+    takesLong: true,
     patches: [
       {
         file: attempt,
