@@ -42,7 +42,7 @@ export interface Attachment {
   readonly keyColumns: readonly string[];
   /** The labels that the columns with recorded enums have now. */
   readonly enums: Readonly<Record<string, EnumLabels>>;
-  /** Count of its triggers that log under this attachment's number, whoever makes a change. */
+  /** How many of its triggers record changes for this attachment, by every role. */
   readonly triggers: number;
   /** Whether it has a parent or a child, or is a partition. */
   readonly isRelated: boolean;
