@@ -33,6 +33,11 @@ const finders: Record<string, (other: Member, left: readonly number[]) => Promis
     expect(seen).toEqual(left);
     return left;
   },
+  async "who asks for the histories"({ db }, left) {
+    const histories = ["alice", "bob"].map(async (row) => (await db.history(accounts.balance, row))[0]!.value);
+    expect(await Promise.all(histories)).toEqual(left);
+    return left;
+  },
   async "a writer that reads"({ db }, left) {
     const [alice, bob] = await db.transact(async (tx) => {
       const read = await tx.getMany(accounts.balance, ["alice", "bob"]);

@@ -1,4 +1,5 @@
 import { StoreDamagedError } from "../../errors/index.js";
+import { currentTimestamp } from "../../oracle/index.js";
 import { type Column, decodeValue, encodeRow, isColumn } from "../../schema/index.js";
 import { asBuffer, type PartVersion } from "../../store/index.js";
 import { notAColumn } from "../argument-errors.js";
@@ -35,6 +36,8 @@ export async function history<V, K>(
   if (!isColumn(column)) throw notAColumn("history", column);
   if (!context.schemas.known(column.table)) await context.schemas.record([column.table]);
   const cell = { table: column.table.name, row: encodeRow(column.table, row), column: column.path };
+  // Resolves the locks of transactions that have committed, so that their write records are there.
+  await readCommitted(context, cell, await currentTimestamp(context));
   const versions = await readCells(context.store, cell, ["write", "data"], 0, Number.POSITIVE_INFINITY);
   const entries: HistoryEntry<V>[] = [];
   for (const version of ofPart(versions, "write")) {
