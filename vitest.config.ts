@@ -40,7 +40,7 @@ export default defineConfig(({ mode }) => ({
     isolate: false,
     pool: "forks",
     // Ends the PostgreSQL server that the tests share, if any of them has started it.
-    globalSetup: ["./test/support/postgres/shared-server.ts"],
+    globalSetup: ["./test/support/postgres/shared-server.ts", "./test/support/built/files.ts"],
     include: mode === "long" ? [long] : [`${folders}/**/*.test.ts`],
     exclude: [...configDefaults.exclude, ...(mode === "test" ? [long] : [])],
     // Keeps Google's library from asking the network whether this is one of Google's machines. No
@@ -53,7 +53,8 @@ export default defineConfig(({ mode }) => ({
     typecheck: {
       enabled: mode !== "long",
       include: ["test/types/**/*.test-d.ts"],
-      tsconfig: "./tsconfig.json",
+      // Of the whole project, `npm run typecheck` checks the types.
+      tsconfig: "./test/types/tsconfig.json",
     },
   },
 }));

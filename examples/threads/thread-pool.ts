@@ -104,8 +104,8 @@ export function transferable(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   return isAlone ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes);
 }
 
-/** If the module is TypeScript, the threads load it with tsx, whichever loader this thread uses. */
-function nodeOptionsFor(module: URL): string[] {
+/** If the module is TypeScript, threads and processes load it with tsx, whichever loader this thread uses. */
+export function nodeOptionsFor(module: URL): string[] {
   if (!module.pathname.endsWith(".ts")) return [];
   const tsx = createRequire(import.meta.url).resolve("tsx");
   return ["--import", pathToFileURL(tsx).href];

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { nodeArguments } from "../../test/support/built/files.js";
 import { gzipEach, page, sha1, warcRecord } from "./sources/testing/archive.js";
 import { Scratch } from "./sources/testing/files.js";
 
@@ -22,9 +23,12 @@ class Command {
   #err = "";
 
   constructor(args: readonly string[], cwd?: string) {
-    const node = ["--import", import.meta.resolve("tsx"), main, ...args];
     const env = { ...process.env, TSX_TSCONFIG_PATH: tsconfig };
-    this.#child = spawn(process.execPath, node, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+    this.#child = spawn(process.execPath, nodeArguments(main, args), {
+      cwd,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     this.#child.stdout.on("data", (text: Buffer) => {
       this.#out += text.toString();
     });

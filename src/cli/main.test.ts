@@ -2,14 +2,14 @@ import { type ChildProcess, fork, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
-import { builtLibrary } from "../../test/support/built-library.js";
+import { nodeArguments } from "../../test/support/built/files.js";
+import { builtLibrary } from "../../test/support/built/library.js";
 import { CommandLine } from "../../test/support/command-line.js";
 import { documents, libraryCommandLine, withLibrary } from "../../test/support/library.js";
 import { processVariable } from "./print/io.js";
 
 const main = fileURLToPath(new URL("main.ts", import.meta.url));
-const tsx = import.meta.resolve("tsx");
-const { index: library } = await builtLibrary();
+const { index: library } = builtLibrary();
 const children = new Set<ChildProcess>();
 
 afterEach(() => {
@@ -19,7 +19,7 @@ afterEach(() => {
 
 /** Starts the command line in a separate process. */
 function start({ folder }: CommandLine, ...args: string[]) {
-  return watch(spawn(process.execPath, ["--import", tsx, main, ...args], { cwd: folder, stdio: "pipe" }));
+  return watch(spawn(process.execPath, nodeArguments(main, args), { cwd: folder, stdio: "pipe" }));
 }
 
 function watch(child: ChildProcess) {
@@ -107,9 +107,8 @@ describe("the program", () => {
   it("as one of several processes ends if the process that started it ended during the load", async () => {
     const cli = await CommandLine.create();
     await cli.write("app.ts", app);
-    const child = fork(main, ["worker", "data", "app.ts"], {
+    const child = fork(nodeArguments(main)[0]!, ["worker", "data", "app.ts"], {
       cwd: cli.folder,
-      execArgv: ["--import", tsx],
       env: { ...process.env, [processVariable]: "1" },
       stdio: ["ignore", "ignore", "ignore", "ipc"],
     });

@@ -13,6 +13,7 @@ import {
 } from "percolatordb/backup";
 import { expect, expectTypeOf, test } from "vitest";
 import { onSmallDisk } from "../crash/small-disk.js";
+import { shellCommand } from "../support/built/files.js";
 import { ProgramProcess } from "../support/program-process.js";
 import { until } from "../support/waiting.js";
 import { items } from "./load.js";
@@ -21,8 +22,7 @@ import { Places } from "./restored.js";
 /** What the calls of `percolatordb/backup` do if the place is full, denied or in use. */
 
 const child = "test/backup/full-place-child.ts";
-const command = (...args: readonly string[]) =>
-  `"${process.execPath}" --import tsx ${child} ${args.map((each) => `"${each}"`).join(" ")}`;
+const command = (...args: readonly string[]) => shellCommand(child, args);
 
 test("a database is backed up, listed, verified and restored by functions", async () => {
   await using places = await Places.make();

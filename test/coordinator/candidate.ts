@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import type { RowStore } from "percolatordb";
+import { nodeArguments } from "../support/built/files.js";
 import { until } from "../support/waiting.js";
 import { zeroCopyStore } from "./lent-store.js";
 
@@ -16,7 +17,7 @@ export class Candidate {
 
   /** `store` is a folder, or a store of this process. */
   constructor(store: string | RowStore, leaseMs: number) {
-    const args = ["--import", "tsx", child, String(leaseMs), ...(typeof store === "string" ? [store] : [])];
+    const args = nodeArguments(child, [String(leaseMs), ...(typeof store === "string" ? [store] : [])]);
     this.#process = spawn(process.execPath, args, {
       stdio: ["ignore", "pipe", "pipe", ...(typeof store === "string" ? [] : ["ipc" as const])],
       serialization: "advanced",

@@ -5,6 +5,7 @@ import { systemEnvironment } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
 import { expect, test, vi } from "vitest";
 import { connectCoordinator, startCoordinator } from "../../src/coordinator/index.js";
+import { nodeArguments } from "../support/built/files.js";
 
 const member = fileURLToPath(new URL("member.ts", import.meta.url));
 const environment = systemEnvironment;
@@ -18,7 +19,7 @@ const soon = <T>(check: () => Promise<T>) => vi.waitFor(check, { timeout: 60_000
 const leaseMs = 3_600_000;
 
 async function start(address: string, session: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ["--import", "tsx", member, address, session], {
+  const child = spawn(process.execPath, nodeArguments(member, [address, session]), {
     stdio: ["ignore", "pipe", "inherit"],
   });
   await once(child.stdout!, "data");

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { open, table, text } from "percolatordb";
 import { describe, expect, test } from "vitest";
+import { nodeArguments, root } from "../support/built/files.js";
 import { temporaryFolder } from "../support/databases.js";
-import { root } from "../support/program-process.js";
 import { patienceMs, until } from "../support/waiting.js";
 
 const log = table("log", { contents: text() });
@@ -18,7 +18,7 @@ const endsWithinMs = patienceMs / 2;
 
 /** Runs exit-child.ts and waits until it ends, or until a time limit. */
 async function run(folder: string, how: string): Promise<Ended> {
-  const args = ["--import", "tsx", "test/crash/exit-child.ts", folder, how];
+  const args = nodeArguments("test/crash/exit-child.ts", [folder, how]);
   const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "ignore", "pipe"] });
   let errors = "";
   child.stderr.on("data", (data: Buffer) => {

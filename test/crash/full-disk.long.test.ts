@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
+import { shellCommand } from "../support/built/files.js";
 import { temporaryFolder } from "../support/databases.js";
 import { onSmallDisk } from "./small-disk.js";
 
-const makeRoomChild = `"${process.execPath}" --import tsx test/crash/make-room-child.ts`;
-const freePagesChild = `"${process.execPath}" --import tsx test/crash/free-pages-child.ts`;
-const neighbourChild = `"${process.execPath}" --import tsx test/crash/full-disk-neighbour-child.ts`;
-const roomChild = `"${process.execPath}" --import tsx test/crash/room-child.ts`;
-const loadChild = `"${process.execPath}" --import tsx test/crash/full-disk-load-child.ts`;
+const makeRoomChild = shellCommand("test/crash/make-room-child.ts");
+const freePagesChild = shellCommand("test/crash/free-pages-child.ts");
+const neighbourChild = shellCommand("test/crash/full-disk-neighbour-child.ts");
+const roomChild = shellCommand("test/crash/room-child.ts");
+const loadChild = shellCommand("test/crash/full-disk-load-child.ts");
 
 /** What test/crash/room-child.ts found for one number of free bytes. */
 interface RoomFound {

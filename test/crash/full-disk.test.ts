@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
+import { shellCommand } from "../support/built/files.js";
 import { temporaryFolder } from "../support/databases.js";
 import type { Ran } from "./run.js";
 import { onSmallDisk } from "./small-disk.js";
 
-const child = `"${process.execPath}" --import tsx test/crash/full-disk-child.ts`;
-const othersChild = `"${process.execPath}" --import tsx test/crash/filled-by-others-child.ts`;
-const holesChild = `"${process.execPath}" --import tsx test/crash/holes-child.ts`;
-const lockFileChild = `"${process.execPath}" --import tsx test/crash/lock-file-child.ts`;
+const child = shellCommand("test/crash/full-disk-child.ts");
+const othersChild = shellCommand("test/crash/filled-by-others-child.ts");
+const holesChild = shellCommand("test/crash/holes-child.ts");
+const lockFileChild = shellCommand("test/crash/lock-file-child.ts");
 
 function expectWentOn({ status, stdout, stderr }: Ran): void {
   expect(status, stderr.slice(-2_000)).toBe(0);

@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { gzipEach, page } from "../../examples/webindex/sources/testing/archive.js";
 import { expectTwin, seeded } from "../../examples/webindex/testing/site.js";
 import { WebIndex } from "../../examples/webindex/webindex.js";
+import { nodeArguments } from "../support/built/files.js";
 import { temporaryFolder } from "../support/databases.js";
 
 /** `PERCOLATOR_RUNS` multiplies the number of kills. */
@@ -38,7 +39,7 @@ function crawl(version: number): Buffer {
 
 function load(data: string, archive: string): ChildProcess {
   const main = join("examples", "webindex", "main.ts");
-  return spawn(process.execPath, ["--import", "tsx", main, "--data", data, "--once", archive], {
+  return spawn(process.execPath, nodeArguments(main, ["--data", data, "--once", archive]), {
     cwd: root,
     stdio: "ignore",
   });

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Database, open } from "percolatordb";
 import { expect, test } from "vitest";
+import { nodeArguments } from "../support/built/files.js";
 import { temporaryFolder } from "../support/databases.js";
 import { pages } from "./killer-app.js";
 
@@ -15,7 +16,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const maxDeaths = 7;
 
 function startWorker(folder: string): ChildProcess {
-  return spawn(process.execPath, ["--import", "tsx", "test/crash/killer-child.ts", folder], {
+  return spawn(process.execPath, nodeArguments("test/crash/killer-child.ts", [folder]), {
     cwd: root,
     stdio: ["pipe", "inherit", "inherit"],
   });

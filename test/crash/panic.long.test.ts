@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { open } from "percolatordb";
 import { expect, test } from "vitest";
+import { nodeArguments, root } from "../support/built/files.js";
 import { temporaryFolder } from "../support/databases.js";
-import { root } from "../support/program-process.js";
 import { patienceMs, pause, until } from "../support/waiting.js";
 import { run } from "./run.js";
 
@@ -21,7 +21,7 @@ class Child {
   errors = "";
 
   constructor(folder: string, role: "flusher" | "survivor") {
-    const command = [process.execPath, "--import", "tsx", "test/crash/panic-child.ts", folder, role];
+    const command = [process.execPath, ...nodeArguments("test/crash/panic-child.ts", [folder, role])];
     const [name, ...args] = role === "flusher" ? ["strace", ...slowFlushes, ...command] : command;
     this.#process = spawn(name!, args, { cwd: root, stdio: ["pipe", "pipe", "pipe"] });
     this.#closed = once(this.#process, "close");

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { root } from "../support/program-process.js";
+import { root } from "../support/built/files.js";
 
 /** The result of a command. */
 export interface Ran {

@@ -1,18 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { type Database, open } from "percolatordb";
 import { expect, test } from "vitest";
+import { nodeArguments, root } from "../support/built/files.js";
 import { temporaryFolder } from "../support/databases.js";
 import { documents } from "./worker-app.js";
 
-const root = fileURLToPath(new URL("../../", import.meta.url));
 const rows = 400;
 /** The most batches to load until both processes have worked. */
 const maxBatches = 20;
 
 async function startWorker(folder: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ["--import", "tsx", "test/crash/worker-child.ts", folder], {
+  const child = spawn(process.execPath, nodeArguments("test/crash/worker-child.ts", [folder]), {
     cwd: root,
     stdio: ["pipe", "pipe", "inherit"],
   });

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { nodeArguments } from "../support/built/files.js";
 import { fill, flipMark } from "./flips-table.js";
 
 const child = fileURLToPath(new URL("flips-child.ts", import.meta.url));
@@ -24,7 +25,7 @@ interface Outcome {
 async function run(whole: string, folder: string, seed: number, first: number) {
   const process_ = spawn(
     process.execPath,
-    ["--import", "tsx", child, whole, folder, String(seed), String(first), String(flips - first)],
+    nodeArguments(child, [whole, folder, String(seed), String(first), String(flips - first)]),
     { stdio: ["ignore", "pipe", "pipe"] },
   );
   let errors = "";

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { nodeArguments } from "../support/built/files.js";
 
 const script = fileURLToPath(new URL("./child.ts", import.meta.url));
 
@@ -21,7 +22,7 @@ export interface Child {
 
 /** Starts `child.ts`, in a shell with `limits` if they are given. */
 export function startChild(args: readonly string[], limits?: string): Child {
-  const command = [process.execPath, "--import", "tsx", script, ...args];
+  const command = [process.execPath, ...nodeArguments(script, args)];
   const child =
     limits === undefined
       ? spawn(command[0]!, command.slice(1), { stdio: ["ignore", "pipe", "pipe"] })

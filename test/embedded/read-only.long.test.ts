@@ -6,8 +6,8 @@ import { createInterface } from "node:readline";
 import { open, StoreError, table, text } from "percolatordb";
 import { expect, test } from "vitest";
 import { run } from "../crash/run.js";
+import { root, shellCommand } from "../support/built/files.js";
 import { temporaryFolder } from "../support/databases.js";
-import { root } from "../support/program-process.js";
 
 const things = table("things", { name: text() });
 const ownMounts = process.getuid?.() === 0 ? ["--mount"] : ["--mount", "--map-root-user"];
@@ -25,7 +25,7 @@ test.each(["with its lock file", "without"])(
       const db = await open(data, { tables: [things] });
       await db.transact((tx) => tx.set(things.name, "one", "value"));
       await db.close();
-      const cli = `"${process.execPath}" --import tsx src/cli/main.ts`;
+      const cli = shellCommand("src/cli/main.ts");
       const script = [
         lockFile === "without" ? `rm "${data}/lock.mdb"` : "true",
         `mount --bind "${data}" "${data}"`,
@@ -71,7 +71,7 @@ test.each(["with its lock file", "without"])(
       const script = [
         `mount --bind "${data}" "${view}"`,
         `mount -o remount,bind,ro "${view}"`,
-        `exec "${process.execPath}" --import tsx test/embedded/read-only-child.ts "${view}"`,
+        `exec ${shellCommand("test/embedded/read-only-child.ts", [view])}`,
       ];
       if (lockFile === "without") await db.close();
       if (lockFile === "without") await rm(join(data, "lock.mdb"));

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { closeSync, constants, openSync, readSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { nodeArguments } from "../support/built/files.js";
 
 const script = fileURLToPath(new URL("./told-child.ts", import.meta.url));
 
@@ -21,7 +22,7 @@ export class Committer {
     const orders = join(pipes, "orders");
     const answers = join(pipes, "answers");
     execFileSync("mkfifo", [orders, answers]);
-    const args = ["--import", "tsx", script, folder, orders, answers, commit];
+    const args = nodeArguments(script, [folder, orders, answers, commit]);
     this.#child = spawn(process.execPath, args, { stdio: ["ignore", "ignore", "inherit"] });
     // Opened for both directions, so that opening does not block.
     this.#orders = openSync(orders, constants.O_RDWR);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { root } from "../support/program-process.js";
+import { root } from "../support/built/files.js";
 import { judge } from "./checker/judge.js";
 import { promised } from "./checker/models.js";
 import { readEdn } from "./edn.js";

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ProgramProcess, root } from "../support/program-process.js";
+import { root } from "../support/built/files.js";
+import { ProgramProcess } from "../support/program-process.js";
 import { pause, until } from "../support/waiting.js";
 
 /** Every script that this project forks. */

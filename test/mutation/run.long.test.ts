@@ -2,7 +2,8 @@ import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { ProgramProcess, root } from "../support/program-process.js";
+import { root } from "../support/built/files.js";
+import { ProgramProcess } from "../support/program-process.js";
 import { judged, SmallProject, sourcePath } from "./small-project.js";
 
 const looping = `

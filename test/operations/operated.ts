@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { freePort } from "../cluster/members.js";
 import { MadeCertificate } from "../deploy/certificates.js";
+import { root } from "../support/built/files.js";
 import { CommandLine, type Outcome } from "../support/command-line.js";
 import { type Emulator, startEmulator } from "../support/emulator/index.js";
-import { ProgramProcess, root } from "../support/program-process.js";
+import { ProgramProcess } from "../support/program-process.js";
 import type { LoadOrders } from "./load.js";
 import { OperationsPage } from "./page.js";
 

@@ -34,7 +34,9 @@ const finders: Record<string, (other: Member, left: readonly number[]) => Promis
     return left;
   },
   async "who asks for the histories"({ db }, left) {
-    const histories = ["alice", "bob"].map(async (row) => (await db.history(accounts.balance, row))[0]!.value);
+    const histories = ["alice", "bob"].map(
+      async (row) => (await db.history(accounts.balance, row))[0]!.value,
+    );
     expect(await Promise.all(histories)).toEqual(left);
     return left;
   },

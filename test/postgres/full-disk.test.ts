@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import { onSmallDisk } from "../crash/small-disk.js";
+import { shellCommand } from "../support/built/files.js";
 import { temporaryFolder } from "../support/databases.js";
 
 test("on a full disk of the tables, commits fail by name with nothing half done, and go on when there is space", async () => {
   const folder = await temporaryFolder();
   try {
-    const child = `"${process.execPath}" --import tsx test/postgres/full-disk-child.ts "${folder.path}"`;
+    const child = shellCommand("test/postgres/full-disk-child.ts", [folder.path]);
     // The server's account must be able to reach its tables.
     const { status, stdout, stderr } = await onSmallDisk("24m,mode=755", folder.path, child);
     expect(status, stderr.slice(-2_000)).toBe(0);

@@ -1,12 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { nodeArguments, root } from "./built/files.js";
 import type { NetworkNamespace } from "./namespace/index.js";
 import { patienceMs, until } from "./waiting.js";
-
-/** The folder of this project. */
-export const root = fileURLToPath(new URL("../../", import.meta.url));
 
 export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
@@ -23,7 +20,7 @@ export class ProgramProcess {
 
   /** Runs a TypeScript file of this project. */
   constructor(script: string, args: readonly string[] = [], options: ProcessOptions = {}) {
-    const nodeArgs = ["--import", "tsx", script, ...args];
+    const nodeArgs = nodeArguments(script, args);
     const [program, programArgs] = options.namespace?.command(process.execPath, nodeArgs) ?? [
       process.execPath,
       nodeArgs,

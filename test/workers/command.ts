@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
-
-const root = fileURLToPath(new URL("../../", import.meta.url));
+import { nodeArguments, root } from "../support/built/files.js";
 
 /** The output of the command line with `--json`, one document on each line. */
 export type Told = Readonly<Record<string, unknown>> & { readonly event?: string };
@@ -16,8 +14,7 @@ export class Command {
   readonly #listeners = new Set<() => void>();
 
   constructor(args: readonly string[]) {
-    const main = "src/cli/main.ts";
-    this.process = spawn(process.execPath, ["--import", "tsx", main, ...args], {
+    this.process = spawn(process.execPath, nodeArguments("src/cli/main.ts", args), {
       cwd: root,
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -1,6 +1,6 @@
 import { fork } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import type { Database } from "percolatordb";
+import { nodeOptionsFor } from "../../threads/thread-pool.js";
 import type { Source } from "../sources/index.js";
 import { compareWithTwin, type TableVerdict } from "./compare.js";
 
@@ -50,10 +50,12 @@ function askChild(
   signal: AbortSignal | undefined,
 ): Promise<VerifyAnswer> {
   const own = import.meta.url;
-  const script = fileURLToPath(new URL(own.endsWith(".ts") ? "./child.ts" : "./child.js", own));
+  const script = new URL(own.endsWith(".ts") ? "./child.ts" : "./child.js", own);
+  const isLoading = process.execArgv.some((option) => option.includes("tsx"));
+  const execArgv = [...process.execArgv, ...(isLoading ? [] : nodeOptionsFor(script))];
   return new Promise((resolve, reject) => {
     const all = base === undefined ? args : [...args, base];
-    const child = fork(script, all, { ...(signal === undefined ? {} : { signal }) });
+    const child = fork(script, all, { execArgv, ...(signal === undefined ? {} : { signal }) });
     let answer: VerifyAnswer | undefined;
     child.once("message", (message) => {
       answer = message as VerifyAnswer;

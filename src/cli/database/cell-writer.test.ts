@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { builtLibrary } from "../../../test/support/built-library.js";
+import { builtLibrary } from "../../../test/support/built/library.js";
 import { CommandLine } from "../../../test/support/command-line.js";
 import { type Database, open } from "../../database/index.js";
 import { columnWriter, exactIndex, uniqueConstraint } from "../../recipes/index.js";
@@ -32,7 +32,7 @@ const byDomain = exactIndex("by_domain", users.email, {
 const nicks = uniqueConstraint("nicks", users.attributes.at("nick"), { by: (nick) => nick });
 const tables = [users, emails.table, byDomain.table, nicks.table];
 
-const library = await builtLibrary();
+const library = builtLibrary();
 const declarations = `
 import { codec, bigint, date, family, json, oneOf, table, text } from ${JSON.stringify(library.index)};
 import { exactIndex, uniqueConstraint } from ${JSON.stringify(library.recipes)};

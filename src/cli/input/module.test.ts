@@ -2,14 +2,14 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { builtLibrary } from "../../../test/support/built-library.js";
+import { builtLibrary } from "../../../test/support/built/library.js";
 import { CommandLine } from "../../../test/support/command-line.js";
 import { definition } from "../../schema/index.js";
 import { UsageError } from "../usage-error.js";
 import { loadApp, syntaxErrorPlace } from "./module.js";
 
 const loader = JSON.stringify(fileURLToPath(new URL("module.ts", import.meta.url)));
-const library = JSON.stringify((await builtLibrary()).index);
+const library = JSON.stringify(builtLibrary().index);
 
 /**
  * A module of two files. Its TypeScript needs a compiler: removing the types is not enough to run

@@ -17,13 +17,13 @@ import {
   tuple,
 } from "percolatordb";
 import { beforeEach, describe, expect, it } from "vitest";
-import { builtLibrary } from "../../../test/support/built-library.js";
+import { builtLibrary } from "../../../test/support/built/library.js";
 import { CommandLine, eventually, Printed } from "../../../test/support/command-line.js";
 import { openAlone } from "../../../test/support/databases.js";
 import { ledgerModule } from "../../../test/support/library.js";
 import { ProgramProcess } from "../../../test/support/program-process.js";
 
-const { index: library } = await builtLibrary();
+const { index: library } = builtLibrary();
 const orders = table("orders", {
   customer: text(),
   cents: int(),

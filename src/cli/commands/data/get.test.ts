@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { builtLibrary } from "../../../../test/support/built-library.js";
+import { builtLibrary } from "../../../../test/support/built/library.js";
 import type { CommandLine } from "../../../../test/support/command-line.js";
 import {
   documents,
@@ -8,7 +8,7 @@ import {
   withLibrary,
 } from "../../../../test/support/library.js";
 
-const { index: library } = await builtLibrary();
+const { index: library } = builtLibrary();
 let cli: CommandLine;
 
 beforeEach(async () => {

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { beforeEach, describe, expect, it } from "vitest";
-import { builtLibrary } from "../../../../test/support/built-library.js";
+import { builtLibrary } from "../../../../test/support/built/library.js";
 import { CommandLine } from "../../../../test/support/command-line.js";
 import {
   documents,
@@ -11,7 +11,7 @@ import {
   withLibrary,
 } from "../../../../test/support/library.js";
 
-const { index: library } = await builtLibrary();
+const { index: library } = builtLibrary();
 let cli: CommandLine;
 
 beforeEach(async () => {

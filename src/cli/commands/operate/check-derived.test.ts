@@ -2,10 +2,10 @@ import { join } from "node:path";
 import { open, table, text } from "percolatordb";
 import { derive } from "percolatordb/recipes";
 import { beforeEach, describe, expect, it } from "vitest";
-import { builtLibrary } from "../../../../test/support/built-library.js";
+import { builtLibrary } from "../../../../test/support/built/library.js";
 import { CommandLine } from "../../../../test/support/command-line.js";
 
-const library = await builtLibrary();
+const library = builtLibrary();
 
 const app = `
 import { table, text } from ${JSON.stringify(library.index)};
