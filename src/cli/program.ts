@@ -22,6 +22,7 @@ import { addLocks } from "./commands/operate/locks.js";
 import { addMigrate } from "./commands/operate/migrate.js";
 import { addParked } from "./commands/operate/parked.js";
 import { addPending } from "./commands/operate/pending.js";
+import { addRebuild } from "./commands/operate/rebuild.js";
 import { addRestore } from "./commands/operate/restore.js";
 import { addSchema } from "./commands/operate/schema.js";
 import { addStatus } from "./commands/operate/status.js";
@@ -57,6 +58,7 @@ const commands: readonly AddCommand[] = [
   addBackfill,
   addSchema,
   addMigrate,
+  addRebuild,
   addDrop,
   addUnregister,
   addParked,

@@ -43,6 +43,7 @@ export {
   isColumnKeeper,
   type KeptChange,
 } from "./lookup/kept-column.js";
+export { type AnyLookup, isLookup } from "./lookup/lookup.js";
 export type {
   DuplicateValue,
   RebuildOptions,

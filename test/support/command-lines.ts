@@ -23,6 +23,7 @@ export const commandLines: Readonly<Record<string, string>> = {
   doctor: "doctor data",
   schema: "schema data",
   migrate: "migrate data app.mjs",
+  rebuild: "rebuild data --help",
   drop: "drop data --help",
   unregister: "unregister data --help",
   attach: "attach data --help",

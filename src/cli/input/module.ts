@@ -3,7 +3,14 @@ import { statSync } from "node:fs";
 import { extname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { isObserver, type Observer } from "../../observer/index.js";
-import { type AnyDerivation, type AnySchedule, isDerivation, isSchedule } from "../../recipes/index.js";
+import {
+  type AnyDerivation,
+  type AnyLookup,
+  type AnySchedule,
+  isDerivation,
+  isLookup,
+  isSchedule,
+} from "../../recipes/index.js";
 import { type AnyTable, describeValue, type Feed, isFeed, isTable } from "../../schema/index.js";
 import { UsageError } from "../usage-error.js";
 
@@ -14,14 +21,16 @@ export interface App {
   readonly feeds: readonly Feed[];
   readonly schedules: readonly AnySchedule[];
   readonly derivations: readonly AnyDerivation[];
+  /** Unique constraints and indexes. */
+  readonly lookups: readonly AnyLookup[];
 }
 
 const typescript = new Set([".ts", ".mts", ".cts", ".tsx"]);
 
 /**
- * Loads a module that default-exports `{ tables, observers, feeds, schedules, derivations }`. Each of
- * them may be missing. TypeScript works on every supported version of Node. The module may import another copy
- * of this package: the loader recognizes declarations by their brand.
+ * Loads a module that default-exports `{ tables, observers, feeds, schedules, derivations, lookups }`. Each
+ * of them may be missing. TypeScript works on every supported version of Node. The module may import
+ * another copy of this package: the loader recognizes declarations by their brand.
  */
 export async function loadApp(path: string, cwd: string): Promise<App> {
   const file = resolve(cwd, path);
@@ -118,7 +127,7 @@ function property(value: unknown, name: string): unknown {
 }
 
 function checkApp(path: string, exported: unknown): App {
-  const must = "must default-export { tables, observers, feeds, schedules, derivations }";
+  const must = "must default-export { tables, observers, feeds, schedules, derivations, lookups }";
   const wanted = `the module ${path} ${must}`;
   if (typeof exported !== "object" || exported === null) {
     throw new UsageError(`The module ${path} ${must}, not ${describeValue(exported)}.`);
@@ -128,14 +137,23 @@ function checkApp(path: string, exported: unknown): App {
   const feeds = list(property(exported, "feeds"), "feeds", wanted, isFeed);
   const schedules = list(property(exported, "schedules"), "schedules", wanted, isSchedule);
   const derivations = list(property(exported, "derivations"), "derivations", wanted, isDerivation);
-  const declared = [tables, observers, feeds, schedules, derivations];
+  const lookups = list(property(exported, "lookups"), "lookups", wanted, isLookup);
+  const declared = [tables, observers, feeds, schedules, derivations, lookups];
   if (declared.every(({ length }) => length === 0)) {
     throw new UsageError(`The module ${path} ${must}, and at least one of them must not be empty.`);
   }
-  // What a schedule or a derivation has counts as declared, so the module need not list it.
-  const allTables = new Set([...tables, ...[...schedules, ...derivations].flatMap((each) => each.tables)]);
-  const allObservers = new Set([...observers, ...derivations.flatMap((each) => each.observers)]);
-  return { tables: [...allTables], observers: [...allObservers], feeds, schedules, derivations };
+  // What a schedule, a derivation or a lookup has counts as declared, so the module need not list it.
+  const allTables = new Set([
+    ...tables,
+    ...[...schedules, ...derivations].flatMap((each) => each.tables),
+    ...lookups.map(({ table }) => table),
+  ]);
+  const allObservers = new Set([
+    ...observers,
+    ...derivations.flatMap((each) => each.observers),
+    ...lookups.flatMap(({ observer }) => observer ?? []),
+  ]);
+  return { tables: [...allTables], observers: [...allObservers], feeds, schedules, derivations, lookups };
 }
 
 function list<T>(

@@ -19,6 +19,7 @@ import { type KeyText, keyText } from "../key-text.js";
 import { checkOptions, type OptionKind } from "../options.js";
 import type { View } from "../view.js";
 import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
+import { type AnyLookup, lookupBrand } from "./lookup.js";
 import { type RebuildOptions, type RebuildReport, rebuild } from "./rebuild.js";
 
 /** The options of {@link eventualIndex} and {@link exactIndex}. */
@@ -64,7 +65,9 @@ const indexOptions: Readonly<Record<keyof IndexOptions<never, never>, OptionKind
  * Finds the rows of a column by terms that a function derives from their values.
  * {@link eventualIndex} and {@link exactIndex} create one.
  */
-export class SecondaryIndex<V, I, K = string> {
+export class SecondaryIndex<V, I, K = string> implements AnyLookup {
+  /** @internal */
+  readonly [lookupBrand] = true;
   readonly name: string;
   readonly column: Column<V, K>;
   /** The table of the index. List it in `tables` of `open`. */

@@ -12,6 +12,7 @@ import { type KeyText, keyText } from "../key-text.js";
 import { checkOptions } from "../options.js";
 import type { View } from "../view.js";
 import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
+import { type AnyLookup, lookupBrand } from "./lookup.js";
 import { type RebuildOptions, type RebuildReport, rebuild } from "./rebuild.js";
 
 /**
@@ -35,7 +36,9 @@ export class UniqueConstraintError extends InvalidValueError {
 }
 
 /** A column in which no two rows have the same value. {@link uniqueConstraint} creates it. */
-export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K> {
+export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyLookup {
+  /** @internal */
+  readonly [lookupBrand] = true;
   readonly name: string;
   readonly column: Column<V, K>;
   /** The table that holds the owner of each value. List it in `tables` of `open`. */

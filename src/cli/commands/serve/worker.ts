@@ -66,7 +66,7 @@ export function addWorker(program: Command, cli: Cli): void {
     summary: "run the observers of a module",
     description:
       "Runs the observers of a module, and the changes that its schedules have due, until SIGTERM or SIGINT. The module " +
-      "default-exports { tables, observers, feeds, schedules, derivations }. The command registers its tables and observers " +
+      "default-exports { tables, observers, feeds, schedules, derivations, lookups }. The command registers its tables and observers " +
       "first, and creates the database if it does not exist. It backfills derivations that are new or have a new " +
       "version. TypeScript modules need no build. Any number of workers share the " +
       "work. If a worker is killed, the others take over its work. After a signal it starts nothing new, finishes the " +
