@@ -1,6 +1,7 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { builtLibrary } from "../../../test/support/built/library.js";
 import { CommandLine } from "../../../test/support/command-line.js";
 import { ProgramProcess } from "../../../test/support/program-process.js";
 import { ModuleFiles } from "./module-files.js";
@@ -33,16 +34,15 @@ it("restarts the worker when an imported file changes, and waits while the modul
   const cli = await CommandLine.create();
   const declaring = (name: string) => `export const name: string = ${JSON.stringify(name)};\n`;
   await cli.write("name.ts", declaring("first"));
-  const library = new URL("../../index.ts", import.meta.url).pathname;
   await cli.write(
-    "app.mjs",
-    `import { name } from "./name.ts";
-     import { observer, table, text } from ${JSON.stringify(library)};
+    "app.ts",
+    `import { name } from "./name.js";
+     import { observer, table, text } from ${JSON.stringify(builtLibrary().index)};
      const t = table("t", { a: text() });
-     console.error("loaded", name);
+     console.error("loaded", name as string);
      export default { tables: [t], observers: [observer("watched", t.a, () => undefined)] };`,
   );
-  const args = ["worker", join(cli.folder, "data"), join(cli.folder, "app.mjs"), "--watch", "--json"];
+  const args = ["worker", join(cli.folder, "data"), join(cli.folder, "app.ts"), "--watch", "--json"];
   const watching = new ProgramProcess("src/cli/main.ts", args);
   const said = (event: string, from = 0) =>
     watching.said((line) => line.includes(`"event":"${event}"`), from);
