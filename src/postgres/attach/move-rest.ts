@@ -6,8 +6,8 @@
 
 /** A mover moves for a fifth of the time, so that SQL programs find the server free. */
 const restPerMove = 4;
-/** Less would only move single changes. */
-const minRestMs = 5;
+/** Less would move few changes at a time, and run their observers in small commits. */
+const minRestMs = 60;
 /** A change waits no longer than a reader of derived data notices. */
 const maxRestMs = 250;
 

@@ -13,6 +13,11 @@ const maxColumns = 500;
 const maxBytes = 16 << 20;
 /** The most queries under way. A pool keeps connections free for commits and flushes. */
 const defaultInFlight = 4;
+/**
+ * So many reads must wait for each query under way before another one is sent. Fewer share the next
+ * query, which costs both sides less than one more.
+ */
+const readsPerQuery = 32;
 
 /** A read of few columns of one row, each by its exact name. */
 export interface ColumnsRead {
@@ -29,8 +34,8 @@ interface Waiting extends ColumnsRead {
 
 /**
  * Sends the reads of one turn of the event loop as one query, whatever their tables, columns and
- * timestamps. A query has one snapshot, so each row is read atomically. While as many queries are
- * under way as there may be, further reads wait, and share the next one.
+ * timestamps. A query has one snapshot, so each row is read atomically. While a query is under way,
+ * further reads wait and share the next one, unless many wait.
  */
 export class GatheredReads {
   readonly #connections: Connections;
@@ -70,12 +75,17 @@ export class GatheredReads {
 
   #push(waiting: Waiting): void {
     this.#waiting.push(waiting);
-    if (this.#isScheduled || this.#inFlight >= this.#maxInFlight) return;
+    if (this.#isScheduled || !this.#maySend()) return;
     this.#isScheduled = true;
     this.#connections.environment.defer(() => {
       this.#isScheduled = false;
-      while (this.#waiting.length > 0 && this.#inFlight < this.#maxInFlight) this.#send();
+      while (this.#maySend()) this.#send();
     });
+  }
+
+  #maySend(): boolean {
+    const least = Math.max(1, readsPerQuery * this.#inFlight);
+    return this.#inFlight < this.#maxInFlight && this.#waiting.length >= least;
   }
 
   #send(): void {
@@ -94,7 +104,7 @@ export class GatheredReads {
       })
       .finally(() => {
         this.#inFlight--;
-        if (this.#waiting.length > 0 && !this.#isScheduled) this.#send();
+        if (!this.#isScheduled && this.#maySend()) this.#send();
       });
   }
 

@@ -1,0 +1,128 @@
+import { TestClock } from "percolatordb/testing";
+import { describe, expect, it } from "vitest";
+import { BackupBusyError } from "../errors/index.js";
+import { Lock } from "./lock.js";
+import { names } from "./manifest.js";
+import type { BackupStorage } from "./storage.js";
+
+/** Longer than a holder is silent before its lock is taken over. */
+const longMs = 60_000;
+
+class MapStorage implements BackupStorage {
+  readonly description = "a map";
+  readonly objects = new Map<string, Buffer>();
+  async put(name: string, bytes: Uint8Array) {
+    this.objects.set(name, Buffer.from(bytes));
+  }
+  async create(name: string, bytes: Uint8Array) {
+    if (this.objects.has(name)) return false;
+    this.objects.set(name, Buffer.from(bytes));
+    return true;
+  }
+  async get(name: string) {
+    return this.objects.get(name);
+  }
+  async *list(prefix: string) {
+    for (const name of this.objects.keys()) if (name.startsWith(prefix)) yield name;
+  }
+  async delete(name: string) {
+    this.objects.delete(name);
+  }
+  async clean() {}
+}
+
+/** A place whose lock another holder has. `beat` writes a heartbeat of it. */
+async function heldBy(process: string) {
+  const storage = new MapStorage();
+  let beat = 0;
+  const write = () => Buffer.from(JSON.stringify({ holder: "another", process, beat: beat++ }));
+  await storage.create(names.lock, write());
+
+  return { storage, beat: () => storage.put(names.lock, write()) };
+}
+
+/** The milliseconds until the lock is taken. */
+async function takeMs(clock: TestClock, storage: MapStorage, name = "mine"): Promise<number> {
+  const environment = clock.process({ name });
+  const began = clock.passedMs;
+  const lock = await clock.until(Lock.take(storage, environment), { maxMs: longMs });
+  const tookMs = clock.passedMs - began;
+  await lock.release();
+  expect(storage.objects.size).toBe(0);
+  return tookMs;
+}
+
+describe("the lock of a place", () => {
+  it("is taken over at once if its holder's process has ended on this machine", async () => {
+    const clock = new TestClock({ oneMachine: true });
+    clock.process({ name: "other" }).die();
+    expect(await takeMs(clock, (await heldBy("other")).storage)).toBe(0);
+  });
+
+  it.each(["elsewhere", "mine"])(
+    "is taken over when a holder in the process '%s' has been silent for 20 s",
+    async (process) => {
+      const clock = new TestClock({ oneMachine: true });
+      expect(await takeMs(clock, (await heldBy(process)).storage)).toBe(20_000);
+    },
+  );
+
+  it.each(["elsewhere", "mine"])("is left to a holder in the process '%s' that beats", async (process) => {
+    const clock = new TestClock({ oneMachine: true });
+    const { storage, beat } = await heldBy(process);
+    const taking = Lock.take(storage, clock.process({ name: "mine" }));
+    const refused = expect(taking).rejects.toThrow(BackupBusyError);
+    await clock.advance(15_000);
+    await beat();
+    await clock.until(refused, { maxMs: longMs });
+    expect(storage.objects.get(names.lock)!.toString()).toContain('"another"');
+  });
+
+  it("is left at once to a holder in a process that runs on this machine, or in this thread", async () => {
+    const clock = new TestClock({ oneMachine: true });
+    clock.process({ name: "other" });
+    const mine = clock.process({ name: "mine" });
+    await expect(Lock.take((await heldBy("other")).storage, mine)).rejects.toThrow(BackupBusyError);
+    const storage = new MapStorage();
+    const lock = await Lock.take(storage, mine);
+    await expect(Lock.take(storage, mine)).rejects.toThrow(/mine/);
+    expect(clock.passedMs).toBe(0);
+    await lock.release();
+  });
+
+  it("is taken when its holder releases it while another waits", async () => {
+    const clock = new TestClock();
+    const { storage } = await heldBy("elsewhere");
+    const taking = Lock.take(storage, clock.process());
+    await clock.advance(5_000);
+    await storage.delete(names.lock);
+    await (await clock.until(taking, { maxMs: longMs })).release();
+    expect(clock.passedMs).toBeLessThan(20_000);
+  });
+
+  it("is lost by a holder that was silent for too long, and is not released by it", async () => {
+    const clock = new TestClock();
+    const storage = new MapStorage();
+    const lock = await Lock.take(storage, clock.process());
+    const { storage: taken } = await heldBy("elsewhere");
+    storage.objects.set(names.lock, taken.objects.get(names.lock)!);
+    await expect(lock.check()).rejects.toThrow(/elsewhere/);
+    expect(lock.isLost).toBe(true);
+    await lock.release();
+    expect(storage.objects.has(names.lock)).toBe(true);
+  });
+
+  it("has heartbeats, which keep others away for as long as the holder lives", async () => {
+    const clock = new TestClock();
+    const storage = new MapStorage();
+    const first = storage.objects;
+    const lock = await Lock.take(storage, clock.process());
+    const before = first.get(names.lock)!.toString();
+    await clock.advance(longMs);
+    expect(first.get(names.lock)!.toString()).not.toBe(before);
+    expect(JSON.parse(first.get(names.lock)!.toString())).toMatchObject({ beat: 12 });
+    await lock.release();
+    await clock.advance(longMs);
+    expect(first.size).toBe(0);
+  });
+});
