@@ -4,7 +4,7 @@ import { attachedTables } from "percolatordb/postgres";
 /** Seconds between two lines: a first copy of many orders takes minutes. */
 const everySeconds = 10;
 
-/** Says every ten seconds how far the copy of the SQL tables is, and once that only observers are at work. */
+/** Says every ten seconds how far the copy of the SQL tables is, and then how much waits for observers. */
 export class CopyProgress implements Disposable {
   readonly #timer: NodeJS.Timeout;
 
@@ -24,13 +24,24 @@ export class CopyProgress implements Disposable {
   }
 }
 
-/** How many rows are copied, or that all are. */
+/** More are not counted. */
+const mostCounted = 10_000;
+
+/** How many rows are copied, or if all are, how many changes wait for observers. */
 export async function copyLine(db: Database): Promise<string> {
   const tables = await attachedTables(db);
   if (tables.every(({ copy }) => copy.phase === "done")) {
-    return "Every row is copied. Observers derive the rest.";
+    return `Every row is copied. ${await waiting(db)} changes wait for observers.`;
   }
   const rows = tables.reduce((sum, { copy }) => sum + copy.rows, 0);
   const all = tables.reduce((sum, { copy }) => sum + (copy.estimatedRows ?? Number.NaN), 0);
   return `${rows} ${Number.isNaN(all) ? "" : `of about ${all} `}rows are copied.`;
+}
+
+async function waiting(db: Database): Promise<string> {
+  let count = 0;
+  for await (const _ of db.pending()) {
+    if (++count === mostCounted) return `${mostCounted} or more`;
+  }
+  return String(count);
 }

@@ -67,7 +67,7 @@ test("says how far the copy is", async () => {
   await using db = await openShop();
   expect(await copyLine(db)).toMatch(/^0 of about [1-9]\d+ rows are copied\.$/);
   await db.drain();
-  expect(await copyLine(db)).toBe("Every row is copied. Observers derive the rest.");
+  expect(await copyLine(db)).toBe("Every row is copied. 0 changes wait for observers.");
 });
 
 describe("a broken observer is reported:", () => {

@@ -53,7 +53,7 @@ const transaction: OptionNames<TransactionOptions> = {
   label: true,
   signal: true,
 };
-const listing: OptionNames<PendingOptions & ParkedOptions> = { observer: true, signal: true };
+const listing: OptionNames<PendingOptions> = { observer: true, signal: true };
 const reading: OptionNames<ChangesOptions> = { since: true, signal: true, batch: true, onBegin: true };
 const waiting: OptionNames<DrainOptions> = { signal: true, onProgress: true };
 
@@ -84,7 +84,7 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
   "db.drain": waiting,
   "db.idle": waiting,
   "db.pending": listing,
-  "db.parked": listing,
+  "db.parked": { ...listing, after: true },
   "db.backfill": { range: true, signal: true, onProgress: true },
   "db.unregister": { signal: true, onProgress: true },
   "db.load": { signal: true, onProgress: true },

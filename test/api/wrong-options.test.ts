@@ -86,6 +86,14 @@ const argumentsOf: readonly (readonly [call: string, make: (db: Database) => unk
   ["on", (db) => db.on(as("comit"), () => {})],
   ["on", (db) => db.on(as("toString"), () => {})],
   ["on", (db) => db.on("transaction", as(5))],
+  [
+    "parked",
+    (db) =>
+      db
+        .parked({ after: as({}) })
+        [Symbol.asyncIterator]()
+        .next(),
+  ],
 ];
 
 test.each(argumentsOf)("db.%s refuses an invalid argument", async (name, make) => {

@@ -264,6 +264,8 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       const act = async (path: string, body: object) => JSON.parse((await post(path, body)).text) as Acted;
       expect(await act("parked/discard", { id })).toEqual({ done: 1, gone: 0, standing: 0 });
       expect(await act("parked/discard", { id })).toEqual({ done: 0, gone: 1, standing: 0 });
+      // A change that is gone still says where its page ended.
+      expect((await get<ParkedPage>(`parked?after=${id}`)).parked.map(({ row }) => row)).toEqual(["b", "c"]);
       expect(await act("parked/retry", { observer: "checks" })).toEqual({ done: 2, gone: 0, standing: 0 });
       expect((await get<ParkedPage>("parked?observer=checks")).parked).toEqual([]);
       await db.drain();

@@ -21,10 +21,7 @@ export const parked: View<ParkedPage> = async (context, given, signal) => {
   return { parked: first, next: isMore ? first.at(-1)?.id : undefined };
 };
 
-/**
- * Yields the parked changes that follow the change `after`. If that change is no longer parked,
- * begins with the next observer.
- */
+/** Yields the parked changes that follow the change `after`, also if that one is no longer parked. */
 async function* changesBehind(
   { db }: ViewContext,
   tables: KnownTables,
@@ -32,16 +29,10 @@ async function* changesBehind(
   after: string | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<ParkedShown> {
-  const last = after === undefined ? undefined : String(readId(after, 5)[0]);
-  const observers = await db.observers();
-  if (observer !== undefined) checkObserver(observers, observer);
-  const all = [...observers.keys()].sort().filter((name) => last === undefined || name >= last);
-  let isBehind = false;
-  for (const name of observer === undefined ? all : [observer]) {
-    for await (const change of db.parked({ observer: name, signal })) {
-      if (!isBehind && name === last) isBehind = parkedShown(tables, change).id === after;
-      else if (isMeant(change, filter)) yield parkedShown(tables, change);
-    }
+  if (observer !== undefined) checkObserver(await db.observers(), observer);
+  const last = after === undefined ? undefined : cellOf(tables, after);
+  for await (const change of db.parked({ observer, after: last, signal })) {
+    if (isMeant(change, filter)) yield parkedShown(tables, change);
   }
 }
 

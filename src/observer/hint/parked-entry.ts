@@ -20,8 +20,12 @@ export interface ParkedEntry {
  * cell's row.
  */
 export function parkedEntryCell(observer: string, cell: CellAddress): CellAddress {
-  const row = Buffer.concat([Buffer.from(`${observer}\0`), cell.row]);
-  return { table: parkedTable, row, column: cell.column };
+  return { table: parkedTable, row: Buffer.concat([rowPrefix(observer), cell.row]), column: cell.column };
+}
+
+/** What the rows of an observer's entries begin with. */
+export function rowPrefix(observer: string): Buffer {
+  return Buffer.from(`${observer}\0`);
 }
 
 /** Splits the row of an entry into the observer and the cell's row. */

@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "../../errors/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import { describeValue, prefixEnd } from "../../schema/index.js";
 import { allColumns, type Position, pages } from "../../store/index.js";
-import { type CellAddress, CoreTransaction, SnapshotReader } from "../../transaction/index.js";
+import { after, type CellAddress, CoreTransaction, SnapshotReader } from "../../transaction/index.js";
 import { encodeAcknowledgment } from "../hint/acknowledgment.js";
 import type { FailureText } from "../hint/failure.js";
 import {
@@ -11,6 +11,7 @@ import {
   parkedEntryCell,
   parkedTable,
   parseParkedRow,
+  rowPrefix,
 } from "../hint/parked-entry.js";
 import { addressCell, nameCell, type ObservedCell, registeredObserver } from "./cell-of.js";
 import { type CellState, readCellState } from "./due.js";
@@ -33,6 +34,11 @@ export interface ParkedChange extends ObservedCell {
 export interface ParkedOptions {
   /** The name of the only observer to list. Default: all. */
   readonly observer?: string | undefined;
+  /**
+   * Lists only what comes after this change in the order of the list, also if the change is not parked any
+   * more. For the next page: the last change of the page before. Default: everything.
+   */
+  readonly after?: ObservedCell | undefined;
   /** Ends the list with an error when it is aborted. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -42,6 +48,7 @@ export async function* listParked(
   registry: Registry,
   options: ParkedOptions = {},
 ): AsyncGenerator<ParkedChange, void, undefined> {
+  if (options.after !== undefined) checkParked("`after` of `db.parked` takes", options.after);
   const at = await currentTimestamp(registry.context);
   for await (const { change } of parkedAt(registry, at, options)) yield change;
 }
@@ -63,11 +70,12 @@ export async function* parkedAt(
   try {
     const reader = new SnapshotReader(context, at, { signal: options.signal });
     const view = await registry.fresh();
-    const prefix = options.observer === undefined ? undefined : Buffer.from(`${options.observer}\0`);
+    const prefix = options.observer === undefined ? undefined : rowPrefix(options.observer);
     const last = prefix === undefined ? undefined : prefixEnd(prefix);
     const end = last === undefined ? undefined : { row: last };
     const read = (start?: Position) => reader.range({ table: parkedTable, start, end, columns: allColumns });
-    for await (const page of pages(read, { row: prefix ?? new Uint8Array(0) })) {
+    const first = options.after === undefined ? undefined : behind(view, options.after);
+    for await (const page of pages(read, later({ row: prefix ?? new Uint8Array(0) }, first))) {
       for (const { row: entryRow, cells } of page.rows) {
         const { observer, row } = parseParkedRow(entryRow);
         const registered = view.observers.get(observer);
@@ -83,6 +91,19 @@ export async function* parkedAt(
   } finally {
     unregister();
   }
+}
+
+/** The position behind the entry of a change. */
+function behind(view: RegistryView, change: ObservedCell): Position {
+  const registered = view.observers.get(change.observer);
+  // The table of an observer that was unregistered is not known. Its changes are not parked any more.
+  if (registered === undefined) return { row: rowPrefix(change.observer) };
+  const { row, column } = parkedEntryCell(registered.name, addressCell(view, registered, change));
+  return { row, column: after(column) };
+}
+
+function later(a: Position, b: Position | undefined): Position {
+  return b === undefined || Buffer.compare(a.row, b.row) > 0 ? a : b;
 }
 
 function parkedUpTo(
@@ -162,16 +183,19 @@ function writeAcknowledgment(
   });
 }
 
+function checkParked(who: string, change: ObservedCell): void {
+  if (typeof change?.observer === "string") return;
+  throw new InvalidArgumentError(
+    `${who} a parked change, as \`parked()\` lists them, not ${describeValue(change)}.`,
+  );
+}
+
 function changeParked(
   registry: Registry,
   parked: ObservedCell,
   change: (tx: CoreTransaction, registered: RegisteredObserver, cell: CellAddress, state: CellState) => void,
 ): Promise<boolean> {
-  if (typeof parked?.observer !== "string") {
-    throw new InvalidArgumentError(
-      `The call takes a parked change, as \`parked()\` lists them, not ${describeValue(parked)}.`,
-    );
-  }
+  checkParked("The call takes", parked);
   return registry.retrying(async () => {
     const tx = await CoreTransaction.begin(registry.context, { label: `parked ${parked.observer}` });
     try {

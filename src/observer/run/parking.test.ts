@@ -59,6 +59,35 @@ describe.each(["one-phase", "two-phase"] as const)("parked changes, committing i
     expect(parked[0]!.error.stack).toContain("parking.test.ts");
   });
 
+  test("are listed page by page, also behind a change that is no longer parked", async () => {
+    const refuse = () => {
+      throw new Error("no");
+    };
+    const options = { attempts: 1, backoff: quickly };
+    const observers = ["first", "second"].map((name) => observer(name, documents.contents, refuse, options));
+    const db = await start({ commit, observers });
+    await db.transact((tx) => {
+      for (const row of ["a", "b", "c"]) tx.set(documents.contents, row, "x");
+    });
+    await db.pool.drain();
+    const list = await all(listParked(db.registry));
+    const names = (changes: readonly ParkedChange[]) => changes.map((each) => `${each.observer} ${each.row}`);
+    expect(names(list)).toEqual(["first a", "first b", "first c", "second a", "second b", "second c"]);
+    const behind = async (after: ParkedChange, of?: string) =>
+      names(await all(listParked(db.registry, { after, observer: of })));
+    for (const [index, change] of list.entries()) {
+      expect(await behind(change)).toEqual(names(list).slice(index + 1));
+      const own = names(list).slice(index + 1);
+      expect(await behind(change, "second")).toEqual(own.filter((name) => name.startsWith("second")));
+    }
+    await discardParked(db.registry, list[1]!);
+    await discardParked(db.registry, list[2]!);
+    expect(await behind(list[1]!)).toEqual(names(list).slice(3));
+    expect(await behind(list[0]!, "first")).toEqual([]);
+    const gone = { ...list[4]!, observer: "gone" };
+    expect(await behind(gone)).toEqual(names(list).slice(3));
+  });
+
   test("a later change of a parked cell is due again, and a success removes it from the list", async () => {
     const failing = observer(
       "failing",
