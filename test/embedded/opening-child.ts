@@ -33,7 +33,9 @@ if (how === "database") {
   for (let i = 0; ; i++) {
     await setTimeout(1);
     readSync(file, number, 0, 8, 8);
-    number.writeBigUInt64LE(number.readBigUInt64LE() - BigInt(1 + (i % 3)));
+    const last = number.readBigUInt64LE();
+    const back = BigInt(1 + (i % 3));
+    number.writeBigUInt64LE(last < back ? 0n : last - back);
     writeSync(file, number, 0, 8, 8);
     process.stdout.write(`${i}\n`);
   }
