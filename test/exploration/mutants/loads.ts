@@ -45,6 +45,7 @@ export const loadMutants: readonly Mutant[] = [
   },
   {
     name: "a load that does not wait for copies of the registry",
+    takesLong: true,
     patches: [
       { file: load, find: "    if (waitMs > 0) await sleep(", replace: "    if (false) await sleep(" },
     ],
