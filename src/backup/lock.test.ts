@@ -37,7 +37,6 @@ async function heldBy(process: string) {
   let beat = 0;
   const write = () => Buffer.from(JSON.stringify({ holder: "another", process, beat: beat++ }));
   await storage.create(names.lock, write());
-
   return { storage, beat: () => storage.put(names.lock, write()) };
 }
 
