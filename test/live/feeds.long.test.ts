@@ -16,11 +16,11 @@ import type { WriterOrders } from "./proof/writer.js";
  * into an empty map equals a scan at each of many timestamps, and a reader that is killed at random
  * points misses nothing and gets nothing twice.
  *
- * `FEED_TRANSACTIONS=1000000 npx vitest run --mode long test/live/feeds.long.test.ts` does it with a
- * million of them, with 1,000 comparisons and 100 kills of the reader, and on every store. Without the
+ * `FEED_OPERATIONS=1000000 npx vitest run --mode long test/live/feeds.long.test.ts` does it with a
+ * million changes, with 1,000 comparisons and 100 kills of the reader, and on every store. Without the
  * variable it is a short run on a folder.
  */
-const given = process.env.FEED_TRANSACTIONS;
+const given = process.env.FEED_OPERATIONS;
 const wanted = Number(given ?? 1_000);
 const isWhole = wanted >= 1_000_000;
 const hours = 3_600_000;
@@ -28,7 +28,7 @@ const hours = 3_600_000;
 interface Course {
   readonly store: StoreName;
   readonly commit: "auto" | "two-phase";
-  /** The share of the transactions that this store gets, since some take long. */
+  /** The share of the changes that this store gets, since some take long. */
   readonly share: number;
 }
 
@@ -47,7 +47,7 @@ class Run {
   readonly #course: Course;
   readonly #file: string;
   readonly #random = randomOf(7);
-  readonly #transactions: number;
+  readonly #operations: number;
   #left: number;
   #seed = 1;
   killedWriters = 0;
@@ -59,8 +59,8 @@ class Run {
     this.#place = place;
     this.#course = course;
     this.#file = file;
-    this.#transactions = Math.ceil(wanted * course.share);
-    this.#left = this.#transactions;
+    this.#operations = Math.ceil(wanted * course.share);
+    this.#left = this.#operations;
   }
 
   async open(): Promise<Database> {
@@ -72,25 +72,25 @@ class Run {
     return { connection, commit: this.#course.commit };
   }
 
-  /** Runs writers until all transactions are done. Kills some of them. */
+  /** Runs writers until all changes are made. Kills some of them. */
   async write(): Promise<void> {
     await Promise.all(Array.from({ length: writersAtOnce }, () => this.#writeInTurn()));
   }
 
   async #writeInTurn(): Promise<void> {
     while (this.#left > 0) {
-      const transactions = Math.min(this.#left, Math.ceil(this.#transactions / (writersAtOnce * 5)));
-      this.#left -= transactions;
+      const operations = Math.min(this.#left, Math.ceil(this.#operations / (writersAtOnce * 5)));
+      this.#left -= operations;
       const orders: WriterOrders = {
         ...(await this.#orders()),
         seed: this.#seed++,
-        transactions,
+        operations,
         clients: 16,
       };
       const writer = new ProgramProcess("test/live/proof/writer.ts", [JSON.stringify(orders)]);
       const wrote = () => Number(writer.lines.findLast((line) => line.startsWith("wrote "))?.slice(6) ?? 0);
-      const killAt = this.#random() < 0.5 ? Math.floor(this.#random() * transactions) : transactions;
-      while (!writer.hasEnded && (killAt === transactions || wrote() < killAt)) await pause(5);
+      const killAt = this.#random() < 0.5 ? Math.floor(this.#random() * operations) : operations;
+      while (!writer.hasEnded && (killAt === operations || wrote() < killAt)) await pause(5);
       if (writer.hasEnded) {
         expect([writer.end, writer.errors]).toEqual(["0", ""]);
         continue;
@@ -98,7 +98,7 @@ class Run {
       await writer.kill();
       this.killedWriters++;
       // What it has not done, others do.
-      this.#left += transactions - wrote();
+      this.#left += operations - wrote();
     }
   }
 
@@ -106,8 +106,8 @@ class Run {
   async read(since: number): Promise<void> {
     const kills = isWhole ? 100 : given === undefined ? 2 : 10;
     const size = () => statSync(this.#file, { throwIfNoEntry: false })?.size ?? 0;
-    // Some 60 bytes a transaction. A reader that is killed early in its life is as interesting.
-    const step = (this.#transactions * 60) / kills;
+    // Some 40 bytes a change. A reader that is killed early in its life is as interesting.
+    const step = (this.#operations * 40) / kills;
     for (;;) {
       const orders: ReaderOrders = { ...(await this.#orders()), file: this.#file, since };
       const reader = new ProgramProcess("test/live/proof/reader.ts", [JSON.stringify(orders)]);
@@ -125,7 +125,8 @@ class Run {
 
   /** Replays the feed into a map, and compares it with scans at random timestamps. */
   async replay(db: Database, since: number): Promise<void> {
-    const chance = (isWhole ? 1_000 : 100) / this.#transactions;
+    // Three transactions make some five changes.
+    const chance = (isWhole ? 1_600 : 160) / this.#operations;
     const cells = new Map<string, unknown>();
     let before = since;
     for await (const transaction of fedTransactions(db, since)) {

@@ -7,7 +7,8 @@ import { items, openItems, type ProcessOrders, randomOf } from "./items.js";
 
 export interface WriterOrders extends ProcessOrders {
   readonly seed: number;
-  readonly transactions: number;
+  /** How many changes to make, several in some transactions. */
+  readonly operations: number;
   readonly clients: number;
 }
 
@@ -43,10 +44,11 @@ async function change(tx: Transaction): Promise<void> {
 const db = await openItems(orders);
 let begun = 0;
 let written = 0;
+let transactions = 0;
 async function client(): Promise<void> {
-  while (begun < orders.transactions) {
-    begun++;
+  while (begun < orders.operations) {
     const cells = random() < 0.2 ? 1 + below(6) : 1;
+    begun += cells;
     try {
       await db.transact(
         async (tx) => {
@@ -58,7 +60,8 @@ async function client(): Promise<void> {
       // A writer that has lost all its retries has changed nothing.
       if (!(error instanceof ConflictError)) throw error;
     }
-    if (++written % 200 === 0) process.stdout.write(`wrote ${written}\n`);
+    written += cells;
+    if (++transactions % 200 === 0) process.stdout.write(`wrote ${written}\n`);
   }
 }
 await Promise.all(Array.from({ length: orders.clients }, client));
