@@ -1,5 +1,5 @@
 import { abortError, backoffDelay, type Environment, sleep } from "../environment/index.js";
-import { BackupError, PercolatorError } from "../errors/index.js";
+import { BackupAccessError, BackupError, BackupFullError, PercolatorError } from "../errors/index.js";
 import { sumOf } from "./parts.js";
 import { type AwsKeys, encodeUri, signedHeaders } from "./signature.js";
 import type { BackupStorage, Variables } from "./storage.js";
@@ -8,6 +8,15 @@ const noBody = new Uint8Array(0);
 /** How often to send a request to a storage that is overloaded or does not answer: for about 15 s. */
 const maxAttempts = 7;
 const backoff = { initialMs: 200, maximumMs: 5_000 };
+/** Insufficient Storage: what MinIO answers when its disks are full. To ask again does not help. */
+const insufficientStorage = 507;
+/** How storages name a quota that is used up, whatever the status: Ceph, MinIO, Wasabi. */
+const fullCodes: ReadonlySet<string> = new Set([
+  "InsufficientCapacity",
+  "QuotaExceeded",
+  "XMinioAdminBucketQuotaExceeded",
+  "XMinioStorageFull",
+]);
 
 interface S3Answer {
   readonly status: number;
@@ -137,7 +146,7 @@ export class S3Storage implements BackupStorage {
   ): Promise<S3Answer> {
     for (let attempt = 1; ; attempt++) {
       const answer = await this.#once(method, url, bytes, headers);
-      if (typeof answer !== "string" && answer.status < 500 && answer.status !== 429) return answer;
+      if (typeof answer !== "string" && !isTransient(answer.status)) return answer;
       if (attempt === maxAttempts) {
         if (typeof answer !== "string") return answer;
         throw new BackupError(
@@ -180,12 +189,26 @@ export class S3Storage implements BackupStorage {
 
   #refused(method: string, name: string, status: number, body: Buffer): BackupError {
     const text = body.toString("utf8");
-    const reason = [textsOf(text, "Code")[0], textsOf(text, "Message")[0]].filter(Boolean).join(": ");
-    return new BackupError(
-      `${this.description} refused to ${method} ${name || "its objects"} with status ${status}${reason === "" ? "" : ` (${reason})`}. ` +
-        "Check the bucket, the keys and their permissions: s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket.",
+    const code = textsOf(text, "Code")[0];
+    const reason = [code, textsOf(text, "Message")[0]].filter(Boolean).join(": ");
+    const what =
+      `${this.description} refused to ${method} ${name || "its objects"} with status ${status}` +
+      `${reason === "" ? "" : ` (${reason})`}.`;
+    if (status === insufficientStorage || fullCodes.has(code ?? "")) {
+      return new BackupFullError(
+        `${what} Free space there, raise its quota, or name another place. Earlier backups are intact.`,
+      );
+    }
+    const Refused = status === 401 || status === 403 ? BackupAccessError : BackupError;
+    return new Refused(
+      `${what} Check the bucket, the keys and their permissions: s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket.`,
     );
   }
+}
+
+/** Whether the same request may succeed in a moment: the storage is overloaded, or a server of it fails. */
+function isTransient(status: number): boolean {
+  return status === 429 || (status >= 500 && status !== insufficientStorage);
 }
 
 /** The texts of all elements with this name. Names of objects are URL-encoded, so they need no decoder. */

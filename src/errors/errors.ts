@@ -350,9 +350,9 @@ export class BackupBusyError extends BackupError {
 }
 
 /**
- * The disk of the place of the backups, or of the folder that a restore writes, is full. A backup
- * that failed is removed from the place, and earlier ones are intact. A restore has left nothing.
- * Free space there.
+ * The disk or the bucket of the backups, or the disk of the folder that a restore writes, is full. A
+ * backup that failed is removed from the place, and earlier ones are intact. A restore has left
+ * nothing. Free space there, or raise the quota of the bucket.
  */
 export class BackupFullError extends BackupError {
   override readonly code = "BACKUP_FULL";
@@ -360,7 +360,8 @@ export class BackupFullError extends BackupError {
 
 /**
  * The place of the backups, or the folder that a restore writes, cannot be read or written by this
- * process: a permission is missing, or its file system is read-only. Nothing was changed.
+ * process: a permission is missing, the file system is read-only, or the bucket refuses the keys.
+ * Nothing was changed.
  */
 export class BackupAccessError extends BackupError {
   override readonly code = "BACKUP_ACCESS";

@@ -12,6 +12,9 @@ export class S3Server {
   readonly objects = new Map<string, Buffer>();
   /** How many of the next requests fail with 503. */
   failures = 0;
+  /** How many bytes it holds before it is full, and how it then refuses. */
+  capacity = Number.POSITIVE_INFINITY;
+  whenFull = { status: 507, code: "XMinioStorageFull" };
   requests = 0;
   refused = 0;
   readonly #server = createServer((request, response) => {
@@ -20,6 +23,11 @@ export class S3Server {
 
   async start(): Promise<void> {
     await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
+  }
+
+  /** How much it holds. */
+  get bytes(): number {
+    return [...this.objects.values()].reduce((sum, { length }) => sum + length, 0);
   }
 
   get variables(): Readonly<Record<string, string>> {
@@ -63,6 +71,10 @@ export class S3Server {
       return void reply(204);
     }
     if (request.headers["if-none-match"] === "*" && found !== undefined) return void reply(412);
+    if (this.bytes + body.length > this.capacity) {
+      const { status, code } = this.whenFull;
+      return void reply(status, `<Error><Code>${code}</Code><Message>Full.</Message></Error>`);
+    }
     this.objects.set(name, body);
     reply(200);
   }

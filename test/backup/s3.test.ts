@@ -1,4 +1,4 @@
-import { restore } from "percolatordb/backup";
+import { BackupAccessError, BackupFullError, restore } from "percolatordb/backup";
 import { describe, expect, test } from "vitest";
 import { FolderBackup } from "../../src/backup/folder-backup.js";
 import { BackupPlace } from "../../src/backup/place.js";
@@ -51,15 +51,50 @@ describe("backups in a storage with the protocol of S3", () => {
     });
   });
 
+  test.each([
+    { status: 507, code: "XMinioStorageFull" },
+    { status: 403, code: "QuotaExceeded" },
+  ])(
+    "fail with BACKUP_FULL at $code, leave the earlier backup and its space, and go on",
+    async (whenFull) => {
+      await withServer(async (server, places) => {
+        server.whenFull = whenFull;
+        const options = { ...common, variables: server.variables };
+        await using db = await places.openData();
+        const set = (value: number) => db.transact((tx) => tx.set(items.value, `row ${value}`, value));
+        await set(0);
+        const backup = await FolderBackup.open({ ...options, location: places.data, destination, keep: 1 });
+        await backup.make();
+        const before = new Map(server.objects);
+        server.capacity = server.bytes + 2_000;
+        for (let value = 1; value < 200; value++) await set(value);
+        const { requests } = server;
+        await expect(backup.make()).rejects.toThrow(BackupFullError);
+        // It did not ask again and again.
+        expect(server.requests - requests).toBeLessThan(30);
+        expect([...server.objects.keys()].sort()).toEqual([...before.keys()].sort());
+        server.capacity = Number.POSITIVE_INFINITY;
+        expect(await backup.make()).toMatchObject({ kind: "changes", deleted: 1 });
+        await backup.close();
+        await restore(destination, places.path("new"), options);
+        await using restored = await openAlone(places.path("new"), { tables, observers: [addUp] });
+        await using snapshot = await restored.snapshot();
+        expect(await snapshot.get(items.value, "row 199")).toBe(199);
+      });
+    },
+  );
+
   test("say what is wrong with keys, buckets and servers", async () => {
     await withServer(async (server, places) => {
       await using _db = await places.openData();
       const open = (variables: Readonly<Record<string, string>>, place = destination) =>
         FolderBackup.open({ ...common, variables, location: places.data, destination: place });
       await expect(open({})).rejects.toThrow(/Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY/);
-      await expect(open({ ...server.variables, AWS_SECRET_ACCESS_KEY: "wrong" })).rejects.toThrow(
-        /status 403 \(SignatureDoesNotMatch: No\.\)/,
+      const refused = await open({ ...server.variables, AWS_SECRET_ACCESS_KEY: "wrong" }).catch(
+        (e: Error) => e,
       );
+      expect(refused).toBeInstanceOf(BackupAccessError);
+      expect(String(refused)).toMatch(/status 403 \(SignatureDoesNotMatch: No\.\)/);
       await expect(open(server.variables, "s3:///x")).rejects.toThrow(/names no bucket/);
       await expect(open(server.variables, "gs://bucket/x")).rejects.toThrow(/give a folder, or s3:/);
       await expect(open(server.variables, "s3://other/x")).rejects.toThrow(/status 404 \(NoSuchBucket\)/);
