@@ -137,6 +137,11 @@ describe("rooms", () => {
     expect(circles.filter((circle) => !circle.startsWith("testing/kit/"))).toEqual([]);
   });
 
+  test("one function loads optional peers, by a name that bundlers do not see", () => {
+    const loading = files.filter(({ text, isTest }) => !isTest && text.includes("createRequire("));
+    expect(loading.map(({ path }) => path)).toEqual(["errors/require-package.ts"]);
+  });
+
   test("code that only tests need is with the tests", () => {
     const shipped = files.filter(({ isTest }) => !isTest);
     const wrong = shipped.filter((file) => {

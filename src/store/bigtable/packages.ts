@@ -19,6 +19,13 @@ export type Metadata = Grpc.Metadata;
 export type status = Grpc.status;
 export type { ChannelCredentials, MetadataValue, ServiceError } from "@grpc/grpc-js";
 
+let knownVersion: string | undefined;
+
+export function grpcVersion(): string {
+  knownVersion ??= requirePackage<{ readonly version: string }>("@grpc/grpc-js/package.json", need).version;
+  return knownVersion;
+}
+
 export const { Reader, Writer } = requirePackage<typeof Protobuf>("protobufjs/minimal.js", need);
 export type Reader = Protobuf.Reader;
 export type Writer = Protobuf.Writer;
