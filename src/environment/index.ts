@@ -8,3 +8,4 @@ export { OneAtATime } from "./one-at-a-time.js";
 export { SingleFlight } from "./single-flight.js";
 export { eventLoopTurn, sleep } from "./sleep.js";
 export { systemEnvironment } from "./system.js";
+export { WorkSlices } from "./work-slices.js";

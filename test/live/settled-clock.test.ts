@@ -84,3 +84,16 @@ test("the first call is exact for a commit of this process whose observers ran h
     hanging.letGo();
   }
 });
+
+test("the first call names what the commit itself has parked, and nothing that others have", async () => {
+  const failing = (name: string, column: typeof cells.b) =>
+    observer(name, column, () => Promise.reject(new Error(name)), { attempts: 1 });
+  const observers = [chain[0]!, failing("caused", cells.b), failing("unrelated", cells.count)];
+  await using db = await open("memory:", { observers, environment: new TestClock().process() });
+  await using _ = db.work();
+  const each = await commit(db, (tx) => tx.set(cells.a, "r", 1));
+  await commit(db, (tx) => tx.set(cells.count, "r", 1));
+  while ((await listed(db.parked())).length < 2) await pause(1);
+  const { parked } = await parkedOf(db.settled(each));
+  expect(parked).toMatchObject([{ observer: "caused", row: "r", column: "b" }]);
+});

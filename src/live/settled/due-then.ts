@@ -78,7 +78,6 @@ async function dueOfRecent(
         next.push(...changesOfHints(run.hints, run.commitTimestamp));
         continue;
       }
-      if (registered.isWeak) return undefined;
       const parked = await parkedChangeOf(view, reader, registered, cell);
       if (parked !== undefined && parked.upTo >= commitTimestamp) {
         throw derivationFailed([failedDerivation(parked.change)]);

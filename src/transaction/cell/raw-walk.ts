@@ -1,4 +1,4 @@
-import { type Environment, eventLoopTurn, throwIfAborted } from "../../environment/index.js";
+import { type Environment, throwIfAborted, WorkSlices } from "../../environment/index.js";
 import {
   allColumns,
   type Part,
@@ -28,13 +28,15 @@ export interface WalkOptions {
   readonly signal?: AbortSignal | undefined;
   readonly start?: Uint8Array | undefined;
   readonly end?: Uint8Array | undefined;
+  /** Shared with other steps of the same work. Default: its own. */
+  readonly slices?: WorkSlices | undefined;
 }
 
 /** Rows per page. One request reads a page, and other work waits while this process handles it. */
 const walkPage = 256;
 
 /**
- * Yields every cell of a table in key order, one page at a time. Gives other work a turn between
+ * Yields every cell of a table in key order, one page at a time. Gives other work turns between
  * pages. Collection, checks and inspection walk with it.
  */
 export async function* walkCells(
@@ -43,7 +45,7 @@ export async function* walkCells(
   table: string,
   options: WalkOptions,
 ): AsyncGenerator<readonly WalkedCell[]> {
-  const { parts, skip, from, to, versions, signal } = options;
+  const { parts, skip, from, to, versions, signal, slices = new WorkSlices(environment) } = options;
   const end = options.end === undefined ? undefined : { row: options.end };
   const read = (start?: Position) => {
     throwIfAborted(signal, `Walking through "${table}"`);
@@ -57,7 +59,7 @@ export async function* walkCells(
     yield page.rows.flatMap(({ row, cells }) =>
       cells.map(({ column, versions }) => ({ table, row, column, versions })),
     );
-    await eventLoopTurn(environment);
+    await slices.next();
   }
 }
 

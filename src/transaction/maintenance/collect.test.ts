@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { busyLoop } from "../../../test/support/busy-loop.js";
 import { bareContext } from "../../../test/support/context.js";
 import { AbortedError } from "../../errors/index.js";
 import { int, table } from "../../schema/index.js";
@@ -118,4 +119,35 @@ test("a cell with thousands of versions is collected in pieces, each version rea
   expect(deletes).toBeLessThanOrEqual(count / 500 + 2);
   await using snapshot = new Snapshot(context, await context.oracle.latest());
   expect(await snapshot.get(accounts.balance, "alice")).toBe(count - 1);
+});
+
+test("in a busy process it does more between two turns, so that it does not fall behind", async () => {
+  const rows = 2_000;
+  const store = memoryStore();
+  const context = bareContext(store);
+  for (const value of [1, 2]) {
+    await transact(context, (tx) => {
+      for (let row = 0; row < rows; row++) tx.set(accounts.balance, `account ${row}`, value);
+    });
+  }
+  const pagesAndTurns = async (turnMs: number) => {
+    const loop = busyLoop(turnMs);
+    let pages = 0;
+    const watched: RowStore = {
+      ...losing(store, dropsOldVersions),
+      readRaw: (request) => {
+        pages++;
+        loop.pass(1);
+        return store.readRaw(request);
+      },
+    };
+    const busy = { ...bareContext(watched), environment: loop.environment };
+    const { cellsSeen } = await collect(busy, ["accounts"], Number.POSITIVE_INFINITY, { retentionMs: 0 });
+    expect(cellsSeen).toBe(rows);
+    return [pages, loop.turns];
+  };
+  const [pages] = await pagesAndTurns(0);
+  expect(pages).toBeGreaterThan(5);
+  expect(await pagesAndTurns(0)).toEqual([pages, pages]);
+  expect(await pagesAndTurns(200)).toEqual([pages, 1]);
 });

@@ -1,4 +1,4 @@
-import { backoffDelay, eventLoopTurn, sleep, throwIfAborted } from "../../environment/index.js";
+import { backoffDelay, sleep, throwIfAborted, WorkSlices } from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
 import type { Mutation, Part, PartVersion } from "../../store/index.js";
 import { heldMs } from "../active.js";
@@ -85,6 +85,7 @@ class Collection {
   readonly #context: TransactionContext;
   readonly #tables: readonly string[];
   readonly #options: CollectOptions;
+  readonly #slices: WorkSlices;
   #safepoint = 0;
   #cellsSeen = 0;
   #locksResolved = 0;
@@ -94,6 +95,7 @@ class Collection {
     this.#context = context;
     this.#tables = tables;
     this.#options = options;
+    this.#slices = new WorkSlices(context.environment);
   }
 
   async run(oldestActive: number): Promise<CollectReport> {
@@ -154,7 +156,7 @@ class Collection {
   /** Step 3. Resolves every lock below the safepoint. */
   async #resolveLocks(table: string): Promise<void> {
     const { store, environment } = this.#context;
-    const options = { parts: ["lock"], signal: this.#options.signal } as const;
+    const options = { parts: ["lock"], signal: this.#options.signal, slices: this.#slices } as const;
     for await (const cells of walkCells(store, environment, table, options)) {
       for (const cell of cells) {
         for (const lock of cell.versions)
@@ -206,6 +208,7 @@ class Collection {
       to: this.#safepoint + 1,
       versions: pieceVersions,
       signal: this.#options.signal,
+      slices: this.#slices,
     } as const;
     for await (const cells of walkCells(store, environment, table, options)) {
       this.#cellsSeen += cells.length;
@@ -301,7 +304,7 @@ class Collection {
    * `cell`, unless all versions there are at or above `to`.
    */
   async *#pieces(cell: WalkedCell, part: Part, to: number, from = 0): AsyncGenerator<readonly PartVersion[]> {
-    const { store, environment } = this.#context;
+    const { store } = this.#context;
     let below = to;
     if (from === 0) {
       const known = ofPart(cell.versions, part);
@@ -317,7 +320,7 @@ class Collection {
       if (piece.length < pieceVersions) return;
       below = piece.at(-1)!.timestamp;
       this.#options.onProgress?.(this.#report());
-      await eventLoopTurn(environment);
+      await this.#slices.next();
     }
   }
 
