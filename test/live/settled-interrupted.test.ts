@@ -1,7 +1,18 @@
 import { type Column, type Observer, observer, open, table, text } from "percolatordb";
 import { exportQueue } from "percolatordb/recipes";
 import { expect, test } from "vitest";
-import { cells, chain, commit, copy, failureOf, listed, parkedOf, read, stuck } from "../support/settling.js";
+import {
+  cells,
+  chain,
+  commit,
+  copy,
+  failureOf,
+  listed,
+  parkedOf,
+  read,
+  stuck,
+  watched,
+} from "../support/settling.js";
 import { settle } from "./live-values.js";
 
 /** An observer whose first run hangs until the test makes it fail. Later runs copy the value. */
@@ -34,16 +45,6 @@ function failingOnce(name: string, from: Column<number>, to: Column<number>) {
       isFirst = false;
     },
   };
-}
-
-/** Tells whether a promise is still open. */
-function watched(waited: Promise<unknown>) {
-  let isOpen = true;
-  const close = () => {
-    isOpen = false;
-  };
-  waited.then(close, close);
-  return { isOpen: () => isOpen };
 }
 
 test("rejects if a cell in the middle of a chain is parked while it waits, whatever else is still due", async () => {

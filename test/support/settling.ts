@@ -93,3 +93,13 @@ export async function listed<T>(items: AsyncIterable<T>): Promise<T[]> {
   for await (const item of items) all.push(item);
   return all;
 }
+
+/** Tells whether a promise is still open. */
+export function watched(waited: Promise<unknown>): { readonly isOpen: () => boolean } {
+  let isOpen = true;
+  const close = () => {
+    isOpen = false;
+  };
+  waited.then(close, close);
+  return { isOpen: () => isOpen };
+}
