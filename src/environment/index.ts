@@ -1,5 +1,6 @@
 export { abortError, readUnderSignals, throwIfAborted, underSignals, unlessAborted } from "./abort.js";
 export { type Backoff, backoffDelay } from "./backoff.js";
+export { BoundedTasks } from "./bounded-tasks.js";
 export { sha256 } from "./crypto.js";
 export type { Environment, ProcessMeter, ProcessVitals, Timer } from "./environment.js";
 export { packageManifest } from "./manifest.js";

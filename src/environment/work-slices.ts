@@ -1,32 +1,31 @@
 import type { Environment } from "./environment.js";
 import { eventLoopTurn } from "./sleep.js";
 
-/** Of the time of a busy process, long work takes a fifth: a fourth of what the others take. */
-const share = 0.25;
-/** The longest time for which others wait for a slice, in milliseconds. */
-const maxSliceMs = 50;
+/** One more step follows for each so many milliseconds of the turn before. A step takes some 2 to 4 ms. */
+const turnMsPerStep = 16;
+/** The most steps in a row. It bounds how long others wait. */
+const maxSteps = 32;
 
 /**
  * Gives the event loop turns in the middle of long work. If the process has little else to do, every
- * step is followed by a turn. In a busy process, a turn can take a hundred milliseconds, and work
+ * step is followed by a turn. In a busy process, a turn can take hundreds of milliseconds, and work
  * that did one step a turn would fall behind: collection would drop less than the others write. So
- * the longer the last turn took, the more steps follow until the next one.
+ * the longer a turn took, the more steps follow until the next one.
  */
 export class WorkSlices {
   readonly #environment: Environment;
-  #beganAt = 0;
-  #sliceMs = 0;
+  #stepsLeft = 1;
 
   constructor(environment: Environment) {
     this.#environment = environment;
   }
 
-  /** Call it after each step. Gives the event loop a turn, unless the slice has time for more steps. */
+  /** Call it after each step. Gives the event loop a turn, unless more steps are to follow the last one. */
   async next(): Promise<void> {
+    if (--this.#stepsLeft > 0) return;
     const endedAt = this.#environment.monotonic();
-    if (endedAt - this.#beganAt < this.#sliceMs) return;
     await eventLoopTurn(this.#environment);
-    this.#beganAt = this.#environment.monotonic();
-    this.#sliceMs = Math.min(maxSliceMs, (this.#beganAt - endedAt) * share);
+    const turnMs = this.#environment.monotonic() - endedAt;
+    this.#stepsLeft = Math.min(maxSteps, 1 + Math.floor(turnMs / turnMsPerStep));
   }
 }

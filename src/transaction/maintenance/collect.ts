@@ -1,6 +1,6 @@
-import { backoffDelay, sleep, throwIfAborted, WorkSlices } from "../../environment/index.js";
+import { BoundedTasks, backoffDelay, sleep, throwIfAborted, WorkSlices } from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
-import type { Mutation, Part, PartVersion } from "../../store/index.js";
+import { isRemote, type Mutation, type Part, type PartVersion } from "../../store/index.js";
 import { heldMs } from "../active.js";
 import { showCell } from "../cell/address.js";
 import { dropGuards } from "../cell/guards.js";
@@ -48,8 +48,13 @@ export interface CollectReport {
 }
 
 const doing = "Garbage collection";
-/** Cells that a pass handles in parallel. It bounds the requests under way. */
+/** Cells that a pass handles in parallel. It bounds the requests under way to a server. */
 const collectedAtOnce = 128;
+/**
+ * The same for a store in this process. In a busy process, an answer can take hundreds of
+ * milliseconds, so that fewer cells at once would fall behind.
+ */
+const collectedHereAtOnce = 1_024;
 /**
  * Maximum number of versions that one read returns and one step drops. A step takes a few
  * milliseconds. Other writers get their turn between steps.
@@ -210,14 +215,19 @@ class Collection {
       signal: this.#options.signal,
       slices: this.#slices,
     } as const;
-    for await (const cells of walkCells(store, environment, table, options)) {
-      this.#cellsSeen += cells.length;
-      for (let from = 0; from < cells.length; from += collectedAtOnce) {
-        throwIfAborted(this.#options.signal, doing);
-        const some = cells.slice(from, from + collectedAtOnce);
-        await Promise.all(some.map((cell) => this.#dropFrom(cell, view)));
+    const drops = new BoundedTasks(isRemote(store) ? collectedAtOnce : collectedHereAtOnce);
+    try {
+      for await (const cells of walkCells(store, environment, table, options)) {
+        this.#cellsSeen += cells.length;
+        for (const cell of cells) {
+          throwIfAborted(this.#options.signal, doing);
+          const full = drops.begin(() => this.#dropFrom(cell, view));
+          if (full !== undefined) await full;
+        }
+        this.#options.onProgress?.(this.#report());
       }
-      this.#options.onProgress?.(this.#report());
+    } finally {
+      await drops.end();
     }
   }
 
