@@ -17,11 +17,12 @@ const isRecorded = async (db: Database) => (await db.liveSource.registry.reload(
 
 /** A chain whose second observer hangs, in a process whose clock stands, and a process ten minutes ahead. */
 async function behind(use: (paused: Database, ahead: Database, letGo: () => void) => Promise<void>) {
-  const store = memoryStore();
+  const startMs = 1_700_000_000_000;
+  const clock = new TestClock({ startMs });
+  const store = memoryStore({ environment: clock.process() });
   const hanging = stuck("hanging", cells.b);
   const observers = [chain[0]!, hanging.observer, copy("b-to-d", cells.b, cells.d)];
-  const startMs = 1_700_000_000_000;
-  const paused = await open(store, { observers, environment: new TestClock({ startMs }).process() });
+  const paused = await open(store, { observers, environment: clock.process() });
   const later = new TestClock({ startMs: startMs + 10 * minuteMs });
   const ahead = await open(store, { observers, environment: later.process() });
   const worker = paused.work();
