@@ -110,7 +110,7 @@ class Collection {
     await this.#quiesce();
     for (const table of this.#tables) await this.#resolveLocks(table);
     const view = await this.#context.notifications.fresh();
-    for (const table of this.#tables) await this.#dropVersions(table, view);
+    await this.#dropAll(view);
     const report = this.#report();
     const { safepoint, cellsSeen, versionsDropped } = report;
     events.emit("collect", {
@@ -205,7 +205,16 @@ class Collection {
   }
 
   /** Step 4. Drops versions that no snapshot at or above the safepoint can see. */
-  async #dropVersions(table: string, view: ObservedColumns): Promise<void> {
+  async #dropAll(view: ObservedColumns): Promise<void> {
+    const drops = new BoundedTasks(isRemote(this.#context.store) ? collectedAtOnce : collectedHereAtOnce);
+    try {
+      for (const table of this.#tables) await this.#dropVersions(table, view, drops);
+    } finally {
+      await drops.end();
+    }
+  }
+
+  async #dropVersions(table: string, view: ObservedColumns, drops: BoundedTasks): Promise<void> {
     const { store, environment } = this.#context;
     const options = {
       parts: ["write", "data", "txn"],
@@ -215,19 +224,14 @@ class Collection {
       signal: this.#options.signal,
       slices: this.#slices,
     } as const;
-    const drops = new BoundedTasks(isRemote(store) ? collectedAtOnce : collectedHereAtOnce);
-    try {
-      for await (const cells of walkCells(store, environment, table, options)) {
-        this.#cellsSeen += cells.length;
-        for (const cell of cells) {
-          throwIfAborted(this.#options.signal, doing);
-          const full = drops.begin(() => this.#dropFrom(cell, view));
-          if (full !== undefined) await full;
-        }
-        this.#options.onProgress?.(this.#report());
+    for await (const cells of walkCells(store, environment, table, options)) {
+      this.#cellsSeen += cells.length;
+      for (const cell of cells) {
+        throwIfAborted(this.#options.signal, doing);
+        const full = drops.begin(() => this.#dropFrom(cell, view));
+        if (full !== undefined) await full;
       }
-    } finally {
-      await drops.end();
+      this.#options.onProgress?.(this.#report());
     }
   }
 

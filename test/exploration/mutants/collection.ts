@@ -58,9 +58,9 @@ export const collectionMutants: readonly Mutant[] = [
       },
       {
         file: collect,
-        find: "    for (const table of this.#tables) await this.#dropVersions(table, view);\n",
+        find: "    await this.#dropAll(view);\n",
         replace:
-          "    for (const table of this.#tables) await this.#dropVersions(table, view);\n    for (const table of this.#tables) await this.#resolveLocks(table);\n",
+          "    await this.#dropAll(view);\n    for (const table of this.#tables) await this.#resolveLocks(table);\n",
       },
     ],
     killedBy: "collectionAndWriter",
