@@ -50,9 +50,11 @@ export { type CoreOptions, CoreTransaction, type Isolation } from "./core.js";
 export { type Deadline, deadline, overdue } from "./deadline.js";
 export { decodeFeedEntry, type FeedEntry, type HandledCell } from "./feed/feed-entry.js";
 export {
+  afterFeed,
   announcedUs,
   type FeedOrder,
-  feedRange,
+  feedOfRow,
+  feedOrders,
   feedRow,
   feedTable,
   timestampOfFeedRow,

@@ -1,21 +1,25 @@
 import type { FeedRecord, Registry } from "../../observer/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
-import { announcedUs, feedRange, feedRow, type TransactionContext } from "../../transaction/index.js";
+import { allColumns, type Position } from "../../store/index.js";
+import { afterFeed, feedOfRow, feedTable, type TransactionContext } from "../../transaction/index.js";
 import { raiseMark } from "./feed-marks.js";
 import { isLeaseOver } from "./leases.js";
-import { removeRows } from "./remove-entries.js";
-import { removeFeed } from "./remove-feed.js";
+import { removeEntries } from "./remove-entries.js";
+import { removeFeed, removeForgotten } from "./remove-feed.js";
 
 /**
  * Removes the entries of all feeds that are older than the feed's retention, and the leased feeds
  * that nobody follows any more. Readers that began before see from the feed's floor that something
- * is missing.
+ * is missing. Also removes what is left of feeds whose removal was interrupted.
  */
 export async function trimFeeds(registry: Registry, signal?: AbortSignal): Promise<void> {
-  const { feedRecords } = await registry.fresh();
-  for (const { record } of feedRecords.values()) {
+  const view = await registry.fresh();
+  for (const { record } of view.feedRecords.values()) {
     if (await isLeaseOver(registry.context, record)) await removeFeed(registry, record.name, signal);
     else await trimFeed(registry.context, record, signal);
+  }
+  for await (const name of feedsWithEntries(registry.context)) {
+    if (!view.feedRecords.has(name)) await removeForgotten(registry, name, view.at, signal);
   }
 }
 
@@ -28,9 +32,20 @@ async function trimFeed(
   const floor = Math.min(latest, Math.floor((context.environment.now() - retentionMs) * 1_000));
   if (floor <= 0) return;
   await raiseMark(context.store, name, "floor", floor);
-  const { start } = feedRange(name);
-  await removeRows(context, start, feedRow(name, "commit", floor + 1), signal);
-  const announced = feedRow(name, "announcement", Math.max(0, floor - announcedUs) + 1);
-  await removeRows(context, feedRow(name, "announcement"), announced, signal);
-  await removeRows(context, feedRow(name, "marker"), feedRow(name, "marker", floor + 1), signal);
+  await removeEntries(context, name, floor, signal);
+}
+
+/** The names of the feeds that have entries, whether they are recorded or not. */
+async function* feedsWithEntries({ store }: TransactionContext): AsyncGenerator<string, void, undefined> {
+  const parts = ["lock", "write", "data"] as const;
+  for (let from: Position | undefined = { row: new Uint8Array(0) }; from !== undefined; ) {
+    const page = await store.readRaw({ table: feedTable, start: from, columns: allColumns, parts, limit: 1 });
+    const [first] = page.rows;
+    if (first === undefined) from = page.next;
+    else {
+      const name = feedOfRow(first.row);
+      yield name;
+      from = { row: afterFeed(name) };
+    }
+  }
 }

@@ -248,13 +248,13 @@ export class Registry implements Schemas, Notifications {
   }
 
   /** Records a leased feed, unless it is recorded. */
-  recordLeasedFeed(
+  async recordLeasedFeed(
     name: string,
     feed: StoredFeed,
     retention: StoredRetention,
     signal?: AbortSignal,
   ): Promise<void> {
-    return this.change(async (tx, view) => {
+    await this.change(async (tx, view) => {
       if (view.feedRecords.has(name)) return false;
       tx.write({ ...feedCell(name), value: encodeJson(feed) });
       tx.write({ ...feedRetentionCell(name), value: encodeJson(retention) });
@@ -262,8 +262,11 @@ export class Registry implements Schemas, Notifications {
     }, signal);
   }
 
-  /** Removes the record of a feed. Transactions then leave no more entries in it. */
-  forgetFeed(name: string, signal?: AbortSignal): Promise<void> {
+  /**
+   * Removes the record of a feed. Transactions then leave no more entries in it. Returns a timestamp
+   * at which it is not recorded: the feed may be recorded again soon after it.
+   */
+  forgetFeed(name: string, signal?: AbortSignal): Promise<number> {
     return this.change(async (tx, view) => {
       if (!view.feedRecords.has(name)) return false;
       for (const cell of [feedCell(name), feedRetentionCell(name)]) tx.write({ ...cell, value: undefined });
@@ -376,14 +379,15 @@ export class Registry implements Schemas, Notifications {
    * Changes the registry in one transaction. `run` gets the current view, and returns whether it
    * wrote something. If so, this method also writes the generation. If two processes change the
    * registry at the same time, one of them therefore conflicts and runs again. Changes of one
-   * process run one after another.
+   * process run one after another. Returns the commit timestamp, or that of the view if `run` wrote
+   * nothing.
    */
-  change(run: Change, signal?: AbortSignal): Promise<void> {
+  change(run: Change, signal?: AbortSignal): Promise<number> {
     return this.#changes.run(() => this.#change(run, signal), signal, "A change of the registry");
   }
 
-  async #change(run: Change, signal: AbortSignal | undefined): Promise<void> {
-    await this.retrying(async () => {
+  async #change(run: Change, signal: AbortSignal | undefined): Promise<number> {
+    const at = await this.retrying(async () => {
       const tx = await this.systemTransaction("registry", signal);
       try {
         const changed = await run(tx, await readRegistry(tx.reader));
@@ -394,11 +398,13 @@ export class Registry implements Schemas, Notifications {
           this.#readAt = Number.NEGATIVE_INFINITY;
           this.#asked = undefined;
         }
+        return tx.commitTimestamp ?? tx.startTimestamp;
       } finally {
         tx.rollback();
       }
     }, signal);
     await this.#load();
+    return at;
   }
 
   /** Begins a transaction on the system's own cells. */

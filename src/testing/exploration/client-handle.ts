@@ -60,15 +60,15 @@ export interface ClientHandle {
    */
   outlives(name: string): Promise<boolean>;
   /**
-   * Registers observers, as opening a database with them does. Resolves when all processes know
-   * them.
+   * Registers observers and records feeds, as opening a database with them does. Resolves when all
+   * processes know them. `feeds`: default none.
    */
-  register(observers: readonly Observer[]): Promise<void>;
+  register(observers: readonly Observer[], feeds?: readonly Feed[]): Promise<void>;
   /**
    * Reads all changes of a feed that committed after `since` up to now. Default: after a moment at
-   * the beginning of the call.
+   * the beginning of the call. Resolves to `"lost"` if the feed was removed meanwhile.
    */
-  readFeed(feed: Feed, since: number | undefined): Promise<FeedReading>;
+  readFeed(feed: Feed, since: number | undefined): Promise<FeedReading | "lost">;
   /**
    * Whether everything that a commit has caused is handled by observers, as `db.settled` finds out.
    * `isOlder`: as for a commit from before runs said what they handled. Default: false.

@@ -1,15 +1,8 @@
 import { changesOf, isSettled, readEntries } from "../../live/index.js";
-import { load, loadRowsPrefix, registryRows } from "../../observer/index.js";
+import { load, loadRowsPrefix, type Registry, registryRows } from "../../observer/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import type { Feed } from "../../schema/index.js";
-import {
-  addressKey,
-  hintTable,
-  type ReadInfo,
-  safepointCell,
-  systemTable,
-  type TransactionContext,
-} from "../../transaction/index.js";
+import { addressKey, hintTable, type ReadInfo, safepointCell, systemTable } from "../../transaction/index.js";
 import { watchOutcomes } from "../invariants/index.js";
 import {
   counterPlace,
@@ -56,9 +49,9 @@ export async function connect(world: ExploredWorld, client: ExploredClient): Pro
   const work = (turns: WorkTurns = {}) =>
     process.work({ ...turns, untilDue: () => untilHints(world, client) });
   client.isDirect = false;
-  const register: ClientHandle["register"] = async (observers) => {
-    await process.registry.register([], observers);
-    await process.registry.untilAllKnown(observers);
+  const register: ClientHandle["register"] = async (observers, feeds) => {
+    await process.registry.register([], observers, feeds);
+    await process.registry.untilAllKnown(observers, feeds);
   };
   return {
     name,
@@ -70,7 +63,7 @@ export async function connect(world: ExploredWorld, client: ExploredClient): Pro
     shared: world.shared,
     work,
     register,
-    readFeed: (feed, since) => readFeed(process.context, feed, since),
+    readFeed: (feed, since) => readFeed(process.registry, feed, since),
     isSettled: (commitTimestamp, isOlder = false) => isSettled(process.registry, commitTimestamp, isOlder),
     load: (name, parts, batchRows = 1) => load(process.registry, name, parts, { batchRows }),
     die: () => {
@@ -82,14 +75,18 @@ export async function connect(world: ExploredWorld, client: ExploredClient): Pro
 }
 
 async function readFeed(
-  context: TransactionContext,
+  registry: Registry,
   feed: Feed,
   given: number | undefined,
-): Promise<FeedReading> {
+): Promise<FeedReading | "lost"> {
+  const { context } = registry;
+  const recorded = async () => (await registry.reload()).feedRecords.get(feed.name)?.record.since;
+  const before = await recorded();
   const since = given ?? (await currentTimestamp(context));
   const upTo = await currentTimestamp(context);
-  if (upTo === since) return { since, upTo, rows: [] };
-  const { entries } = await readEntries(context, { feed: feed.name, since, upTo, limit: 100 });
+  const read = { feed: feed.name, since, upTo, limit: 100 };
+  const { entries } = upTo === since ? { entries: [] } : await readEntries(context, read);
+  if (before === undefined || (await recorded()) !== before) return "lost";
   const changed = entries.flatMap((entry) => [...changesOf(entry, feed.columns)]);
   return { since, upTo, rows: changed.map(({ row }) => String(row)) };
 }

@@ -1,4 +1,5 @@
 import type { RegisteredObserver } from "../../observer/index.js";
+import { feedOfRow, feedTable } from "../../transaction/index.js";
 import { type CellModel, type CellVersion, isPresent, isPublished } from "./cell-model.js";
 import { acknowledgedUpTo, type Observed } from "./observed.js";
 import type { RegistryModel } from "./registry-model.js";
@@ -37,7 +38,7 @@ export class Collections {
     let wentWithMarker = false;
     for (const { cell, of } of step.writesRemoved) {
       if (cell !== last) wentWithMarker = cell.recordOf !== undefined && this.#wentWithMarker(cell, step);
-      if (wentWithMarker) of.dropped = true;
+      if (wentWithMarker || this.#isOfRemovedFeed(cell, of)) of.dropped = true;
       last = cell;
     }
     last = undefined;
@@ -63,6 +64,13 @@ export class Collections {
     // An earlier collection may already have removed the marker.
     if (presentBelow(observed.versions, observed.versions.length) === undefined) return true;
     return step.writesRemoved.some((removed) => removed.cell === observed && removed.of.isDelete);
+  }
+
+  /** Whether a version is an entry of a feed that was removed since. */
+  #isOfRemovedFeed({ table, row }: CellModel, { commit }: CellVersion): boolean {
+    if (table !== feedTable) return false;
+    const feed = this.#registry.view.feedRecords.get(feedOfRow(row));
+    return feed === undefined || commit < feed.record.since;
   }
 
   /** Checks that reads at the safepoint, and at each commit above it, return the true contents. */

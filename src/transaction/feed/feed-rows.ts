@@ -15,6 +15,7 @@ export const feedTable = "~feeds";
 export type FeedOrder = "commit" | "announcement" | "marker";
 
 const orders: Readonly<Record<FeedOrder, number>> = { commit: 1, announcement: 2, marker: 3 };
+export const feedOrders: readonly FeedOrder[] = ["commit", "announcement", "marker"];
 
 /**
  * A transaction commits at most this long after it announced its entry, in microseconds of the
@@ -38,9 +39,14 @@ export function timestampOfFeedRow(row: Uint8Array): number {
   return readTimestamp(row, row.length - stampBytes);
 }
 
-/** The range of all rows of a feed. */
-export function feedRange(feed: string): { readonly start: Buffer; readonly end: Buffer } {
-  return { start: Buffer.from(`${feed}\0`), end: Buffer.from(`${feed}\x01`) };
+/** The feed of an entry's row. */
+export function feedOfRow(row: Uint8Array): string {
+  return Buffer.from(row.subarray(0, row.length - 2 - stampBytes)).toString();
+}
+
+/** The first row after those of a feed. */
+export function afterFeed(feed: string): Buffer {
+  return Buffer.from(`${feed}\x01`);
 }
 
 /** The column of a part of an entry. */

@@ -96,4 +96,20 @@ export const feedMutants: readonly Mutant[] = [
     ],
     killedBy: "feedDeletion",
   },
+  {
+    name: "the removal of a feed takes every entry of its name",
+    patches: [
+      {
+        file: "src/live/feed/remove-entries.ts",
+        find: '(part === "write" && timestamp <= upTo)',
+        replace: 'part === "write"',
+      },
+      {
+        file: "src/live/feed/remove-entries.ts",
+        find: "feedRow(feed, order, upTo + 1)",
+        replace: "feedRow(feed, order, Number.MAX_SAFE_INTEGER)",
+      },
+    ],
+    killedBy: "feedRemoved",
+  },
 ];

@@ -21,10 +21,16 @@ const remove = (row: string) => (client: ClientHandle) =>
  * Reads twice. The second reading begins where the first one ended. Returns what it read, because
  * the explorer tells executions apart by what their clients return.
  */
-const readTwice = async (client: ClientHandle): Promise<FeedReading> => {
+const readTwice = async (
+  client: ClientHandle,
+  between?: (client: ClientHandle) => Promise<void>,
+): Promise<FeedReading | "lost"> => {
   const first = await client.readFeed(textFeed, undefined);
+  if (first === "lost") return first;
   client.shared.set("read", first);
+  await between?.(client);
   const second = await client.readFeed(textFeed, first.upTo);
+  if (second === "lost") return second;
   const both = { ...second, since: first.since, rows: [...first.rows, ...second.rows] };
   client.shared.set("read", both);
   return both;
@@ -49,10 +55,12 @@ const isWhole =
     expectEqual(`what the feed has in (${read.since}, ${read.upTo}]`, read.rows.join(), wanted.join());
   };
 
+const reader = (client: ClientHandle) => readTwice(client);
+
 const ofFeeds = {
   tables: [pages],
   feeds: [textFeed],
-  clients: { A: write("p"), B: writeAlone("q"), reader: readTwice },
+  clients: { A: write("p"), B: writeAlone("q"), reader },
   healed: async (db: Database, _: unknown, shared: ReadonlyMap<string, unknown>) =>
     isWhole("p", "q")(db, shared),
 } as const;
@@ -62,7 +70,7 @@ export const feedTwoPhase: Program = {
   name: "two writers of a feed and a reader, without atomic batches",
   atomicBatches: false,
   commit: "two-phase",
-  clients: { A: writeAlone("p"), B: writeAlone("q"), reader: readTwice },
+  clients: { A: writeAlone("p"), B: writeAlone("q"), reader },
 };
 
 export const feedAlone: Program = {
@@ -70,20 +78,20 @@ export const feedAlone: Program = {
   name: "a writer of a feed and a reader, without atomic batches",
   atomicBatches: false,
   commit: "two-phase",
-  clients: { A: writeAlone("p"), reader: readTwice },
+  clients: { A: writeAlone("p"), reader },
 };
 
 export const feedOnePhase: Program = {
   ...ofFeeds,
   name: "a writer of a feed and a reader, in one phase",
-  clients: { A: writeAlone("p"), reader: readTwice },
+  clients: { A: writeAlone("p"), reader },
 };
 
 export const feedDeletion: Program = {
   ...ofFeeds,
   name: "a deletion in a feed and a reader, in one phase",
   setup: (db) => db.transact((tx) => tx.set(pages.text, "p", "p")),
-  clients: { A: remove("p"), reader: readTwice },
+  clients: { A: remove("p"), reader },
 };
 
 export const feedMixed: Program = {
@@ -97,7 +105,7 @@ export const feedDistant: Program = {
   name: "a writer of a feed that may stop, and a reader, without atomic batches",
   atomicBatches: false,
   commit: "two-phase",
-  clients: { A: write("p"), reader: readTwice },
+  clients: { A: write("p"), reader },
   faults: { stops: 1 },
 };
 
@@ -106,6 +114,24 @@ export const feedLost: Program = {
   name: "a writer of a feed that loses an answer, and a reader, without atomic batches",
   atomicBatches: false,
   commit: "two-phase",
-  clients: { A: write("p"), reader: readTwice },
+  clients: { A: write("p"), reader },
   faults: { lostAnswers: 1 },
+};
+
+/**
+ * A feed with an old entry is removed, while another client declares it again, writes and reads. The
+ * removal takes none of the entries that the new feed is to have.
+ */
+export const feedRemoved: Program = {
+  ...ofFeeds,
+  name: "a feed that is removed, and declared again by another client, in one phase",
+  systemRequests: "registry",
+  setup: (db) => db.transact((tx) => tx.set(pages.text, "p", "p")),
+  clients: {
+    remover: ({ db }) => db.removeFeed(textFeed.name),
+    other: async (client) => {
+      await client.register([], [textFeed]);
+      return await readTwice(client, writeAlone("q"));
+    },
+  },
 };
