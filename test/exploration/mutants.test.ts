@@ -10,7 +10,7 @@ describe("mutants", () => {
   test.each(tried)("$killedBy finds: $name", async (mutant) => {
     const { violation } = await exploreMutant(mutant);
     expect(violation?.message).toEqual(expect.any(String));
-    // The shortest trace, in words.
+    // The steps to the violation, in words.
     expect(violation!.trace.length).toBeGreaterThan(0);
   });
 

@@ -1,39 +1,18 @@
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import ts from "typescript";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build as bundle, type Plugin } from "esbuild";
 import type { Mutant, Patch } from "./mutant.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-/** Below node_modules, so that the compiled code finds its imports. */
+/** Below node_modules, so that a build finds its packages. */
 const folder = join(root, "node_modules", ".cache", "percolatordb", "mutants");
 
-/** The compiled sources: the library, and the programs that explore it. */
-const sources = ["src", join("test", "exploration", "programs")];
-
-let compiled: Promise<ReadonlyMap<string, string>> | undefined;
-
-/** Compiles every module to JavaScript. Returns the modules by path. */
-async function compileAll(): Promise<ReadonlyMap<string, string>> {
-  const modules = new Map<string, string>();
-  for (const source of sources) {
-    for (const path of await readdir(join(root, source), { recursive: true })) {
-      if (!path.endsWith(".ts") || /\.test\.ts$|(^|[\\/])cli[\\/]/.test(path)) continue;
-      const file = join(source, path);
-      modules.set(file, compile(await readFile(join(root, file), "utf8")));
-    }
-  }
-  return modules;
-}
-
-function compile(text: string): string {
-  const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
-  return ts.transpileModule(text, { compilerOptions }).outputText;
-}
-
-function javaScript(file: string): string {
-  return file.replace(/\.ts$/, ".js");
-}
+/** What a build exports: the explorer, and the programs that it explores. */
+const entry = `
+  export { explore } from "./src/testing/exploration/index.js";
+  export * as programs from "./test/exploration/programs/index.js";
+`;
 
 /**
  * Returns the source of a file with a mutant's patches. Each patch must match exactly one place.
@@ -46,40 +25,57 @@ function patched(text: string, file: string, patches: readonly Patch[]): string 
   }, text);
 }
 
-/** Returns the changed files of a mutant. Throws if a patch does not match exactly one place. */
+/**
+ * Returns the changed files of a mutant, by their paths. Throws if a patch does not match exactly one
+ * place.
+ */
 export async function mutatedFiles({
   patches,
 }: Pick<Mutant, "patches">): Promise<ReadonlyMap<string, string>> {
   const changed = new Map<string, string>();
   for (const file of new Set(patches.map((patch) => patch.file))) {
-    const text = await readFile(join(root, file), "utf8");
+    const path = join(root, file);
     const own = patches.filter((patch) => patch.file === file);
-    changed.set(file, patched(text, file, own));
+    changed.set(path, patched(await readFile(path, "utf8"), file, own));
   }
   return changed;
 }
 
-/** The location of a build: every module of the library, with or without mutations. */
+/** The location of a build: one module with the library and the programs. */
 export interface Build {
-  readonly path: string;
+  readonly file: string;
   remove(): Promise<void>;
 }
 
-/** Builds the library with a mutant, or unchanged. */
-export async function build(name: string, mutant?: Pick<Mutant, "patches">): Promise<Build> {
-  compiled ??= compileAll();
-  const modules = new Map(await compiled);
-  for (const [file, text] of await mutatedFiles(mutant ?? { patches: [] }))
-    modules.set(join(...file.split("/")), compile(text));
-  const path = join(folder, `${process.pid}`, name.replaceAll(/[^a-z0-9]+/gi, "-"));
-  await rm(path, { recursive: true, force: true });
-  const made = new Set<string>();
-  for (const [file, text] of modules) {
-    const target = join(path, javaScript(file));
-    if (!made.has(dirname(target))) await mkdir(dirname(target), { recursive: true });
-    made.add(dirname(target));
-    await writeFile(target, text);
-  }
-  await writeFile(join(path, "package.json"), '{"type":"module"}');
-  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+/** Builds the library with a mutant. */
+export async function build({ name, patches }: Pick<Mutant, "name" | "patches">): Promise<Build> {
+  const changed = await mutatedFiles({ patches });
+  const used = new Set<string>();
+  const mutation: Plugin = {
+    name: "mutation",
+    setup({ onLoad }) {
+      onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+        used.add(path);
+        const source = changed.get(path) ?? (await readFile(path, "utf8"));
+        const address = JSON.stringify(pathToFileURL(path).href);
+        return { contents: source.replaceAll("import.meta.url", address), loader: "ts" };
+      });
+    },
+  };
+  const file = join(folder, `${process.pid}`, `${name.replaceAll(/[^a-z0-9]+/gi, "-")}.mjs`);
+  await bundle({
+    stdin: { contents: entry, resolveDir: root },
+    absWorkingDir: root,
+    outfile: file,
+    bundle: true,
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    packages: "external",
+    logLevel: "silent",
+    plugins: [mutation],
+  });
+  for (const path of changed.keys())
+    if (!used.has(path)) throw new Error(`No program of the explorer contains ${path}, so it finds nothing.`);
+  return { file, remove: () => rm(file, { force: true }) };
 }

@@ -136,6 +136,7 @@ export const commitMutants: readonly Mutant[] = [
       { file: guards, find: "at: start, below: encodeTimestamp(commit + 1) };", replace: "at: start };" },
     ],
     killedBy: "writerAndReaderStop",
+    order: "depth-first",
   },
   {
     name: "secondary commit unguarded (with GC on)",

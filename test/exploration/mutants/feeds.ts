@@ -31,6 +31,7 @@ export const feedMutants: readonly Mutant[] = [
       },
     ],
     killedBy: "feedAlone",
+    order: "depth-first",
   },
   {
     name: "entries of a feed in the order of their announcements",
@@ -111,5 +112,6 @@ export const feedMutants: readonly Mutant[] = [
       },
     ],
     killedBy: "feedRemoved",
+    order: "depth-first",
   },
 ];

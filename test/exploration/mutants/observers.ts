@@ -117,6 +117,7 @@ export const observerMutants: readonly Mutant[] = [
       },
     ],
     killedBy: "registrationRemoteInTwoPhases",
+    order: "depth-first",
   },
   {
     name: "crashes counted in the version of a hint alone",
@@ -188,6 +189,7 @@ export const observerMutants: readonly Mutant[] = [
       },
     ],
     killedBy: "signalParking",
+    order: "depth-first",
   },
   {
     name: "one record for the backfills of all ranges",

@@ -20,6 +20,7 @@ export const settledMutants: readonly Mutant[] = [
     name: "what a run has changed not followed",
     patches: [{ file: waiter, find: "if (isNext || isCaused)", replace: "if (isCaused)" }],
     killedBy: "settledOnePhase",
+    order: "depth-first",
   },
   {
     name: "a parked change counted as handled",
@@ -42,6 +43,7 @@ export const settledMutants: readonly Mutant[] = [
       },
     ],
     killedBy: "settledOlder",
+    order: "depth-first",
   },
   {
     name: "a transaction that only notifies without an entry",
@@ -53,5 +55,6 @@ export const settledMutants: readonly Mutant[] = [
       },
     ],
     killedBy: "settledSignal",
+    order: "depth-first",
   },
 ];
