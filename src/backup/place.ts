@@ -91,7 +91,8 @@ export class BackupPlace {
     }
     const id = environment.uniqueId();
     const made = sealJson({ format: formatName, version: formatVersion, id });
-    if (await storage.create(names.head, made)) return new BackupPlace(storage, id);
+    await storage.create(names.head, made);
+    // Another process may have been faster, or have replaced it where the storage has no `create` of its own.
     return BackupPlace.open(storage, environment, { create: false });
   }
 

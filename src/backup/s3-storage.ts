@@ -10,6 +10,8 @@ const maxAttempts = 7;
 const backoff = { initialMs: 200, maximumMs: 5_000 };
 /** Insufficient Storage: what MinIO answers when its disks are full. To ask again does not help. */
 const insufficientStorage = 507;
+/** Not Implemented: what Swift and others answer to a header that they do not know. */
+const notImplemented = 501;
 /** How storages name a quota that is used up, whatever the status: Ceph, MinIO, Wasabi. */
 const fullCodes: ReadonlySet<string> = new Set([
   "InsufficientCapacity",
@@ -82,10 +84,16 @@ export class S3Storage implements BackupStorage {
   }
 
   async create(name: string, bytes: Uint8Array): Promise<boolean> {
-    // A storage that does not know the header writes the object. Then the last writer has the lock,
-    // and the other one notices that before it writes a manifest.
+    // Some storages refuse the header of the PUT, and some ignore it. So two processes that come at the
+    // same time may both write the object. Then the last writer has the lock, and the other one notices
+    // that before it writes a manifest.
+    if ((await this.get(name)) !== undefined) return false;
     const { status, body } = await this.#send("PUT", this.#url(name), bytes, { "if-none-match": "*" });
     if (status === 412 || status === 409) return false;
+    if (status === notImplemented) {
+      await this.put(name, bytes);
+      return true;
+    }
     if (status >= 300) throw this.#refused("PUT", name, status, body);
     return true;
   }
@@ -208,7 +216,7 @@ export class S3Storage implements BackupStorage {
 
 /** Whether the same request may succeed in a moment: the storage is overloaded, or a server of it fails. */
 function isTransient(status: number): boolean {
-  return status === 429 || (status >= 500 && status !== insufficientStorage);
+  return status === 429 || (status >= 500 && status !== insufficientStorage && status !== notImplemented);
 }
 
 /** The texts of all elements with this name. Names of objects are URL-encoded, so they need no decoder. */

@@ -15,6 +15,8 @@ export class S3Server {
   /** How many bytes it holds before it is full, and how it then refuses. */
   capacity = Number.POSITIVE_INFINITY;
   whenFull = { status: 507, code: "XMinioStorageFull" };
+  /** What it makes of the header `If-None-Match` of a PUT. */
+  conditions: "known" | "refused" | "ignored" = "known";
   requests = 0;
   refused = 0;
   readonly #server = createServer((request, response) => {
@@ -70,7 +72,11 @@ export class S3Server {
       this.objects.delete(name);
       return void reply(204);
     }
-    if (request.headers["if-none-match"] === "*" && found !== undefined) return void reply(412);
+    if (request.headers["if-none-match"] === "*" && this.conditions !== "ignored") {
+      // As Swift answers.
+      if (this.conditions === "refused") return void reply(501, "<Error><Code>NotImplemented</Code></Error>");
+      if (found !== undefined) return void reply(412);
+    }
     if (this.bytes + body.length > this.capacity) {
       const { status, code } = this.whenFull;
       return void reply(status, `<Error><Code>${code}</Code><Message>Full.</Message></Error>`);

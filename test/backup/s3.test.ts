@@ -20,36 +20,40 @@ async function withServer(use: (server: S3Server, places: Places) => Promise<voi
 const destination = "s3://bucket/of data/shop (1)";
 
 describe("backups in a storage with the protocol of S3", () => {
-  test("are made, listed, checked, deleted and restored", async () => {
-    await withServer(async (server, places) => {
-      const options = { ...common, variables: server.variables };
-      await using db = await places.openData();
-      const set = (value: number) => db.transact((tx) => tx.set(items.value, "a", value));
-      await set(0);
-      const backup = await FolderBackup.open({ ...options, location: places.data, destination, keep: 4 });
-      await expect(FolderBackup.open({ ...options, location: places.data, destination })).rejects.toThrow(
-        /Another process writes backups/,
-      );
-      for (let value = 1; value < 9; value++) {
-        await set(value);
-        server.failures = value === 5 ? 3 : 0;
-        expect(await backup.make()).toMatchObject({ kind: value === 1 ? "full" : "changes" });
-      }
-      await backup.close();
-      expect(server.refused).toBe(0);
-      expect([...server.objects.keys()].every((name) => name.startsWith("of data/shop (1)/"))).toBe(true);
-      expect([...server.objects.keys()].filter((name) => name.includes("lock"))).toEqual([]);
-      const storage = storageOf(destination, systemEnvironment, server.variables);
-      const place = await BackupPlace.open(storage, systemEnvironment, { create: false });
-      expect(await place.list()).toHaveLength(4);
-      expect(await place.verify()).toEqual([]);
-      await restore(destination, places.path("new"), options);
-      await using restored = await openAlone(places.path("new"), { tables, observers: [addUp] });
-      await using snapshot = await restored.snapshot();
-      expect(await snapshot.get(items.value, "a")).toBe(8);
-      await checkContinued(restored);
-    });
-  });
+  test.each(["known", "refused", "ignored"] as const)(
+    "are made, listed, checked, deleted and restored where If-None-Match is %s",
+    async (conditions) => {
+      await withServer(async (server, places) => {
+        server.conditions = conditions;
+        const options = { ...common, variables: server.variables };
+        await using db = await places.openData();
+        const set = (value: number) => db.transact((tx) => tx.set(items.value, "a", value));
+        await set(0);
+        const backup = await FolderBackup.open({ ...options, location: places.data, destination, keep: 4 });
+        await expect(FolderBackup.open({ ...options, location: places.data, destination })).rejects.toThrow(
+          /Another process writes backups/,
+        );
+        for (let value = 1; value < 9; value++) {
+          await set(value);
+          server.failures = value === 5 ? 3 : 0;
+          expect(await backup.make()).toMatchObject({ kind: value === 1 ? "full" : "changes" });
+        }
+        await backup.close();
+        expect(server.refused).toBe(0);
+        expect([...server.objects.keys()].every((name) => name.startsWith("of data/shop (1)/"))).toBe(true);
+        expect([...server.objects.keys()].filter((name) => name.includes("lock"))).toEqual([]);
+        const storage = storageOf(destination, systemEnvironment, server.variables);
+        const place = await BackupPlace.open(storage, systemEnvironment, { create: false });
+        expect(await place.list()).toHaveLength(4);
+        expect(await place.verify()).toEqual([]);
+        await restore(destination, places.path("new"), options);
+        await using restored = await openAlone(places.path("new"), { tables, observers: [addUp] });
+        await using snapshot = await restored.snapshot();
+        expect(await snapshot.get(items.value, "a")).toBe(8);
+        await checkContinued(restored);
+      });
+    },
+  );
 
   test.each([
     { status: 507, code: "XMinioStorageFull" },
