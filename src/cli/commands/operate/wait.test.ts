@@ -32,7 +32,7 @@ describe("wait", () => {
         const stderr = new Printed(80);
         const waiting = cli.start(["wait", "data", "--timeout", "1h"], { stderr });
         await eventually(() => expect(stderr.text).toContain("waiting for titles (1)"));
-        expect(stderr.text).not.toContain("nobody");
+        expect(stderr.text).not.toContain("no worker runs");
         release();
         expect(await waiting.outcome).toMatchObject({ code: 0 });
         await worker.stop();
@@ -48,7 +48,8 @@ describe("wait", () => {
     });
     const { code, stdout, stderr } = await cli.run(["wait", "data", "--timeout", "1"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toContain("note: no worker runs titles (1); start one");
+    // Whether a worker has only just started is not known after so short a time.
+    expect(stderr).not.toContain("note:");
     expect(stderr).toMatch(
       /error: Changes are still waiting after 1ms: titles \(1\), run by 0 sessions\..*\(TIMEOUT\)/,
     );
@@ -59,7 +60,8 @@ describe("wait", () => {
       observers: [titles],
     });
     const waiting = cli.start(["wait", "data"]);
-    await eventually(() => expect((waiting.stderr as Printed).text).toContain("start one"));
+    const note = "note: no worker runs titles (1); start one";
+    await eventually(() => expect((waiting.stderr as Printed).text).toContain(note));
     waiting.signal("SIGTERM");
     expect(await waiting.outcome).toMatchObject({ code: 143 });
   });

@@ -35,7 +35,7 @@ export function addWait(program: Command, cli: Cli): void {
       "Waits until no observer is due on a change, and no schedule is overdue. This includes everything committed " +
       "before, and all changes that follow from it. Workers in other processes do the work; this command only watches. " +
       "It waits for changes that will be tried again, but not for parked ones. If changes wait for an observer that no " +
-      "worker runs, it says so.",
+      "worker runs, it says so after 2 s.",
     examples: ["wait ./data", "wait ./data --timeout 5m && echo settled"],
     json: ['{"idle":true,"waitedMs"}'],
     exit: ["1 if changes are left when the timeout has passed (TIMEOUT)."],
@@ -60,6 +60,8 @@ async function waitUntilIdle(
   timeoutMs: number = Number.POSITIVE_INFINITY,
 ): Promise<void> {
   let noted = false;
+  /** Observers that no process ran at the last survey. A worker that has just started may not be listed yet. */
+  let orphaned: ReadonlySet<string> = new Set();
   const limit = new AbortController();
   if (Number.isFinite(timeoutMs)) {
     cli.environment.setTimer(() => limit.abort(), timeoutMs, { background: true });
@@ -71,9 +73,11 @@ async function waitUntilIdle(
       const waiting = await whatWaits(db, cli.signal);
       progress.show(() => `waiting for ${waiting.map(describe).join(", ")}`);
       const orphans = waiting.filter((each) => each.sessions === 0);
-      if (orphans.length > 0 && !noted) {
+      const still = orphans.filter(({ observer }) => orphaned.has(observer));
+      orphaned = new Set(orphans.map(({ observer }) => observer));
+      if (still.length > 0 && !noted) {
         noted = true;
-        await cli.note(`no worker runs ${orphans.map(describe).join(", ")}; start one`);
+        await cli.note(`no worker runs ${still.map(describe).join(", ")}; start one`);
       }
     }
     if (elapsedMs >= timeoutMs) throw await timeoutError(db, timeoutMs, cli.environment.now(), cli.signal);
