@@ -10,7 +10,7 @@ const maxAttempts = 7;
 const backoff = { initialMs: 200, maximumMs: 5_000 };
 /** Insufficient Storage: what MinIO answers when its disks are full. To ask again does not help. */
 const insufficientStorage = 507;
-/** Not Implemented: what Swift and others answer to a header that they do not know. */
+/** What Swift and others answer to a header that they do not know. */
 const notImplemented = 501;
 /** How storages name a quota that is used up, whatever the status: Ceph, MinIO, Wasabi. */
 const fullCodes: ReadonlySet<string> = new Set([
