@@ -6,10 +6,10 @@ import { sayProgress } from "../harness/program.js";
 /** What a picture shows: an address within the pages, and what must be there first. */
 const views: Readonly<Record<string, readonly [hash: string, shows: string]>> = {
   overview: ["overview", "[data-observer]"],
-  pipeline: ["pipeline?fit=1", ".node.observer"],
+  pipeline: ["pipeline", ".node.observer"],
   data: ["data?table=orders&prefix=oslo", ".data-rows [data-row]"],
   carts: ["data?table=carts", ".expiry"],
-  internal: ["pipeline?fit=1&internal=1", ".node.observer"],
+  internal: ["pipeline?internal=1", ".node.observer"],
   row: ["data?table=orders&row=%5B%22oslo%22%2C1%5D&cell=placed&show=history", ".versions"],
   transactions: ["transactions", "table.transactions [data-row]"],
   slow: ["transactions?show=slow", "table.transactions [data-row]"],

@@ -112,9 +112,9 @@ test("if only the store is read, transaction figures are shown as unknown, not a
 
 test("the worst problem is shown first, and links to its observer", async () => {
   const page = await show("overview");
-  const verdict = page.getByRole("region", { name: "In one line" });
-  expect(await verdict.textContent()).toContain("invert: late");
-  await verdict.getByRole("link").click();
+  const worst = page.getByRole("region", { name: "What is wrong" }).getByRole("listitem").first();
+  expect(await worst.textContent()).toMatch(/^invert.*late/s);
+  await worst.getByRole("link", { name: "invert", exact: true }).click();
   await page.getByRole("heading", { name: "invert" }).waitFor();
   expect(page.url()).toContain("node=observer%3Ainvert");
 });

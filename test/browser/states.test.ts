@@ -61,6 +61,20 @@ test("on a phone, a healthy observer takes one line and an unhealthy one more", 
   await close();
 });
 
+test("on a phone, a transaction begins with what took how long, and what is unknown takes no line", async () => {
+  const { page, close } = await openPage(browser, `${server.url}#/transactions`, {
+    viewport: { width: 390, height: 844 },
+  });
+  const row = page.locator("table.transactions tbody tr").first();
+  await row.waitFor();
+  const top = async (part: string) => (await row.locator(part).boundingBox())!.y;
+  expect(await top(".took")).toBeLessThan(await top(".what"));
+  expect(await top(".what")).toBeLessThan(await top("[data-label=Reads]"));
+  expect(await page.locator("td.none:visible").count()).toBe(0);
+  expect(await page.locator("td.none").count()).toBeGreaterThan(0);
+  await close();
+});
+
 test("without the server everything is grey and says how old it is, until it answers again", async () => {
   const { page, close } = await openPage(browser, `${server.url}#/overview`);
   await page.locator("[data-connection=live]").waitFor();
@@ -176,7 +190,7 @@ test("rows say when they expire, and that an expired one is not deleted yet", as
   const { page, wrongs, close } = await openPage(browser, `${server.url}#/data?table=documents`);
   const rows = page.locator(".data-rows tbody tr");
   await rows.first().waitFor();
-  const expires = (index: number) => rows.nth(index).locator("[data-label=Expires]").textContent();
+  const expires = (index: number) => rows.nth(index).locator("[data-label=Expiry]").textContent();
   expect(await expires(8)).toMatch(/^expires in \d+ h/);
   expect(await expires(9)).toMatch(/^expired .+ ago, not deleted yet$/);
   expect(await expires(10)).toBe("–");

@@ -113,7 +113,7 @@ describe("health", () => {
 
   test("of everything is that of the worst observer", () => {
     const busy = overviewAt(0, "here", observers);
-    expect(verdictOf(busy)).toMatchObject({ level: "bad", word: "invert: late", observer: "invert" });
+    expect(verdictOf(busy)).toMatchObject({ level: "bad", word: "invert: late", isListed: true });
     const fresh = { ...overviewAt(0, "here", observers.slice(0, 1)), schedules: [] };
     expect(verdictOf(fresh).word).toBe("Everything is fresh");
     expect(verdictOf(overviewAt(0, "here", [])).word).toBe("No observer is registered");

@@ -56,6 +56,20 @@ test("a dashboard shows what the other named dashboards have seen", async () => 
   await other.close();
 });
 
+test("a winner whose process is not named is said to be unseen, and its column gets no guess as advice", async () => {
+  const { one, other } = await two();
+  await using first = await served(one);
+  const loser = await one.begin({ label: "loser" });
+  await other.transact((tx) => tx.set(pages.body, "a", "x"), { label: "winner" });
+  loser.set(pages.body, "a", "y");
+  await expect(loser.commit()).rejects.toThrow("conflicts");
+  const { pairs } = await first.get<ConflictInsights>("conflicts");
+  expect(pairs).toMatchObject([{ loser: "loser", winner: "unseen transaction", count: 1 }]);
+  expect(pairs[0]!.advice).toContain("What wins is not seen here");
+  await one.close();
+  await other.close();
+});
+
 test("a dashboard that does not answer is named, and the rest is shown", async () => {
   const { one, other } = await two();
   await using first = await served(one, { token });

@@ -8,7 +8,7 @@ export interface ConflictInsights {
     readonly cell: CellName;
     /** How often `loser` lost this cell to `winner`. */
     readonly count: number;
-    /** Observer, label, or `transaction`. */
+    /** Observer, label, or `transaction`. A winner that no process remembers is an `unseen transaction`. */
     readonly loser: string;
     readonly winner: string;
     readonly lastAt: number;

@@ -18,6 +18,7 @@ test.each<[string, Partial<Fight>]>([
   ["Lower its `concurrency`", { rows: 20 }],
   ["Let one of them own pages.title", { winner: "ranks" }],
   ["Let titles write a column of its own", { winner: "load", isWinnerObserver: false }],
+  ["name that with --from", { winner: "unseen transaction", isWinnerObserver: false }],
   ['let "load" notify', { loser: "load", isLoserObserver: false }],
   [
     "transactions without a label run at once",

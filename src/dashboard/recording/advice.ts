@@ -1,5 +1,5 @@
 import type { ConflictReport } from "./report.js";
-import { unnamedTransaction } from "./winners.js";
+import { unnamedTransaction, unseenTransaction } from "./winners.js";
 
 /** A conflict, with what is known about its cell. */
 export interface Fight extends Pick<ConflictReport, "loser" | "cell"> {
@@ -50,6 +50,9 @@ export function adviceOn(fight: Fight): string {
   if (isNumber) {
     return `Many transactions add to one number. Collect the additions with the combine queue recipe, so that ${table}.${column} has one writer.`;
   }
+  if (winner === unseenTransaction) {
+    return "What wins is not seen here. Let its process serve a dashboard too, and name that with --from.";
+  }
   if (loser === winner && isLoserObserver) {
     return rows >= manyRows
       ? `Runs of ${loser} conflict in ${rows} rows. Lower its \`concurrency\`, or let each run write a row of its own.`
@@ -59,7 +62,7 @@ export function adviceOn(fight: Fight): string {
     return `${loser} and ${winner} write the same cell. Let one of them own ${table}.${column}, and let the other write a column of its own.`;
   }
   if (isLoserObserver) {
-    return `${winner} and ${loser} write the same cell. Let ${loser} write a column of its own, or keep ${winner} short.`;
+    return `${calling(winner)} and ${loser} write the same cell. Let ${loser} write a column of its own, or keep ${calling(winner)} short.`;
   }
   if (isWinnerObserver) {
     return `${winner} wins against ${calling(loser)}. Read less before the write, or let ${calling(loser)} notify ${winner}, which then writes.`;

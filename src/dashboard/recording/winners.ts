@@ -3,6 +3,8 @@ import type { EventMap } from "../../events/index.js";
 const maxNames = 20_000;
 /** The name of a transaction without observer and label. */
 export const unnamedTransaction = "transaction";
+/** The name of a transaction that no process that reports here remembers. */
+export const unseenTransaction = "unseen transaction";
 
 /** The name of a transaction: its observer, its label, or `transaction`. */
 export function nameOf({ cause, label }: Pick<EventMap["transaction"], "cause" | "label">): string {

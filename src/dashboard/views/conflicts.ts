@@ -4,7 +4,7 @@ import { adviceOn, type Fight, remedyFor } from "../recording/advice.js";
 import { addConflicts } from "../recording/conflict-counts.js";
 import { type ConflictReport, windowMs } from "../recording/report.js";
 import { sumByKey, sumOf } from "../recording/sums.js";
-import { unnamedTransaction } from "../recording/winners.js";
+import { unseenTransaction } from "../recording/winners.js";
 import { isInternalColumn } from "../text/internal.js";
 import type { KnownTables } from "../text/tables.js";
 import type { View } from "./context.js";
@@ -24,7 +24,7 @@ export const conflicts: View<ConflictInsights> = async (context) => {
   const named = reports.flatMap((report) =>
     report.pairs.map((pair) => ({
       ...pair,
-      winner: pair.winner ?? gathered.winner(pair.winnerTimestamp) ?? unnamedTransaction,
+      winner: pair.winner ?? gathered.winner(pair.winnerTimestamp) ?? unseenTransaction,
     })),
   );
   const pairs = sumByKey(named, keyOf, addConflicts);

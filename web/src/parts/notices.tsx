@@ -1,6 +1,8 @@
 import type { ComponentChildren } from "preact";
 import type { Reach } from "../../../src/dashboard/api/index.js";
 import type { ApiError } from "../api/client.js";
+import { overview } from "../api/stream.js";
+import { useStore } from "../state/store.js";
 import { Mark } from "./mark.js";
 
 /** Shown until the first answer. */
@@ -66,8 +68,10 @@ const missing: Readonly<Record<string, string>> = {
   heat: "only the processes that write count writes, conflicts and hints by key",
 };
 
-/** Says what this dashboard cannot see. */
+/** Says what this dashboard cannot see: it knows the store, the named workers, or its own process. */
 export function ReachNote({ reach, of }: { readonly reach: Reach; readonly of: string }) {
+  const unseen = useStore(overview)?.unseen ?? [];
+  if (reach !== "store" && unseen.length > 0) return <Unseen unseen={unseen} />;
   if (reach === "here") return null;
   if (reach === "named")
     return <p class="note reach">This shows only the named workers; others may work on the same database.</p>;
@@ -75,6 +79,18 @@ export function ReachNote({ reach, of }: { readonly reach: Reach; readonly of: s
     <p class="note reach">
       <Mark level="idle" /> This dashboard reads only the store: {missing[of]}. Let the workers serve the
       dashboard (<code>percolator worker … --dashboard</code>) to see more.
+    </p>
+  );
+}
+
+/** Says which processes work on the database and are not seen here. */
+function Unseen({ unseen }: { readonly unseen: readonly string[] }) {
+  if (unseen.length === 0) return null;
+  return (
+    <p class="note reach" data-unseen>
+      <Mark level="warn" /> Not seen here: the transactions of {unseen.join(", ")}. Let{" "}
+      {unseen.length === 1 ? "it" : "them"} serve a dashboard too (<code>--dashboard</code>), and name it with{" "}
+      <code>--from</code>.
     </p>
   );
 }

@@ -25,8 +25,8 @@ export function ViewHead({ title, children, commands, commandNote }: Props) {
         {commands.map((parts) => (
           <Command key={parts.command} parts={parts} />
         ))}
-        {commandNote === undefined ? null : <p class="note">{commandNote}</p>}
       </div>
+      {commandNote === undefined ? null : <p class="note command-note">{commandNote}</p>}
     </header>
   );
 }

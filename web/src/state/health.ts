@@ -124,9 +124,10 @@ export function healthOfSchedule({ overdue, oldestOverdueMs = 0 }: ScheduleOverv
 }
 
 export interface Verdict extends Health {
-  /** The observer with the problem, if the problem belongs to one. */
-  readonly observer: string | undefined;
-  readonly lookAt: "pipeline" | "failures" | "workers" | undefined;
+  /** The view that shows more. */
+  readonly lookAt: "workers" | undefined;
+  /** Whether it is about an observer or a process, so that the list of what is wrong says more. */
+  readonly isListed: boolean;
 }
 
 /** The state of the whole database in one line: its worst problem, or that it has none. */
@@ -157,10 +158,9 @@ export function verdictOf(overview: Overview): Verdict {
   const also =
     others === 0 ? "" : ` ${counted(others, "other observer needs", "other observers need")} a look too.`;
   const name = observer.name;
-  const lookAt = health.word === "parked" ? "failures" : health.word === "no worker" ? "workers" : "pipeline";
   if (health.level === "bad" || health.level === "warn") {
     const title = health.word === "parked" ? `${name} has parked changes` : `${name}: ${health.word}`;
-    return { ...verdict(health.level, title, `${health.why}${also}`, lookAt), observer: name };
+    return { ...verdict(health.level, title, `${health.why}${also}`), isListed: true };
   }
   if (overview.workers === 0)
     return verdict("idle", "Nothing waits, and no worker runs", "New changes will wait.");
@@ -174,7 +174,8 @@ function silentVerdict({ silent }: Overview): Verdict | undefined {
   const there = silent.filter(({ exists }) => exists !== false);
   if (there.length === 0) return undefined;
   const word = `${counted(there.length, "process does", "processes do")} not answer`;
-  return verdict("warn", word, "No heartbeat comes any more. Other workers take over the work.", "workers");
+  const why = "No heartbeat comes any more. Other workers take over the work.";
+  return { ...verdict("warn", word, why, "workers"), isListed: true };
 }
 
 /** The schedule that is furthest behind. Undefined if no schedule is behind. */
@@ -189,5 +190,5 @@ const oldest = ({ pending, oldestPendingMs = 0 }: ObserverOverview) =>
   pending.count === 0 ? 0 : oldestPendingMs;
 
 function verdict(level: Level, word: string, why: string, lookAt?: Verdict["lookAt"]): Verdict {
-  return { level, word, why, observer: undefined, lookAt };
+  return { level, word, why, lookAt, isListed: false };
 }

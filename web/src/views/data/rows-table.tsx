@@ -50,7 +50,7 @@ export function RowsTable({ page, route, table, isLoading, reload }: Props) {
           <table class="stack data-rows" onKeyDown={moveByKeys}>
             <thead>
               <tr>
-                {isNarrow || parts.length === 0 ? (
+                {parts.length === 0 ? (
                   <th scope="col">Row</th>
                 ) : (
                   parts.map((part) => (
@@ -66,7 +66,7 @@ export function RowsTable({ page, route, table, isLoading, reload }: Props) {
                         {column}
                       </th>
                     ))}
-                {isExpiring ? <th scope="col">Expires</th> : null}
+                {isExpiring ? <th scope="col">Expiry</th> : null}
               </tr>
             </thead>
             <tbody>
@@ -75,7 +75,7 @@ export function RowsTable({ page, route, table, isLoading, reload }: Props) {
                   key={row.row}
                   row={row}
                   columns={isNarrow ? [] : columns}
-                  headings={isNarrow ? [] : parts}
+                  headings={parts}
                   isExpiring={isExpiring}
                   route={route}
                   table={table}
@@ -142,12 +142,12 @@ function Row({
         </td>
       ))}
       {columns.map((column) => (
-        <td key={column} data-label={column} class={isFamily(row, column) ? "family" : ""}>
+        <td key={column} data-label={column} class={classOf(row, column)}>
           <Cells row={row} column={column} />
         </td>
       ))}
       {isExpiring ? (
-        <td data-label="Expires">
+        <td data-label="Expiry" class={expiryOf(row) === undefined ? "none" : ""}>
           <Expiry at={expiryOf(row)} />
         </td>
       ) : null}
@@ -161,8 +161,10 @@ function expiryOf({ cells }: RowShown): number | undefined {
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-const isFamily = (row: RowShown, column: string) =>
-  row.cells.some((cell) => cell.column.startsWith(`${column}:`));
+function classOf({ cells }: RowShown, column: string): string {
+  const [first] = cells.filter((cell) => nameOf(cell.column) === column);
+  return first === undefined ? "none" : first.column === column ? "" : "family";
+}
 
 /** The value of a column, or the first cells of a family. */
 function Cells({ row, column }: { readonly row: RowShown; readonly column: string }) {

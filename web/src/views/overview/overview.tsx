@@ -10,7 +10,7 @@ import { Figures } from "./figures.js";
 import { Freshness } from "./freshness.js";
 import { Schedules } from "./schedules.js";
 import { Statistics } from "./statistics.js";
-import { Unseen, Wrong } from "./wrong.js";
+import { Wrong } from "./wrong.js";
 
 export function OverviewView(_: { readonly route: Route }) {
   const now = useStore(overview);
@@ -30,7 +30,6 @@ function Shown({ now }: { readonly now: Overview }) {
       <VerdictLine now={now} />
       <Wrong now={now} />
       <ReachNote reach={now.reach} of="overview" />
-      <Unseen unseen={now.reach === "store" ? [] : now.unseen} />
       <Freshness now={now} />
       <Schedules schedules={now.schedules} />
       <Figures now={now} />
@@ -39,21 +38,17 @@ function Shown({ now }: { readonly now: Overview }) {
   );
 }
 
+/** The state of the database in one line, unless the list below it says the same and more. */
 function VerdictLine({ now }: { readonly now: Overview }) {
-  const { level, word, why, observer, lookAt } = verdictOf(now);
-  const state =
-    lookAt === "pipeline"
-      ? { node: observer === undefined ? undefined : `observer:${observer}` }
-      : { observer };
+  const { level, word, why, lookAt, isListed } = verdictOf(now);
+  if (isListed) return null;
   return (
     <section class={`verdict ${level}`} aria-label="In one line">
       <Mark level={level} />
       <p>
         <strong>{word}</strong> <span>{why}</span>
       </p>
-      {lookAt === undefined ? null : (
-        <a href={hashOf(lookAt, lookAt === "workers" ? {} : state)}>Look at it</a>
-      )}
+      {lookAt === undefined ? null : <a href={hashOf(lookAt)}>Look at it</a>}
     </section>
   );
 }

@@ -1,6 +1,6 @@
 import type { ObserverOverview, Overview } from "../../../../src/dashboard/api/index.js";
 import { ago, clock } from "../../format/times.js";
-import { Mark, Word } from "../../parts/mark.js";
+import { Word } from "../../parts/mark.js";
 import { hashOf } from "../../routing/route.js";
 import { type Problem, problemsOf, worstFirst } from "../../state/health.js";
 import { past, sinceOf } from "../../state/past.js";
@@ -99,17 +99,5 @@ function Line({
         </a>
       </p>
     </>
-  );
-}
-
-/** Says which processes work on the database and are not seen here. */
-export function Unseen({ unseen }: { readonly unseen: readonly string[] }) {
-  if (unseen.length === 0) return null;
-  return (
-    <p class="note reach" data-unseen>
-      <Mark level="warn" /> Not seen here: the transactions of {unseen.join(", ")}. Let{" "}
-      {unseen.length === 1 ? "it" : "them"} serve a dashboard too (<code>--dashboard</code>), and name it with{" "}
-      <code>--from</code>.
-    </p>
   );
 }

@@ -13,7 +13,6 @@ import { change } from "../../routing/use-route.js";
 import { useAbout } from "../../state/about.js";
 import type { Level } from "../../state/health.js";
 import { useStore } from "../../state/store.js";
-import { Unseen } from "../overview/wrong.js";
 import { type Filter, type SortedBy, sorted, useListed } from "./listed.js";
 
 /** Rows drawn at first. A button shows the others. */
@@ -47,11 +46,9 @@ export function TransactionsList({
   const { shown, labels, answer, pausedAt, setPaused } = useListed(list, filter);
   const sortedBy = columns.some(([name]) => name === by) ? (by as SortedBy) : usual;
   const isPaused = pausedAt !== undefined;
-  const unseen = useStore(overview)?.unseen ?? [];
   return (
     <div class="list">
       <ReachNote reach={reach} of="transactions" />
-      <Unseen unseen={reach === "store" ? [] : unseen} />
       <Controls route={route} filter={filter} labels={labels} />
       <section class="panel" aria-labelledby="recent">
         <div class="panel-head">
@@ -227,21 +224,21 @@ function Line({ transaction, route, isNarrow }: LineProps) {
           {exactClock(endedAt)}
         </a>
       </th>
-      <td data-label="Outcome">
+      <td data-label="Outcome" class="outcome">
         <Word level={outcomeLevels[outcome]}>{outcome}</Word>
       </td>
-      <td data-label="What">
+      <td data-label="What" class="what">
         <WhatRan transaction={transaction} />
         {transaction.error === undefined ? null : (
           <span class="sub error-text">{oneLine(transaction.error)}</span>
         )}
       </td>
       {isNarrow ? null : (
-        <td data-label="Because of" class="cause">
+        <td data-label="Because of" class={cause === undefined ? "cause none" : "cause"}>
           {cause === undefined ? <span class="absent">–</span> : <bdi>{oneLine(cause.cell.row)}</bdi>}
         </td>
       )}
-      <td data-label="Took, ms" class="number">
+      <td data-label="Took, ms" class="number took">
         {milliseconds(durationMs)}
       </td>
       {isNarrow ? null : (
@@ -252,7 +249,9 @@ function Line({ transaction, route, isNarrow }: LineProps) {
           <td data-label="Cells" class="number">
             {count(cells)}
           </td>
-          <td data-label="Phases">{phases === undefined ? "–" : phases === 1 ? "one" : "two"}</td>
+          <td data-label="Phases" class="phases">
+            {phases === undefined ? "–" : phases === 1 ? "one" : "two"}
+          </td>
         </>
       )}
     </tr>

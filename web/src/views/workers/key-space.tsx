@@ -76,7 +76,8 @@ function Shown({ heat }: { readonly heat: HeatMap }) {
     .slice(0, hottestShown);
   return (
     <>
-      <ReachNote reach={reach} of="heat" />
+      {/* The sessions above say what else is not seen. */}
+      {reach === "store" ? <ReachNote reach={reach} of="heat" /> : null}
       {hottest.length === 0 ? (
         <Empty title={`No recent ${metric}.`}>Activity from now on appears here by key range.</Empty>
       ) : (

@@ -42,7 +42,8 @@ function Sessions({
       <ReachNote reach={reach} of="workers" />
       {unheard.map(({ name, error }) => (
         <p key={name} class="note reach">
-          <Mark level="warn" /> {name} did not report what it has seen: {error}
+          <Mark level="warn" /> {error.includes(name) ? error : `${name}: ${error}`} Until it answers, what it
+          has seen is missing here.
         </p>
       ))}
       <section class="panel" aria-labelledby="sessions">
@@ -56,7 +57,7 @@ function Sessions({
           </Empty>
         ) : (
           <div class="table-scroll" tabIndex={0} role="region" aria-label="Processes and their figures">
-            <table class="stack" onKeyDown={moveByKeys}>
+            <table class="stack sessions" onKeyDown={moveByKeys}>
               <thead>
                 <tr>
                   <th scope="col">Session</th>
@@ -117,7 +118,7 @@ function SessionRow({
         </span>
         {isHere ? <span class="tag accent here">here</span> : null}
       </th>
-      <td data-label="Process">
+      <td data-label="Process" class="process">
         {process}
         {isLive ? null : (
           <span class="sub">
@@ -139,7 +140,9 @@ function SessionRow({
       <Known label="Memory" value={vitals?.memoryBytes ?? each.memoryBytes} as={bytes} />
       <Known label="Up" value={vitals?.upMs} as={duration} />
       <Known label="Clock" value={clockOffsetMs} as={offset} isBad={(ms) => Math.abs(ms) >= clockMs} />
-      <td data-label="Version">{vitals?.version ?? none}</td>
+      <td data-label="Version" class={vitals === undefined ? "none" : ""}>
+        {vitals?.version ?? none}
+      </td>
     </tr>
   );
 }
@@ -160,10 +163,11 @@ function Known({
   as: (value: number) => string;
   isBad?: (value: number) => boolean;
 }) {
+  const state = value === undefined ? "none" : isBad(value) ? "warn-text" : "";
   return (
     <td
       data-label={label}
-      class={value !== undefined && isBad(value) ? "number warn-text" : "number"}
+      class={`number ${state}`}
       title={value === undefined ? "This process does not report to this dashboard." : undefined}
     >
       {value === undefined ? none : as(value)}
