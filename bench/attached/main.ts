@@ -22,6 +22,8 @@ interface Options extends CommonOptions {
 
 /** A turn of writes: longer than what one chunk of a copy and its rest take. */
 const turnMs = 5_000;
+/** Between two looks whether the worker has caught up. */
+const catchUpMs = 500;
 
 type Orders = ReturnType<typeof declare>["orders"];
 
@@ -89,6 +91,12 @@ async function measure(
       return await delays;
     };
     const isCopied = async () => (await attachedTables(db)).every(({ copy }) => copy.phase === "done");
+    /** Writes until the worker has caught up with the changes of the turn without one. */
+    const catchUp = async () => {
+      const isBehind = async () =>
+        (await attachedTables(db)).some(({ pending }) => pending > options.rate / 2);
+      while (await isBehind()) await write(catchUpMs);
+    };
     let copyMs = 0;
     /** Writes in turns with a worker and without one. What else the machine does then hits both. */
     const inTurns = async (isOver: (turns: number) => boolean | Promise<boolean>) => {
@@ -96,6 +104,7 @@ async function measure(
       for (let turns = 0; !(await isOver(turns)); turns++) {
         const began = performance.now();
         const worker = db.work({ concurrency: options.concurrency });
+        await catchUp();
         working.push(await write(turnMs));
         await worker.stop();
         copyMs += performance.now() - began;

@@ -11,6 +11,8 @@ export type {
   CellView,
   ColumnRange,
   Columns,
+  CommitCompany,
+  CommitOptions,
   CommitWatch,
   DeleteMutation,
   FillAnswer,

@@ -64,6 +64,21 @@ export interface StoreRequestOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The options of {@link AtomicStore.commit}. */
+export interface CommitOptions extends StoreRequestOptions {
+  /**
+   * Given if nobody waits for this commit alone. A store that commits in groups may then let it wait
+   * a few milliseconds for others.
+   */
+  readonly company?: CommitCompany | undefined;
+}
+
+/** Commits that probably come soon from the same process. */
+export interface CommitCompany {
+  /** How many. It changes at any time. */
+  readonly expected: number;
+}
+
 /** A read of some columns of one row, at a timestamp. */
 export interface RowRead {
   readonly table: string;
@@ -183,7 +198,7 @@ export interface AtomicStore {
    * The answer is final. A rejected batch is never applied later, and an applied batch never again.
    * So nothing between the store and its caller may send a batch twice.
    */
-  commit(batch: AtomicBatch, options?: StoreRequestOptions): Promise<BatchAnswer>;
+  commit(batch: AtomicBatch, options?: CommitOptions): Promise<BatchAnswer>;
   /**
    * Puts all cells of a block, in one atomic step, if the guards hold, and if the table has no cell
    * from the block's first cell to its last. Resolves when the cells are durable. With `durability:

@@ -1,7 +1,7 @@
 import { abortError } from "../environment/index.js";
 import { ClosedError, ConflictError, InternalError } from "../errors/index.js";
 import type { Cause, EventMap } from "../events/index.js";
-import type { MaybePromise, RowMutation } from "../store/index.js";
+import type { CommitCompany, MaybePromise, RowMutation } from "../store/index.js";
 import { type BufferedWrite, WriteBuffer } from "./buffer.js";
 import type { CellAddress } from "./cell/address.js";
 import { conflictCell } from "./commit/conflict.js";
@@ -30,6 +30,8 @@ export interface CoreOptions {
   readonly label?: string | undefined;
   /** The change that an observer runs for. Reported in events. */
   readonly cause?: Cause | undefined;
+  /** Given if nobody waits for this transaction's commit alone. */
+  readonly company?: CommitCompany | undefined;
   /** Called once when the transaction has ended, committed or not. */
   readonly onEnd?: (() => void) | undefined;
   /**
@@ -314,6 +316,7 @@ export class CoreTransaction {
       label: this.#options.label,
       observer: this.#options.cause?.observer,
       signal: this.#options.signal,
+      company: this.#options.company,
     };
     const context = this.#trace?.around(this.context) ?? this.context;
     if (this.#phases === 1) {

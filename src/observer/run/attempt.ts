@@ -17,6 +17,7 @@ import { type CellState, describeChange, handledUpTo, isDue, readCellState } fro
 import type { RegisteredObserver } from "../registry/registered.js";
 import type { Registry } from "../registry/registry.js";
 import { type RunReadPredictor, readPredictorOf } from "./read-predictor.js";
+import type { RunsUnderWay } from "./runs-under-way.js";
 
 /** How many runs in a row may be due only to the observer's own writes. */
 const longestChain = 1_000;
@@ -63,6 +64,8 @@ export interface AttemptOptions {
   readonly registry: Registry;
   readonly task: Task;
   readonly giveUp: GiveUp;
+  /** The runs whose commits may wait for one another. Default: this commit waits for none. */
+  readonly underWay?: RunsUnderWay | undefined;
   /** Called once if the run lasts long. */
   readonly onLong: () => void;
 }
@@ -73,13 +76,14 @@ export interface AttemptOptions {
  * acknowledgment. The hint is deleted with the commit or after it.
  */
 export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
-  const { registry, task } = options;
+  const { registry, task, underWay } = options;
   const { observer } = task;
+  const arrive = underWay?.begin();
   let tx: CoreTransaction | undefined;
   try {
     const { isolation, name } = observer;
     const cause = { observer: name, cell: task.cell, commitTimestamp: task.timestamp };
-    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause });
+    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause, company: underWay });
     // Reads the registry after it has taken the start timestamp. If a hint exists for a newer
     // version of the observer by then, this read shows that version.
     const registered = (await registry.fresh()).observers.get(name);
@@ -87,12 +91,13 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
       tx.rollback();
       return { outcome: "left" };
     }
-    return await new Attempt(options, tx, registered).run();
+    return await new Attempt(options, tx, registered, arrive).run();
   } catch (error) {
     const { kind, error: shown } = classify(error);
     tx?.rollback(shown);
     return { outcome: "failed", start: tx?.startTimestamp, kind, error: shown };
   } finally {
+    arrive?.();
     tx?.rollback();
   }
 }
@@ -102,13 +107,21 @@ class Attempt {
   readonly #tx: CoreTransaction;
   readonly #registered: RegisteredObserver;
   readonly #predictor: RunReadPredictor | undefined;
+  /** Called when the run comes to its commit. */
+  readonly #arrive: (() => void) | undefined;
   /** Whether the observer's function returned without an error. */
   #isWhole = false;
 
-  constructor(options: AttemptOptions, tx: CoreTransaction, registered: RegisteredObserver) {
+  constructor(
+    options: AttemptOptions,
+    tx: CoreTransaction,
+    registered: RegisteredObserver,
+    arrive: (() => void) | undefined,
+  ) {
     this.#options = options;
     this.#tx = tx;
     this.#registered = registered;
+    this.#arrive = arrive;
     this.#predictor = readPredictorOf(tx.context, registered.name, options.task.cell);
     if (this.#predictor !== undefined) tx.reader.predictBy(this.#predictor);
   }
@@ -147,6 +160,7 @@ class Attempt {
     this.#tx.setHandled({ observer: task.observer.name, cell: task.cell, upTo: start, isParked: false });
     const inOneBatch = this.#tx.commitsInOneBatch;
     if (inOneBatch) this.#tx.alsoMutate(deleteHint(task.hint, start));
+    this.#arrive?.();
     await transaction.commit();
     return {
       outcome: "committed",

@@ -11,6 +11,7 @@ import type { Sessions } from "../session/sessions.js";
 import { type AttemptResult, attempt } from "./attempt.js";
 import { CrashCounter, type Crashes } from "./crashes.js";
 import { park } from "./park.js";
+import { RunsUnderWay } from "./runs-under-way.js";
 import { SuspectTurns } from "./suspect-turns.js";
 
 const conflictBackoff = { initialMs: 1, maximumMs: 200 };
@@ -36,6 +37,7 @@ export class Runner {
   readonly #announced = new Set<Task>();
   readonly #crashes: CrashCounter;
   readonly #turns: SuspectTurns;
+  readonly #underWay: RunsUnderWay;
 
   constructor(registry: Registry, sessions: Sessions, board: TaskBoard) {
     this.#crashes = new CrashCounter(registry, sessions);
@@ -43,6 +45,7 @@ export class Runner {
     this.#sessions = sessions;
     this.#board = board;
     this.#turns = new SuspectTurns(registry.context.environment);
+    this.#underWay = new RunsUnderWay(registry.context.environment);
   }
 
   /** Runs a task that was taken from the board, and returns it to the board. Never rejects. */
@@ -93,7 +96,13 @@ export class Runner {
     const onLong = () => {
       announcing = this.#announce(task);
     };
-    const result = await attempt({ registry: this.#registry, task, giveUp, onLong });
+    const result = await attempt({
+      registry: this.#registry,
+      task,
+      giveUp,
+      underWay: this.#underWay,
+      onLong,
+    });
     if (announcing !== undefined) await announcing;
     const durationMs = this.#environment.monotonic() - startedAt;
     try {

@@ -13,6 +13,7 @@ import {
 import type { AtomicBatch, BatchAnswer, MutationAnswer, RangeGuard, RowMutation } from "../mutation.js";
 import type {
   AtomicStore,
+  CommitOptions,
   RangePage,
   RangeRead,
   RawPage,
@@ -205,7 +206,7 @@ export class PostgresStore implements RowStore {
     };
   }
 
-  #commit(batch: AtomicBatch, options: StoreRequestOptions | undefined): Promise<BatchAnswer> {
+  #commit(batch: AtomicBatch, options: CommitOptions | undefined): Promise<BatchAnswer> {
     this.#writing("commit a batch", options);
     checkBatch(batch, mutationCells);
     return this.#write(batch.rows, batch.ranges ?? [], true, options);
@@ -215,7 +216,7 @@ export class PostgresStore implements RowStore {
     rows: readonly RowMutation[],
     ranges: readonly RangeGuard[],
     counts: boolean,
-    options: StoreRequestOptions | undefined,
+    options: CommitOptions | undefined,
   ): Promise<BatchAnswer> {
     const request = new Request({ rows, ranges, counts }, options);
     this.#queue.push(request);

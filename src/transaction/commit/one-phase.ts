@@ -117,10 +117,10 @@ async function newerView(
 function send(
   context: TransactionContext,
   atomic: AtomicStore,
-  { start, label, signal }: CommitRequest,
+  { start, label, signal, company }: CommitRequest,
   batch: AtomicBatch,
 ): Promise<BatchAnswer> {
-  const options = signal === undefined ? undefined : { signal };
+  const options = signal === undefined && company === undefined ? undefined : { signal, company };
   if (context.hooks === noHooks) return atomic.commit(batch, options);
   return context.hooks.step("one-phase-commit", { startTimestamp: start, label }, () =>
     atomic.commit(batch, options),

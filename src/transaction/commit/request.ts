@@ -1,4 +1,4 @@
-import type { RowMutation } from "../../store/index.js";
+import type { CommitCompany, RowMutation } from "../../store/index.js";
 import type { BufferedWrite } from "../buffer.js";
 import type { CellAddress } from "../cell/address.js";
 import type { Hint } from "../context.js";
@@ -36,4 +36,6 @@ export interface CommitRequest {
   /** The observer whose run this is. */
   readonly observer: string | undefined;
   readonly signal: AbortSignal | undefined;
+  /** Given if nobody waits for this commit alone. */
+  readonly company: CommitCompany | undefined;
 }

@@ -8,6 +8,10 @@ import { type CommitMode, type CommittedGroup, OutcomeUnknown, type Writer } fro
 
 /** A group of fewer changes is not divided: the server works on so many for 10 ms, and a call costs 1 ms. */
 const leastChanges = 1_000;
+/** How long requests wait for their company at most, in milliseconds: about what a group costs. */
+const maxGatherMs = 3;
+/** A group of so many requests does not wait for more. */
+const enoughRequests = 128;
 
 /** What a {@link CommitQueue} works with. */
 export interface QueueParts {
@@ -23,8 +27,10 @@ export interface QueueParts {
 
 /**
  * Group commit. Requests that wait at the same time become one call of the server. While the server
- * commits one group, further requests gather. A group is answered when it is on the server's disk,
- * or, with `early`, when it is committed.
+ * commits one group, further requests gather. Requests for whose answer nobody waits alone gather for
+ * some milliseconds more, while others are expected: each group costs a flush, which all programs of
+ * the server wait for. A group is answered when it is on the server's disk, or, with `early`, when it
+ * is committed.
  *
  * | state of a request | next | when |
  * | --- | --- | --- |
@@ -45,6 +51,8 @@ export class CommitQueue {
   /** Flushes under way. */
   readonly #flights = new Set<Promise<void>>();
   #running: Promise<void> | undefined;
+  /** Called when a request comes while others gather. */
+  #onPush: (() => void) | undefined;
   /** Requests of groups that have no answer yet. */
   #unanswered = 0;
   #groups = 0;
@@ -78,6 +86,7 @@ export class CommitQueue {
 
   push(request: Request): void {
     this.#waiting.push(request);
+    this.#onPush?.();
     this.#running ??= this.#run();
   }
 
@@ -85,11 +94,35 @@ export class CommitQueue {
     // The other requests of this turn join the group.
     await new Promise<void>((resolve) => this.#connections.environment.defer(resolve));
     while (this.#waiting.length > 0) {
+      if (this.#mayGather()) await this.#gather();
       if (!this.#waiting.every((request) => this.#isKnown(request))) await this.#learn();
       const group = this.#take();
       if (group !== undefined) await this.#commit(group);
     }
     this.#running = undefined;
+  }
+
+  /** Whether all requests that wait may wait for more, and more are expected. */
+  #mayGather(): boolean {
+    return (
+      this.#waiting.length < enoughRequests &&
+      this.#waiting.every(({ company }) => company !== undefined && company.expected > 0)
+    );
+  }
+
+  /** Resolves when no more requests are expected, when one comes that does not wait, or after a while. */
+  #gather(): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        timer.cancel();
+        this.#onPush = undefined;
+        resolve();
+      };
+      const timer = this.#connections.environment.setTimer(end, maxGatherMs);
+      this.#onPush = () => {
+        if (!this.#mayGather()) end();
+      };
+    });
   }
 
   /** Whether this process knows the numbers of all tables that the request names. */

@@ -1,6 +1,6 @@
 import { abortError, onAbort } from "../../../environment/index.js";
 import type { BatchAnswer, RangeGuard, RowMutation } from "../../mutation.js";
-import type { StoreRequestOptions } from "../../row-store.js";
+import type { CommitCompany, CommitOptions } from "../../row-store.js";
 
 /** What a request asks: rows with guards and mutations, in one step. */
 export interface Task {
@@ -16,14 +16,17 @@ export interface Task {
  */
 export class Request {
   readonly task: Task;
+  /** Given if the request may wait for others. */
+  readonly company: CommitCompany | undefined;
   readonly answered: Promise<BatchAnswer>;
   #resolve!: (answer: BatchAnswer) => void;
   #reject!: (error: unknown) => void;
   #stopListening: () => void = () => undefined;
   #state: "waiting" | "taken" | "over" = "waiting";
 
-  constructor(task: Task, options: StoreRequestOptions | undefined) {
+  constructor(task: Task, options: CommitOptions | undefined) {
     this.task = task;
+    this.company = options?.company;
     this.answered = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
