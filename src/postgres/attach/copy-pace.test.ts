@@ -53,7 +53,7 @@ test("chunks are small while changes arrive, and have a share of the pending cha
   const { pace, chunk } = paced();
   expect(pace.rows(5)).toBe(500);
   pace.moved(1);
-  expect(pace.rows(5)).toBe(100);
+  expect(pace.rows(5)).toBe(50);
   expect(pace.rows(0)).toBe(500);
   await chunk(5, { pending: 20_000 });
   expect(pace.rows(5)).toBe(2_000);

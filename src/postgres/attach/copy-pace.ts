@@ -2,7 +2,7 @@ import type { Environment } from "../../environment/index.js";
 import type { Setting } from "../../store/postgres/index.js";
 
 /** Rows of a chunk while SQL programs write: a few, so that their commits find short gaps. */
-const restingRows = 100;
+const restingRows = 50;
 /** Rows of a chunk if nobody writes, or somebody waits for the copy. */
 const fullRows = 500;
 /** A chunk also reads all pending changes. It has at least this share of their count in rows. */
