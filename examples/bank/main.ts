@@ -3,8 +3,8 @@
  * solution. With `--serve`, the audit as a page that updates itself. See README.md.
  */
 import { setTimeout } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { type Database, open } from "percolatordb";
+import { commandOf, whole } from "../support/command.js";
 import { type AuditReport, audit, auditBank } from "./audit.js";
 import { drawTogether } from "./household.js";
 import { makeTransfers, openAccounts } from "./load.js";
@@ -21,19 +21,16 @@ if (serves) await serve();
 else await showScenes();
 
 function readArguments() {
-  try {
-    const { values, positionals } = parseArgs({
-      allowPositionals: true,
-      options: { serve: { type: "boolean", default: false }, port: { type: "string", default: "8080" } },
-    });
-    if (positionals.length > 1) throw new Error("One location is enough: a folder, or memory: by default.");
-    if (!/^\d{1,5}$/.test(values.port) || Number(values.port) > 65_535)
-      throw new Error(`--port must be a number from 0 to 65535, not ${values.port}.`);
-    return { serves: values.serve, location: positionals[0] ?? "memory:", port: Number(values.port) };
-  } catch (error) {
-    console.error(error instanceof Error ? error.message : error);
-    process.exit(2);
-  }
+  const command = commandOf(
+    "bank",
+    "Shows why isolation matters, scene by scene, on a bank whose audit is derived.",
+  )
+    .argument("[location]", "where the bank is: a folder, or memory:", "memory:")
+    .option("--serve", "serve the audit as a page that updates itself, until Ctrl-C", false)
+    .option("--port <number>", "port of the page; 0 takes a free one", whole(0, 65_535), 8080)
+    .parse();
+  const { serve: serves, port } = command.opts<{ serve: boolean; port: number }>();
+  return { serves, location: command.processedArgs[0] as string, port };
 }
 
 /** Shows the audit of a bank, in which somebody pays somebody else now and then. */

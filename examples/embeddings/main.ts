@@ -3,19 +3,24 @@
  * See README.md.
  */
 import { existsSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { open } from "percolatordb";
+import { commandOf } from "../support/command.js";
 import { differences } from "./batch.js";
 import { loadFolder, setDocument } from "./folder.js";
 import { observersOf } from "./observers.js";
 import { nearest } from "./search.js";
 import { documents, tables, vectors } from "./tables.js";
 
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { data: { type: "string", default: "memory:" }, ask: { type: "string", multiple: true } },
-});
-const folder = positionals[0] ?? (existsSync("docs") ? "docs" : "node_modules");
+const command = commandOf(
+  "embeddings",
+  "Keeps vectors of the parts of Markdown files up to date, and searches by meaning.",
+)
+  .argument("[folder]", "the folder of the files", existsSync("docs") ? "docs" : "node_modules")
+  .option("--data <location>", "where the vectors are kept: a folder, postgres://, or memory:", "memory:")
+  .option("--ask <question...>", "what to search for")
+  .parse();
+const options = command.opts<{ data: string; ask?: string[] }>();
+const folder = command.processedArgs[0] as string;
 const questions = options.ask ?? [
   "serializable isolation prevents write skew",
   "garbage collection, safepoint and retention",

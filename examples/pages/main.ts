@@ -2,6 +2,7 @@
  * Makes several edits of a site, and shows how many pages each edit rendered again. See README.md.
  */
 import { type Database, open, type Transaction } from "percolatordb";
+import { commandOf } from "../support/command.js";
 import { differences, renderAll } from "./batch.js";
 import { observers, rendering } from "./observers.js";
 import { authors, makeSite, setPost } from "./site.js";
@@ -27,7 +28,13 @@ const edits: readonly (readonly [what: string, edit: (tx: Transaction) => void])
   ["a post that is deleted", (tx) => tx.delete(pages.source, "/posts/7")],
 ];
 
-await using db = await open(process.argv[2] ?? "memory:", { tables, observers });
+const command = commandOf(
+  "pages",
+  "Edits a site of posts, and shows how few of its pages are rendered again.",
+)
+  .argument("[location]", "where the site is kept: a folder, postgres://, or memory:", "memory:")
+  .parse();
+await using db = await open(command.processedArgs[0] as string, { tables, observers });
 await using worker = db.work();
 console.log(`${posts} posts of ${authors.length} authors, and an imprint\n`);
 console.log(

@@ -4,7 +4,7 @@ import { attachTables } from "percolatordb/postgres";
 import type { Pool } from "pg";
 import { startPostgres } from "../support/postgres-server.js";
 import { shopApp } from "./observers.js";
-import { type Options, readOptions, UsageError, usage } from "./options.js";
+import { command, type Options, readOptions } from "./options.js";
 import { CopyProgress } from "./progress.js";
 import { serveShop } from "./serve.js";
 import { connect, createShop, tellPurchasing } from "./sql.js";
@@ -15,7 +15,7 @@ import { WorkerProcesses } from "./workers.js";
 
 const workers = 2;
 const connections = 6;
-const exitCodes = { same: 0, different: 1, usage: 2, interrupted: 130 } as const;
+const exitCodes = { same: 0, different: 1, interrupted: 130 } as const;
 
 /** Aborted by the first Ctrl-C or SIGTERM. */
 const interruption = new AbortController();
@@ -28,7 +28,9 @@ async function main(args: readonly string[]): Promise<number> {
     const options = readOptions(args);
     if (options.data !== undefined) return await run(options, options.data);
     const server = await startPostgres().catch((error: Error) => {
-      throw new UsageError(`${error.message} Or give a database: --data postgres://USER@HOST/DATABASE.`);
+      return command.error(
+        `error: ${error.message} Or give a database: --data postgres://USER@HOST/DATABASE.`,
+      );
     });
     try {
       const host = encodeURIComponent(server.host);
@@ -38,9 +40,7 @@ async function main(args: readonly string[]): Promise<number> {
     }
   } catch (error) {
     if (interruption.signal.aborted) return exitCodes.interrupted;
-    if (!(error instanceof UsageError)) throw error;
-    console.error(`${error.message}\n\n${usage}`);
-    return exitCodes.usage;
+    throw error;
   }
 }
 
@@ -57,11 +57,11 @@ async function run(options: Options, location: string): Promise<number> {
       await db.drain({ signal: interruption.signal });
     });
     console.log(`Every row is copied and everything is derived after ${copied.seconds} s.`);
-    if (options.stormSeconds > 0) {
+    if (options.storm > 0) {
       const seed = Date.now() % 2 ** 31;
-      const milliseconds = options.stormSeconds * 1_000;
+      const milliseconds = options.storm * 1_000;
       const { signal } = interruption;
-      report(await storm(pool, { milliseconds, seed, connections, signal }), options.stormSeconds);
+      report(await storm(pool, { milliseconds, seed, connections, signal }), options.storm);
       const after = await timed(() => db.drain({ signal: interruption.signal }));
       console.log(`Everything was up to date ${after.seconds} s after the storm.`);
     }

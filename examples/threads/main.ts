@@ -6,19 +6,22 @@ import { readdir, readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
-import { parseArgs } from "node:util";
 import { type Observer, observer, open } from "percolatordb";
+import { commandOf, whole } from "../support/command.js";
 import { rendering } from "./observers.js";
 import { type Rendering, render } from "./render.js";
 import { documents, tables } from "./tables.js";
 import { ThreadPool } from "./thread-pool.js";
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { threads: { type: "string", default: String(availableParallelism()) } },
-});
-const threads = Number(values.threads);
-const pages = await read(positionals[0] ?? "docs");
+const command = commandOf(
+  "threads",
+  "Renders Markdown files in an observer, on the main thread and on others.",
+)
+  .argument("[folder]", "the folder of the files", "docs")
+  .option("--threads <number>", "how many threads", whole(1, 256), availableParallelism())
+  .parse();
+const { threads } = command.opts<{ threads: number }>();
+const pages = await read(command.processedArgs[0] as string);
 
 const inMainThread = observer("render", documents.markdown, (tx, { row: path, value }) => {
   if (value === undefined) tx.delete(documents.html, path);

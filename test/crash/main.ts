@@ -1,19 +1,23 @@
 /**
- * Kills many processes and verifies the database after each round: `npm run kill -- [--kills 200]
- * [--seed TEXT] [--life N]`. For a failure it prints the command that plays the rounds of that
+ * Kills many processes and verifies the database after each round: `npm run kill -- --help`. For a
+ * failure it prints the command that plays the rounds of that
  * folder again. The operations, orders and failpoints are then the same, but the exact moments are
  * not.
  */
-import { parseArgs } from "node:util";
+import { commandOf, whole } from "../../examples/support/command.js";
 import { newTally } from "./life.js";
 import { type PlanOf, playLife } from "./lives.js";
 import { everyFailpoint, randomPlan } from "./plans.js";
 
-const { values } = parseArgs({
-  options: { kills: { type: "string", default: "200" }, seed: { type: "string" }, life: { type: "string" } },
-});
-const kills = Number(values.kills);
-const seed = values.seed ?? String(process.pid);
+const { kills, seed, life } = commandOf(
+  "kill",
+  "Kills processes at any moment, and verifies the database after each round.",
+)
+  .option("--kills <number>", "how many", whole(1), 200)
+  .option("--seed <text>", "decides what happens", String(process.pid))
+  .option("--life <number>", "play only the rounds of this folder", whole(0))
+  .parse()
+  .opts<{ kills: number; seed: string; life?: number }>();
 const roundsOfLife = 10;
 const lanes = 2;
 const printEveryMs = 15_000;
@@ -25,7 +29,7 @@ let failed = false;
 let nextLife = 0;
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
-const isOver = () => failed || (values.life === undefined && tally.kills >= kills);
+const isOver = () => failed || (life === undefined && tally.kills >= kills);
 
 /** Every failpoint once, then random plans. */
 function* plansOf(life: number): Generator<PlanOf> {
@@ -58,7 +62,7 @@ function summary(): string {
 
 say(`Seed ${seed}.`);
 const printing = setInterval(() => say(summary()), printEveryMs);
-if (values.life !== undefined) await live(Number(values.life));
+if (life !== undefined) await live(life);
 else await Promise.all(Array.from({ length: lanes }, lane));
 clearInterval(printing);
 say(`${summary()}. ${tally.stopsInLock} of the stops came while a lock of LMDB's was held.`);

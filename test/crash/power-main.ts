@@ -1,7 +1,5 @@
 /**
- * Simulates many power cuts: `node --import tsx test/crash/power-main.ts [--states 60] [--seed
- * TEXT] [--course one|two|killed] [--commit auto|two-phase] [--durability full|none] [--most N]
- * [--concurrency N] [--slow]`.
+ * Simulates many power cuts: `npm run power-cut -- --help`.
  * Records processes at work, rebuilds the states that a disk may have after cuts at many moments,
  * and opens each. This runs in its own process, because LMDB may end the process over a damaged
  * file.
@@ -9,7 +7,8 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { Option } from "commander";
+import { commandOf, whole } from "../../examples/support/command.js";
 import { root } from "../support/built/files.js";
 import { temporaryFolder } from "../support/databases.js";
 import { cutPower, losses, restartMachine } from "./power-cut.js";
@@ -20,25 +19,26 @@ import { readTrace, type Trace, tracedCalls } from "./trace.js";
 import { doneIn } from "./twin.js";
 import { openForCheck } from "./verify.js";
 
-const { values } = parseArgs({
-  options: {
-    states: { type: "string", default: "60" },
-    seed: { type: "string", default: "1" },
-    course: { type: "string", default: "one" },
-    commit: { type: "string", default: "auto" },
-    durability: { type: "string", default: "full" },
-    most: { type: "string", default: "120" },
-    concurrency: { type: "string", default: "8" },
-    slow: { type: "boolean", default: false },
-  },
-});
-const scenario: Scenario = {
-  course: values.course as Course,
-  commit: values.commit as Scenario["commit"],
-  durability: values.durability as Scenario["durability"],
-  most: Number(values.most),
-  concurrency: Number(values.concurrency),
-};
+const courses: readonly Course[] = ["one", "two", "survivor", "killed"];
+
+const { states, seed, slow, ...scenario } = commandOf(
+  "power-cut",
+  "Records processes at work, rebuilds states that a disk may have after power cuts, and opens each.",
+)
+  .option("--states <number>", "how many states", whole(1), 60)
+  .option("--seed <text>", "decides what happens", "1")
+  .addOption(
+    new Option("--course <course>", "which processes work, and how they end").choices(courses).default("one"),
+  )
+  .addOption(
+    new Option("--commit <protocol>", "the commit protocol").choices(["auto", "two-phase"]).default("auto"),
+  )
+  .addOption(new Option("--durability <level>", "of the database").choices(["full", "none"]).default("full"))
+  .option("--most <number>", "the most operations", whole(1), 120)
+  .option("--concurrency <number>", "operations at the same time", whole(1), 8)
+  .option("--slow", "flushes that take 20 ms", false)
+  .parse()
+  .opts<Scenario & { states: number; seed: string; slow: boolean }>();
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 /** Longer than any write here, so that strace does not truncate one. */
@@ -58,7 +58,7 @@ async function record(folder: string): Promise<Trace> {
       "-e",
       `trace=${tracedCalls}`,
       // Slow flushes, as on a slow disk, so that more writes are not yet safe at a cut.
-      ...(values.slow ? ["-e", "inject=fdatasync:delay_enter=20000"] : []),
+      ...(slow ? ["-e", "inject=fdatasync:delay_enter=20000"] : []),
       ...paths.flatMap((path) => ["-P", path]),
       process.execPath,
       ..."--import tsx test/crash/power-run.ts".split(" "),
@@ -109,14 +109,13 @@ async function main(): Promise<void> {
   await finalDb.close();
   say(
     `Recorded ${trace.writes.length} writes, ${trace.syncs.length} syncs and ${trace.told.length} answers ` +
-      `(${JSON.stringify(scenario)}, seed ${values.seed}).`,
+      `(${JSON.stringify(scenario)}, seed ${seed}).`,
   );
   const check = new StateCheck(scenario, order);
-  const states = Number(values.states);
   let open = 0;
   let bad = 0;
   for (let index = 0; index < states; index++) {
-    const random = new Random(`${values.seed}:${index}`);
+    const random = new Random(`${seed}:${index}`);
     const cut = cutPower(trace, momentIn(trace, random), losses[index % losses.length]!, random);
     open += cut.open;
     restartMachine(cut.image);

@@ -10,7 +10,7 @@ import { promised } from "./checker/models.js";
 import { readEdn, writeEdn } from "./edn.js";
 import type { Fault } from "./faults.js";
 import type { Operation } from "./operations.js";
-import { type Command, parseCommand, UsageError } from "./options.js";
+import { type Command, parseCommand, UsageError, usage } from "./options.js";
 import { playHistory } from "./run.js";
 
 const say = (text: string) => process.stdout.write(`${text}\n`);
@@ -80,6 +80,10 @@ async function judgeFiles(command: Command): Promise<boolean> {
   return isSound;
 }
 
+if (process.argv.includes("--help")) {
+  say(usage);
+  process.exit();
+}
 try {
   const command = parseCommand(process.argv.slice(2));
   const isSound = await (command.files.length > 0 ? judgeFiles(command) : play(command));

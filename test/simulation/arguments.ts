@@ -27,6 +27,12 @@ const options = {
   shortening: { type: "string", default: "400" },
 } as const;
 
+export const usage = `npm run simulate -- [--runs 20000] [--seed TEXT] [--minutes M] [--run N] [--length L]
+  [--store ${simulatedStores.join("|")}]... [--fault KIND]... [--processes 2] [--shortening 400]
+
+Simulates many short runs, each with different faults. For a failure it prints the shortest run found with the
+same failure. Kinds of faults: ${faultKinds.join(", ")}.`;
+
 /** Parses the command line. Throws for unknown arguments. */
 export function readArguments(args: readonly string[]): Arguments {
   const { values } = parseArgs({ args: [...args], options });

@@ -1,22 +1,20 @@
 /**
- * Simulates many short runs, each with different faults: `npm run simulate -- [--runs 20000] [--seed
- * TEXT] [--minutes M] [--run N] [--length L] [--store KIND]... [--fault KIND]... [--processes 2]
- * [--shortening 400]`. For a failure it prints the shortest run found with the same failure, and
+ * Simulates many short runs, each with different faults: `npm run simulate -- --help`. For a failure it prints the shortest run found with the same failure, and
  * the command that plays it again.
  */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { addCounts, noCounts, type SimulationCounts, showFailure } from "percolatordb/testing";
 import { endWithParent } from "../support/end-with-parent.js";
-import { type Arguments, readArguments } from "./arguments.js";
+import { type Arguments, readArguments, usage } from "./arguments.js";
 import { type PartMessage, playPart } from "./part.js";
 import { showCounts } from "./show-counts.js";
 
 const printEveryMs = 10_000;
 const partVariable = "SIMULATION_PART";
 
-const given = readArguments(process.argv.slice(2));
 const part = process.env[partVariable];
+const given = argumentsOrHelp();
 const say = (text: string) => process.stdout.write(`${text}\n`);
 
 if (part === undefined) {
@@ -24,6 +22,19 @@ if (part === undefined) {
 } else {
   endWithParent();
   await playPart(given, Number(part), (message) => process.send?.(message, () => letGo(message)));
+}
+
+/** Ends the process with the usage if the arguments ask for it, or are wrong. */
+function argumentsOrHelp(): Arguments {
+  const args = process.argv.slice(2);
+  const isHelp = args.includes("--help");
+  try {
+    if (!isHelp) return readArguments(args);
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+  }
+  process.stdout.write(`${usage}\n`);
+  process.exit(isHelp ? 0 : 2);
 }
 
 /** Disconnects after the last message. The connection to its parent would keep a process alive. */
