@@ -162,6 +162,15 @@ describe("problems", () => {
     expect(problemsOf(extract!)).toEqual([]);
   });
 
+  test("an observer without a worker that runs all the same, as a drain lets it, is not without one", () => {
+    const drained = { ...extract!, hosts: 0, pending: { count: 22, isBound: false }, oldestPendingMs: 900 };
+    expect(problemsOf({ ...drained, runsPerSecond: 6.8 })).toEqual([]);
+    expect(healthOf({ ...drained, pending: { count: 0, isBound: false }, runsPerSecond: 6.8 }).level).toBe(
+      "ok",
+    );
+    expect(problemsOf({ ...drained, runsPerSecond: 0 })).toMatchObject([{ kind: "no worker", level: "bad" }]);
+  });
+
   test("name what fails between two attempts, when no run fails", () => {
     const retrying = { count: 4, isBound: false };
     const waiting = { ...extract!, retrying };

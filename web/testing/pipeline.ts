@@ -50,6 +50,7 @@ export const observers: readonly ObserverOverview[] = [
     name: "rank",
     watches: "documents.rescore",
     hosts: 0,
+    runsPerSecond: 0,
     pending: { count: 3, isBound: false },
     oldestPendingMs: 600,
   },

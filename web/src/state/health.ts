@@ -38,22 +38,19 @@ export interface Problem extends Health {
   readonly lookAt: View;
 }
 
+/** Whether anybody runs an observer. `db.drain()` runs it too, and works only as long as it lasts. */
+function isWorked({ hosts, runsPerSecond }: ObserverOverview): boolean {
+  return hosts > 0 || runsPerSecond > 0;
+}
+
 /** Everything that is wrong with an observer, the worst first. */
 export function problemsOf(observer: ObserverOverview): readonly Problem[] {
-  const {
-    hosts,
-    pending,
-    oldestPendingMs = 0,
-    retrying,
-    parked,
-    failuresPerSecond,
-    growthPerSecond,
-  } = observer;
+  const { pending, oldestPendingMs = 0, retrying, parked, failuresPerSecond, growthPerSecond } = observer;
   const waits = `${counted(pending.count, "change")}${pending.isBound ? " or more" : ""}`;
   const problems: Problem[] = [];
   const add = (level: Level, kind: ProblemKind, lookAt: View, why: string, remedy: string) =>
     problems.push({ level, kind, word: kind, why, remedy, lookAt });
-  if (hosts === 0 && pending.count > 0)
+  if (!isWorked(observer) && pending.count > 0)
     add(
       "bad",
       "no worker",
@@ -97,10 +94,11 @@ function failing(retrying: Count, failuresPerSecond: number): string {
 
 /** The state of an observer. If several states apply, the worst one. */
 export function healthOf(observer: ObserverOverview): Health {
-  const { hosts, pending, delay } = observer;
+  const { pending, delay } = observer;
   const [worst] = problemsOf(observer);
   if (worst !== undefined) return worst;
-  if (hosts === 0) return { level: "idle", word: "no worker", why: "Nothing waits, and no worker runs it." };
+  if (!isWorked(observer))
+    return { level: "idle", word: "no worker", why: "Nothing waits, and no worker runs it." };
   return pending.count === 0 && delay.count === 0
     ? { level: "ok", word: "idle", why: "Nothing waits." }
     : { level: "ok", word: "fresh", why: "It keeps up with the changes." };
