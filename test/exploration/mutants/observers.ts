@@ -209,9 +209,9 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause });\n",
+        find: "    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause, company: underWay });\n",
         replace:
-          "    const known = (await registry.fresh()).observers.get(name);\n    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause });\n",
+          "    const known = (await registry.fresh()).observers.get(name);\n    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause, company: underWay });\n",
       },
       {
         file: attempt,
@@ -237,7 +237,7 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause });",
+        find: "tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause, company: underWay });",
         replace: `const real = registry.context.oracle;
     let taken = false;
     const next = async (options) => {
@@ -248,7 +248,7 @@ export const observerMutants: readonly Mutant[] = [
       return shared ?? registry.sharedStart;
     };
     const shared = { ...registry.context, oracle: { next, latest: () => real.latest() } };
-    tx = await CoreTransaction.begin(shared, { isolation, label: name, cause });`,
+    tx = await CoreTransaction.begin(shared, { isolation, label: name, cause, company: underWay });`,
       },
     ],
     killedBy: "twoObserversOneCell",
