@@ -1,4 +1,5 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command, Option } from "commander";
+import { whole } from "../support/command.js";
 
 /** The command line's options. */
 export interface Options {
@@ -57,7 +58,9 @@ export function readOptions(args: readonly string[]): Options {
       "compare every page with its source, and every table with an index built from scratch",
       false,
     )
-    .addOption(new Option("--port <number>", "port of the search page").default(8080).argParser(port))
+    .addOption(
+      new Option("--port <number>", "port of the search page").default(8080).argParser(whole(0, 65_535)),
+    )
     .option(
       "--host <address>",
       "address to listen on; with 0.0.0.0, other machines can reach it",
@@ -66,12 +69,12 @@ export function readOptions(args: readonly string[]): Options {
     .addOption(
       new Option("--concurrency <number>", "observers that run at the same time")
         .default(64)
-        .argParser(concurrency),
+        .argParser(whole(1, 1_000)),
     )
     .addOption(
       new Option("--threads <number>", "threads that read pages; 0 reads them in the main thread")
         .default(0)
-        .argParser(threads),
+        .argParser(whole(0, 256)),
     )
     .option(
       "--dashboard-token-file <file>",
@@ -106,21 +109,3 @@ Examples:
   npm run webindex -- --once --verify crawl-1.warc.gz crawl-2.warc.gz
   npm run webindex -- --once --bulk --data ./new-index crawl-1.warc.gz crawl-2.warc.gz
   npm run webindex -- --data ./docs-index --base https://docs.example.org/ ./docs`;
-
-function port(given: string): number {
-  return whole(given, 0, 65_535);
-}
-
-function concurrency(given: string): number {
-  return whole(given, 1, 1_000);
-}
-
-function threads(given: string): number {
-  return whole(given, 0, 256);
-}
-
-function whole(given: string, least: number, most: number): number {
-  const number = /^\d+$/.test(given) ? Number(given) : Number.NaN;
-  if (number >= least && number <= most) return number;
-  throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
-}
