@@ -41,6 +41,7 @@ export default defineConfig(({ mode }) => ({
     pool: "forks",
     // Ends the PostgreSQL server that the tests share, if any of them has started it.
     globalSetup: ["./test/support/postgres/shared-server.ts", "./test/support/built/files.ts"],
+    setupFiles: ["./test/support/own-group.ts"],
     include: mode === "long" ? [long] : [`${folders}/**/*.test.ts`],
     exclude: [...configDefaults.exclude, ...(mode === "test" ? [long] : [])],
     // Keeps Google's library from asking the network whether this is one of Google's machines. No

@@ -1,6 +1,7 @@
+import { spawn } from "node:child_process";
 import { expect, it } from "vitest";
 import { findEmulator } from "./find.js";
-import { startEmulator } from "./index.js";
+import { startEmulator, started } from "./index.js";
 
 function isRunning(pid: number): boolean {
   try {
@@ -18,6 +19,21 @@ it("several start, each on a free port, and a stopped one is gone", async () => 
   await Promise.all([first.stop(), second.stop()]);
   expect([first, second].map((each) => isRunning(each.pid))).toEqual([false, false]);
   await first.stop();
+});
+
+it.each(["pid 7\\nrunning on 127.0.0.1:8", "running on 127.0.0.1:8\\npid 7"])(
+  "has a process id and an address in whichever order they arrive: %s",
+  async (said) => {
+    const child = spawn("sh", ["-c", `printf '${said}\\n'; cat`], { stdio: ["pipe", "pipe", "pipe"] });
+    expect(await started(child, "sh")).toEqual({ pid: 7, host: "127.0.0.1:8" });
+    child.stdin.end();
+  },
+);
+
+it("a test cannot end its own process group, and so not the whole run", () => {
+  expect(() => process.kill(0, "SIGKILL")).toThrow("process group");
+  expect(() => process.kill(-1, "SIGTERM")).toThrow("process group");
+  expect(process.kill(0, 0)).toBe(true);
 });
 
 it("stop throws if the emulator ended by itself, and not if a test ended it", async () => {

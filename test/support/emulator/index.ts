@@ -64,12 +64,17 @@ export async function startProgram(path: string): Promise<Emulator> {
   return new RunningEmulator(child, pid, host, ended);
 }
 
-function started(
+/**
+ * Resolves once the keeper has named the process, and the emulator its address, in whichever order:
+ * they write to the same pipe, and the emulator is sometimes the first.
+ */
+export function started(
   child: ChildProcess,
   path: string,
 ): Promise<{ readonly pid: number; readonly host: string }> {
   return new Promise((resolve, reject) => {
-    let pid = 0;
+    let pid: number | undefined;
+    let host: string | undefined;
     let said = "";
     const fail = (why: string) => {
       child.stdin?.destroy();
@@ -85,9 +90,10 @@ function started(
       if (said.length < 2_000) said += data.toString();
     });
     createInterface({ input: child.stdout! }).on("line", (line) => {
-      pid ||= Number(/^pid (\d+)$/.exec(line)?.[1] ?? 0);
-      const host = /running on (127\.0\.0\.1:\d+)/.exec(line)?.[1];
-      if (host === undefined) return;
+      const named = /^pid (\d+)$/.exec(line)?.[1];
+      if (named !== undefined) pid = Number(named);
+      host ??= /running on (127\.0\.0\.1:\d+)/.exec(line)?.[1];
+      if (pid === undefined || host === undefined) return;
       clearTimeout(timer);
       resolve({ pid, host });
     });
