@@ -18,8 +18,8 @@ import type {
   TransactionOptions,
   TransactOptions,
 } from "../transaction/index.js";
+import type { SnapshotOptions } from "./collection/snapshots.js";
 import type { OpenOptions } from "./options.js";
-import type { SnapshotOptions } from "./snapshots.js";
 
 /** The options of each call of a database, by the name of the call. */
 interface CallOptions {

@@ -112,18 +112,18 @@ import {
   type TransactOptions,
   transact,
 } from "../transaction/index.js";
-import { ActivePublisher } from "./active-publisher.js";
 import { BegunTransactions } from "./begun.js";
 import { known } from "./call-options.js";
-import { Collector } from "./collector.js";
-import type { Coordination } from "./coordination.js";
-import { Expirer } from "./expirer.js";
+import { ActivePublisher } from "./collection/active-publisher.js";
+import { Collector } from "./collection/collector.js";
+import { Expirer } from "./collection/expirer.js";
+import { type SnapshotOptions, takeSnapshot } from "./collection/snapshots.js";
+import { type StrayRecord, strayRecords } from "./collection/stray-records.js";
+import type { Coordination } from "./coordination/coordination.js";
+import { type DatabaseReach, type ReachOptions, reachOf } from "./coordination/reach.js";
 import type { Settings } from "./options.js";
-import { type DatabaseReach, type ReachOptions, reachOf } from "./reach.js";
-import { type SnapshotOptions, takeSnapshot } from "./snapshots.js";
 import { Sources } from "./sources.js";
 import { type DatabaseStatus, statusOf } from "./status.js";
-import { type StrayRecord, strayRecords } from "./stray-records.js";
 
 /** Most problems that {@link Database.check} lists unless the caller gives another number. */
 const maxListed = 1_000;

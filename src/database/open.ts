@@ -5,14 +5,14 @@ import { type AnyColumn, type AnyTable, definition, isTable } from "../schema/in
 import type { RowStore } from "../store/index.js";
 import { hintTable, systemTable } from "../transaction/index.js";
 import { known } from "./call-options.js";
+import { readRetention, recordRetention } from "./collection/retention.js";
 import { buildContext } from "./context.js";
-import { Coordination } from "./coordination.js";
-import { chooseCoordinator } from "./coordinator-choice.js";
+import { Coordination } from "./coordination/coordination.js";
+import { chooseCoordinator } from "./coordination/coordinator-choice.js";
 import { Database } from "./database.js";
 import { type Location, openStore } from "./location.js";
 import { logEvents } from "./log.js";
 import { checkOptions, checkSettings, type OpenOptions, type OpenWithHooksOptions } from "./options.js";
-import { readRetention, recordRetention } from "./retention.js";
 import { tablesWithSource } from "./sources.js";
 
 /**

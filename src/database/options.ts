@@ -4,7 +4,7 @@ import type { Observer } from "../observer/index.js";
 import type { Oracle } from "../oracle/index.js";
 import type { AnyTable, Feed } from "../schema/index.js";
 import type { CommitHooks } from "../transaction/index.js";
-import { type CoordinatorOption, coordinatorChoice } from "./coordinator-choice.js";
+import { type CoordinatorOption, coordinatorChoice } from "./coordination/coordinator-choice.js";
 
 /** Receives a database's messages: `console`, or any logger with these methods. Default: none. */
 export interface Logger {

@@ -1,7 +1,7 @@
 import { expiries, type TableExpiry } from "../evolution/index.js";
 import type { LiveSession, Registry, Sessions, SilentSession } from "../observer/index.js";
 import type { TransactionContext } from "../transaction/index.js";
-import { type Coordination, type CoordinatorStatus, coordinatorStatus } from "./coordination.js";
+import { type Coordination, type CoordinatorStatus, coordinatorStatus } from "./coordination/coordination.js";
 
 /** The result of `db.status`. */
 export interface DatabaseStatus {

@@ -46,6 +46,8 @@ const innerRooms: Readonly<Record<string, readonly string[]>> = {
   observer: ["hint", "session", "registry", "load", "queue", "scan", "run", "worker"],
   coordinator: ["protos", "wire", "security", "membership", "client", "server"],
   schema: ["value", "key"],
+  database: ["coordination", "collection"],
+  postgres: ["attach/table", "attach/changes", "attach/copy", "attach", "views"],
   recipes: ["queue", "lookup", "time", "derive"],
   testing: [
     "world",

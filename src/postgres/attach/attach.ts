@@ -10,8 +10,8 @@ import {
 } from "../../schema/index.js";
 import { markChanges } from "./mark.js";
 import { moveChanges } from "./move.js";
-import { qualifiedName } from "./qualified-name.js";
-import type { AttachedSource } from "./source.js";
+import { qualifiedName } from "./table/qualified-name.js";
+import type { AttachedSource } from "./table/source.js";
 
 /** The columns of an attached table by name: those of the SQL table that are needed. */
 export type AttachedColumns = Readonly<Record<string, Codec<unknown>>>;

@@ -1,11 +1,11 @@
 import type { Database } from "../../database/index.js";
 import { backoffDelay, sleep, throwIfAborted } from "../../environment/index.js";
 import { type AnyTable, definition } from "../../schema/index.js";
-import { needSetting } from "./attached.js";
-import { readAttachments } from "./attachment.js";
-import { readCursor } from "./copy.js";
+import { needSetting } from "./changes/attached.js";
+import { readCursor } from "./copy/copy.js";
 import { moveChanges } from "./move.js";
-import { attachedSource } from "./source.js";
+import { readAttachments } from "./table/attachment.js";
+import { attachedSource } from "./table/source.js";
 
 /** How far {@link copyTables} is. */
 export interface CopyProgress {

@@ -3,15 +3,15 @@ import { sleep } from "../../environment/index.js";
 import { SchemaError } from "../../errors/index.js";
 import { type AnyTable, definition } from "../../schema/index.js";
 import { quoteText, type Setting, statement } from "../../store/postgres/index.js";
-import { needSetting } from "./attached.js";
-import { declaredColumns, declaredKey, type Recorded, readAttachments } from "./attachment.js";
-import { lockTimeout, outboxDefinition, removal, triggersDefinition } from "./definition.js";
-import { purge } from "./outbox.js";
-import { stateOf } from "./park.js";
-import { checkOutboxOwner, checkPrivileges, checkTriggers } from "./privileges.js";
-import { qualifiedName } from "./qualified-name.js";
-import { type AttachedSource, attachedSource } from "./source.js";
-import { fittingTable, type SqlTable } from "./sql-table.js";
+import { needSetting } from "./changes/attached.js";
+import { purge } from "./changes/outbox.js";
+import { stateOf } from "./changes/park.js";
+import { declaredColumns, declaredKey, type Recorded, readAttachments } from "./table/attachment.js";
+import { lockTimeout, outboxDefinition, removal, triggersDefinition } from "./table/definition.js";
+import { checkOutboxOwner, checkPrivileges, checkTriggers } from "./table/privileges.js";
+import { qualifiedName } from "./table/qualified-name.js";
+import { type AttachedSource, attachedSource } from "./table/source.js";
+import { fittingTable, type SqlTable } from "./table/sql-table.js";
 
 /** The triggers need a lock for a moment. Other writers wait behind the request meanwhile. */
 const attempts = 50;

@@ -1,10 +1,10 @@
 import type { MoveRequest } from "../../database/index.js";
 import { plannedEachTime, statement } from "../../store/postgres/index.js";
-import { needSetting } from "./attached.js";
-import { readCursor } from "./copy.js";
-import { follow } from "./follow.js";
-import { isLive } from "./outbox.js";
-import { attachedSource } from "./source.js";
+import { needSetting } from "./changes/attached.js";
+import { follow } from "./changes/follow.js";
+import { isLive } from "./changes/outbox.js";
+import { readCursor } from "./copy/copy.js";
+import { attachedSource } from "./table/source.js";
 
 /**
  * Remembers which changes are committed. The result says whether all of them are moved, and all

@@ -2,16 +2,24 @@ import type { MoveOutcome, MoveRequest } from "../../database/index.js";
 import { OneAtATime } from "../../environment/index.js";
 import { SchemaError } from "../../errors/index.js";
 import type { Setting } from "../../store/postgres/index.js";
-import { type Attached, contended, lastNote, moving, needSetting } from "./attached.js";
-import { ChangedTable, type Write } from "./changed-table.js";
-import { completeTablesOf } from "./complete-tables.js";
-import { compareAgain, copyChunk } from "./copy.js";
-import { type ChunkOutcome, type CopyPace, paceOf } from "./copy-pace.js";
-import { follow } from "./follow.js";
+import { type Attached, contended, lastNote, moving, needSetting } from "./changes/attached.js";
+import { ChangedTable, type Write } from "./changes/changed-table.js";
+import { completeTablesOf } from "./changes/complete-tables.js";
+import { follow } from "./changes/follow.js";
+import {
+  type Batch,
+  type BatchSize,
+  forget,
+  type Moved,
+  purge,
+  readBatch,
+  strike,
+} from "./changes/outbox.js";
+import { isTooLarge, park, reasonOf, Unmovable } from "./changes/park.js";
+import { compareAgain, copyChunk } from "./copy/copy.js";
+import { type ChunkOutcome, type CopyPace, paceOf } from "./copy/copy-pace.js";
 import { restAfterMove } from "./move-rest.js";
-import { type Batch, type BatchSize, forget, type Moved, purge, readBatch, strike } from "./outbox.js";
-import { isTooLarge, park, reasonOf, Unmovable } from "./park.js";
-import { attachedSource, type Tx } from "./source.js";
+import { attachedSource, type Tx } from "./table/source.js";
 
 /** What one library transaction takes from the outbox, unless it is too large for one. */
 const wholeSize: BatchSize = { rows: 1_000, rowsOfOne: 100_000 };

@@ -2,12 +2,12 @@ import type { Database } from "../../database/index.js";
 import type { AnyTable } from "../../schema/index.js";
 import { definition } from "../../schema/index.js";
 import { type Setting, statement } from "../../store/postgres/index.js";
-import { needSetting } from "./attached.js";
-import { type Attachment, driftOf, isSameDeclaration, readAttachments } from "./attachment.js";
-import { readCursor } from "./copy.js";
-import { checkPrivileges } from "./privileges.js";
-import { type AttachedSource, attachedSource } from "./source.js";
-import { fittingTable } from "./sql-table.js";
+import { needSetting } from "./changes/attached.js";
+import { readCursor } from "./copy/copy.js";
+import { type Attachment, driftOf, isSameDeclaration, readAttachments } from "./table/attachment.js";
+import { checkPrivileges } from "./table/privileges.js";
+import { type AttachedSource, attachedSource } from "./table/source.js";
+import { fittingTable } from "./table/sql-table.js";
 
 /** How an attached table is. */
 export interface AttachedTableStatus {

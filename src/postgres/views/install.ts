@@ -3,7 +3,7 @@ import { sha256, throwIfAborted, unlessAborted } from "../../environment/index.j
 import { checkOptionNames, SchemaError, StoreError } from "../../errors/index.js";
 import { type AnyTable, definition } from "../../schema/index.js";
 import { quoteSchema, quoteText, type Setting, settingOf, statement } from "../../store/postgres/index.js";
-import { quoteName } from "../attach/definition.js";
+import { quoteName } from "../attach/table/definition.js";
 import { type Existing, encodeMark, type Mark, readExisting, readIndex, readMarks } from "./existing.js";
 import { viewFunctions } from "./functions.js";
 import type { PostgresView, PostgresViewsOptions, PostgresViewsReport } from "./options.js";

@@ -1,6 +1,6 @@
 import { SchemaError } from "../../errors/index.js";
 import { type AnyTable, type ColumnDefinition, columnPath, definition } from "../../schema/index.js";
-import { attachedSource } from "../attach/source.js";
+import { attachedSource } from "../attach/table/source.js";
 import { keyColumns, partTags, type ViewColumn, valueColumn } from "./columns.js";
 import type { ViewNames } from "./options.js";
 import { cellsQuery, rowsQuery, type ViewSource } from "./view-sql.js";

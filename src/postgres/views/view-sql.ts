@@ -1,4 +1,4 @@
-import { quoteName } from "../attach/definition.js";
+import { quoteName } from "../attach/table/definition.js";
 import type { ViewColumn } from "./columns.js";
 
 /** What the SQL of a view needs to know. */

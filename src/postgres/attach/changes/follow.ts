@@ -1,0 +1,64 @@
+import type { PercolatorError } from "../../../errors/index.js";
+import { SchemaError } from "../../../errors/index.js";
+import type { Setting } from "../../../store/postgres/index.js";
+import { type Attachment, driftOf, isSameDeclaration, readAttachments } from "../table/attachment.js";
+import type { AttachedSource } from "../table/source.js";
+import type { Followed } from "./changed-table.js";
+import { park } from "./park.js";
+
+/** The attached tables, and which of them this program moves. */
+export interface Following {
+  readonly attachments: readonly Attachment[];
+  readonly followed: ReadonlyMap<string, Followed>;
+  /** The declared tables that this program does not move, and why. */
+  readonly problems: readonly PercolatorError[];
+}
+
+/**
+ * Decides which of the declared tables can be moved. Parks an attached table that a migration has
+ * changed.
+ */
+export async function follow(setting: Setting, sources: readonly AttachedSource[]): Promise<Following> {
+  const attachments = await readAttachments(setting);
+  const followed = new Map<string, Followed>();
+  const problems: PercolatorError[] = [];
+  for (const source of sources) {
+    const attachment = attachments.find(({ sql }) => sql === source.sql);
+    const { recorded } = attachment ?? {};
+    if (attachment === undefined || recorded === undefined) {
+      problems.push(
+        new SchemaError(`${source.sql} is not attached to this database yet. Call \`attachTables\` once.`),
+      );
+      continue;
+    }
+    const drift = attachment.parked === undefined ? driftOf(attachment) : undefined;
+    if (drift !== undefined) await park(setting, attachment, drift);
+    if (attachment.parked !== undefined) problems.push(parkedError(source.sql, attachment.parked));
+    else if (drift !== undefined) problems.push(parkedError(source.sql, { error: drift }));
+    else if (!isSameDeclaration(source, attachment)) problems.push(otherDeclaration(source));
+    else {
+      const { id, generation, since } = attachment;
+      followed.set(id, { ...recorded, id, generation, since, source });
+    }
+  }
+  return { attachments, followed, problems };
+}
+
+/** What `drain` rejects with if a table is parked. */
+function parkedError(
+  sql: string,
+  { at, error }: { readonly at?: string | undefined; readonly error: string },
+): SchemaError {
+  const since = at === undefined ? "" : ` since ${at}`;
+  return new SchemaError(
+    `${sql} is parked${since}, and its changes are not moved: ${error} ` +
+      "Correct the SQL table or its declaration, and attach it again: `attachTables`, or `percolator attach`.",
+  );
+}
+
+function otherDeclaration({ sql }: AttachedSource): SchemaError {
+  return new SchemaError(
+    `This program declares other columns of ${sql}, or another key or name, than those that are attached. ` +
+      "Call `attachTables` with its declaration, or run the program with which the table was attached.",
+  );
+}

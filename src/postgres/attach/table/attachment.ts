@@ -1,0 +1,192 @@
+import { definition } from "../../../schema/index.js";
+import { type Setting, statement } from "../../../store/postgres/index.js";
+import { triggerCount, triggerName, triggersOf } from "./definition.js";
+import { type EnumLabels, readEnumLabels, renamedLabel } from "./enum-labels.js";
+import type { AttachedSource } from "./source.js";
+
+/** What `attachTables` records about a table. */
+export interface Recorded {
+  /** The SQL table's number in the server. Earlier versions did not record it. */
+  readonly relation?: string | undefined;
+  readonly keyColumns: readonly string[];
+  readonly keyTags: readonly string[];
+  /** The types of the key's columns, as casts write them. */
+  readonly keyTypes: readonly string[];
+  readonly hasTupleKey: boolean;
+  /** The codecs' tags, by column. The first version did not record them. */
+  readonly columns?: Readonly<Record<string, string>> | undefined;
+  /** The SQL columns as they were, by name: see {@link Attachment.shape}. */
+  readonly shape?: Readonly<Record<string, string>> | undefined;
+  /** The labels of enums, by column. Earlier versions did not record them. */
+  readonly enums?: Readonly<Record<string, EnumLabels>> | undefined;
+}
+
+/** A row of `attachments`, with what the server says about its SQL table now. */
+export interface Attachment {
+  readonly id: string;
+  /** The SQL table, quoted. */
+  readonly sql: string;
+  readonly name: string;
+  /** Undefined if the table is not attached yet: its triggers could not be installed. */
+  readonly recorded: Recorded | undefined;
+  /** Raised by each `attachTables`, and never used twice, also if the table was dropped meanwhile. */
+  readonly generation: string;
+  /** Logged changes up to this number are obsolete: the comparison of all rows replaces them. */
+  readonly since: string;
+  readonly parked: { readonly at: string; readonly error: string } | undefined;
+  /** Number and type of each column, by name. Undefined if the SQL table does not exist. */
+  readonly shape: Readonly<Record<string, string>> | undefined;
+  /** The number of the table that has the name now. Undefined if there is none. */
+  readonly relation: string | undefined;
+  /** The columns of its primary key. */
+  readonly keyColumns: readonly string[];
+  /** The labels that the columns with recorded enums have now. */
+  readonly enums: Readonly<Record<string, EnumLabels>>;
+  /** How many of its triggers record changes for this attachment, by every role. */
+  readonly triggers: number;
+  /** Whether it has a parent or a child, or is a partition. */
+  readonly isRelated: boolean;
+  /** The server's estimate. Undefined if it has none. */
+  readonly estimatedRows: number | undefined;
+}
+
+/** The first version's table lacks columns. Its tables count as not attached, until `attachTables`. */
+const query = (schema: string) => `
+  select a.id, a.source, a.name, case when r ? 'generation' then a.definition else '' end,
+    coalesce(r->>'generation', '0'), coalesce(r->>'since', '0'),
+    to_char((r->>'parked_at')::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), r->>'error',
+    (select json_object_agg(f.attname, f.attnum || ' ' || case t.typname when 'varchar' then 'varchar'
+        else format_type(f.atttypid, f.atttypmod) end)
+      from pg_attribute f join pg_type t on t.oid = f.atttypid
+      where f.attrelid = c.oid and f.attnum > 0 and not f.attisdropped),
+    (select count(*) from pg_trigger g where g.tgrelid = c.oid and g.tgenabled = 'A'
+      and starts_with(g.tgname, '${triggerName} ') and ${triggersOf(schema, "g", "a.id")}),
+    c.oid,
+    (select json_agg(f.attname order by k.place)
+      from pg_index i, unnest(i.indkey::smallint[]) with ordinality k(attnum, place), pg_attribute f
+      where i.indrelid = c.oid and i.indisprimary and k.place <= i.indnkeyatts
+        and f.attrelid = c.oid and f.attnum = k.attnum),
+    exists (select from pg_inherits i where c.oid in (i.inhparent, i.inhrelid)),
+    case when c.reltuples >= 0 then round(c.reltuples::numeric) end
+  from ${schema}.attachments a
+  cross join lateral to_jsonb(a) r
+  left join pg_namespace n on n.nspname = (parse_ident(a.source))[1]
+  left join pg_class c on c.relnamespace = n.oid and c.relname = (parse_ident(a.source))[2]
+  order by a.id`;
+
+/** The attached tables of a schema. Empty if there never was one. */
+export async function readAttachments({ connections, schema }: Setting): Promise<readonly Attachment[]> {
+  const has = statement("select to_regclass($1) is not null");
+  const doing = "read the attached tables";
+  const [[exists] = []] = await connections.repeat(has, [`${schema}.attachments`], doing);
+  if (exists !== "t") return [];
+  const rows = await connections.repeat(statement(query(schema)), [], doing);
+  const recordedOf = (text: string | null | undefined) =>
+    text === "" ? undefined : (JSON.parse(text!) as Recorded);
+  const columns = rows.flatMap(([, sql, , text]) =>
+    Object.keys(recordedOf(text)?.enums ?? {}).map((name) => [sql!, name] as const),
+  );
+  const labelsOf = await readEnumLabels({ connections }, columns);
+  return rows.map(
+    ([
+      id,
+      sql,
+      name,
+      text,
+      generation,
+      since,
+      at,
+      error,
+      shape,
+      triggers,
+      relation,
+      keyColumns,
+      isRelated,
+      rows,
+    ]) => ({
+      id: id!,
+      sql: sql!,
+      name: name!,
+      recorded: recordedOf(text),
+      generation: generation!,
+      since: since!,
+      parked: error === null ? undefined : { at: at!, error: error! },
+      shape: shape === null ? undefined : (JSON.parse(shape!) as Readonly<Record<string, string>>),
+      enums: Object.fromEntries(
+        Object.keys(recordedOf(text)?.enums ?? {}).map((column) => [column, labelsOf([sql!, column]) ?? {}]),
+      ),
+      triggers: Number(triggers),
+      relation: relation ?? undefined,
+      keyColumns: JSON.parse(keyColumns ?? "[]") as readonly string[],
+      isRelated: isRelated === "t",
+      estimatedRows: typeof rows === "string" ? Number(rows) : undefined,
+    }),
+  );
+}
+
+/**
+ * Why changes of the SQL table cannot be trusted any more: a migration changed it, or somebody
+ * removed the triggers. Undefined if all is as it was.
+ */
+export function driftOf({
+  sql,
+  recorded,
+  shape,
+  enums,
+  triggers,
+  relation,
+  keyColumns,
+  isRelated,
+}: Attachment): string | undefined {
+  if (shape === undefined) return `There is no table ${sql} any more.`;
+  if (relation !== (recorded?.relation ?? relation)) {
+    return `${sql} is another table than the one that was attached: it was dropped and made again or restored, or another table got its name.`;
+  }
+  for (const [name, before] of Object.entries(recorded?.shape ?? {})) {
+    const now = shape[name];
+    const column = `column ${JSON.stringify(name)}`;
+    if (now === undefined) return `${sql} has no ${column} any more.`;
+    const [[oldNumber, oldType], [number, type]] = [partsOf(before), partsOf(now)];
+    if (oldType !== type) return `${sql}, ${column}: its type was ${oldType} and is now ${type}.`;
+    if (oldNumber !== number)
+      return `${sql}, ${column}: it was dropped and added again, or another column got its name.`;
+    const renamed = renamedLabel(recorded?.enums?.[name] ?? {}, enums[name] ?? {});
+    if (renamed !== undefined) return `${sql}, ${column}: ${renamed}.`;
+  }
+  const keyBefore = recorded?.keyColumns ?? [];
+  if (recorded !== undefined && JSON.stringify(keyBefore) !== JSON.stringify(keyColumns)) {
+    const now = keyColumns.length === 0 ? "none" : `(${keyColumns.join(", ")})`;
+    return `${sql}: its primary key was (${keyBefore.join(", ")}) and is now ${now}.`;
+  }
+  // Reading it reads the rows of its children, and triggers do not see changes of these.
+  if (isRelated) return `${sql} is a part of another table, or has parts. Only ordinary tables are followed.`;
+  if (triggers === triggerCount) return undefined;
+  return `Triggers of ${sql} are missing or disabled, so changes may not have been logged.`;
+}
+
+function partsOf(shape: string): readonly [string, string] {
+  const at = shape.indexOf(" ");
+  return [shape.slice(0, at), shape.slice(at + 1)];
+}
+
+/** The tags of the columns that a program declares. */
+export function declaredColumns({ target }: AttachedSource): Readonly<Record<string, string>> {
+  return Object.fromEntries([...target[definition].columns].map(([name, { codec }]) => [name, codec!.tag]));
+}
+
+/** The tags of the parts of the key that a program declares. */
+export function declaredKey({ target }: AttachedSource): readonly string[] {
+  const { tag } = target[definition].key;
+  return /^tuple\((.*)\)$/.exec(tag)?.[1]?.split(",") ?? [tag];
+}
+
+/** Whether a program declares a table as it was attached. */
+export function isSameDeclaration(source: AttachedSource, { name, recorded }: Attachment): boolean {
+  const columns = recorded?.columns;
+  const sorted = (tags: Readonly<Record<string, string>>) => JSON.stringify(Object.entries(tags).sort());
+  return (
+    name === source.target[definition].name &&
+    JSON.stringify(recorded?.keyTags) === JSON.stringify(declaredKey(source)) &&
+    (columns === undefined || sorted(columns) === sorted(declaredColumns(source)))
+  );
+}
