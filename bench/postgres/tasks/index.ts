@@ -1,6 +1,7 @@
 /**
  * Each observer of `examples/webindex/observers` as a task: the same steps in set-based SQL, for
- * many rows at a time.
+ * many rows at a time. `invert` is a task of its own, so that one statement writes the links of many
+ * pages.
  */
 import type { Session } from "../session.js";
 import { cluster, relink } from "./cluster.js";

@@ -7,7 +7,8 @@ import {
   type Transaction,
 } from "percolatordb";
 import { type Description, describeInParts, describePage } from "../derive.js";
-import { documents, type Links } from "../tables.js";
+import { linkPlace, pageId } from "../identity.js";
+import { documents, type Links, links } from "../tables.js";
 import { inTurns } from "../turns.js";
 
 /** A page of this many bytes takes some milliseconds to read. */
@@ -22,7 +23,8 @@ export type Describe = (
 
 /**
  * Makes the observer that reads a page: its hash, title, words and links. It writes only what
- * changed, so that later observers handle only that.
+ * changed, so that later observers handle only that. It writes only cells of its own page, so runs of
+ * different pages never conflict, although they write the same rows of `links`.
  */
 export function extractBy(describe: Describe, options: Pick<ObserverOptions, "concurrency"> = {}): Observer {
   return observer(
@@ -69,7 +71,29 @@ async function writePage(tx: Transaction, url: string, page: Description | undef
   // The observer that finds the page's cluster also indexes it.
   if (rehashed) tx.notify(documents.rescore, url);
   else if (reworded) tx.notify(documents.reindex, url);
-  if (!hasSameLinks(before[3], page?.links)) replace(tx, documents.links, url, before[3], page?.links);
+  if (!hasSameLinks(before[3], page?.links)) {
+    replace(tx, documents.links, url, before[3], page?.links);
+    invertLinks(tx, url, before[3] ?? [], page?.links ?? []);
+  }
+}
+
+/** Adds a page's links to the pages that they lead to. Writes only what changed. */
+function invertLinks(tx: Transaction, url: string, before: Links, after: Links): void {
+  const source = pageId(url).text;
+  const old = new Map(before);
+  const change = (target: string, anchor: string | undefined) => {
+    const { row, prefix } = linkPlace(target);
+    const link = links.sources.at(prefix + source);
+    if (anchor === undefined) tx.delete(link, row);
+    else tx.set(link, row, anchor);
+    tx.notify(documents.relinked, target);
+  };
+  for (const [target, anchor] of after) {
+    const was = old.get(target);
+    old.delete(target);
+    if (was !== anchor) change(target, anchor);
+  }
+  for (const target of old.keys()) change(target, undefined);
 }
 
 function hasSameLinks(before: Links | undefined, after: Links | undefined): boolean {
