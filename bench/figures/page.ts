@@ -144,12 +144,13 @@ function caveats(all: readonly Measured[]): readonly string[] {
   // A machine of which nobody knows how busy it was counts as busy.
   const unknown = all.filter(({ busyBefore }) => busyBefore === undefined).length;
   if (small + busy + unknown === 0) return [];
-  const unsaid =
-    unknown === 0
-      ? ""
-      : ` Before ${unknown} others it is not known how much other programs used, so count them as measured on a busy machine.`;
+  const said = [
+    small > 0 && `${small} were made at small size`,
+    busy > 0 && `before ${busy}, other programs used more than ${percent(maxOthersShare)} of the processors`,
+    unknown > 0 && `before ${unknown}, it is not known how much other programs used: count them as busy`,
+  ].filter((each) => each !== false);
   return [
-    `**Provisional**: of ${all.length} measurements ${small} were made at small size. Before ${busy} of them, other programs used more than ${percent(maxOthersShare)} of the processors.${unsaid} To repeat them at full size, run \`npm run figures -- --full\` on an idle machine.`,
+    `**Provisional**, of ${all.length} measurements: ${said.join("; ")}. To repeat them at full size, run \`npm run figures -- --full\` on an idle machine.`,
   ];
 }
 

@@ -20,9 +20,9 @@ import {
   TestClock,
   type TestProcess,
 } from "percolatordb/testing";
-import { afterAll, expect } from "vitest";
+import { expect } from "vitest";
 import { bigtableLocation, temporaryFolder } from "../support/databases.js";
-import { type Emulator, startEmulator } from "../support/emulator/index.js";
+import { startEmulator } from "../support/emulator/index.js";
 import { newPlace, type PostgresPlace, removePlace } from "../support/postgres/index.js";
 
 /** Whether `PERCOLATOR_PEERS=all` asks for all variants and cases. */
@@ -122,8 +122,11 @@ export class Cluster implements AsyncDisposable {
       return;
     }
     if (store !== "memory") this.#oracle = countingOracle(environment);
-    if (store === "bigtable") this.#open = await onEmulator(environment, this.#stores);
-    else this.#stores.push(memoryStore({ environment, atomicBatches: store === "memory" }));
+    if (store === "bigtable") {
+      const emulator = await startEmulator();
+      this.#remove = () => emulator.stop();
+      this.#open = () => onEmulator(emulator.host, environment, this.#stores);
+    } else this.#stores.push(memoryStore({ environment, atomicBatches: store === "memory" }));
   }
 
   /**
@@ -194,25 +197,16 @@ function requestsInRealTime(environment: TestProcess): Environment {
   };
 }
 
-let emulator: Promise<Emulator> | undefined;
-let databases = 0;
-
-afterAll(async () => {
-  await (await emulator)?.stop();
-  emulator = undefined;
-});
-
-/** Opens a new database on this file's emulator. Each process has its own connection to it. */
-async function onEmulator(environment: TestProcess, stores: RowStore[]): Promise<() => Promise<RowStore>> {
-  emulator ??= startEmulator();
-  const { host: emulatorHost } = await emulator;
-  const place = `${bigtableLocation}?prefix=c${++databases}`;
-  return async () => {
-    const options = { emulatorHost, environment: requestsInRealTime(environment) };
-    const store = await openBigtableStore(place, options);
-    stores.push(store);
-    return store;
-  };
+/** Opens the database on an emulator of its own. Each process has its own connection to it. */
+async function onEmulator(
+  emulatorHost: string,
+  environment: TestProcess,
+  stores: RowStore[],
+): Promise<RowStore> {
+  const options = { emulatorHost, environment: requestsInRealTime(environment) };
+  const store = await openBigtableStore(bigtableLocation, options);
+  stores.push(store);
+  return store;
 }
 
 /** Opens the database of a place. Each process has its own connections. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable, Writable } from "node:stream";
-import { afterEach, vi } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import { type EndSignal, type Io, type OutputStream, runCli } from "../../src/cli/index.js";
 import { systemEnvironment } from "../../src/environment/index.js";
 
@@ -69,7 +69,7 @@ export interface RunningCommand {
   signal(signal: EndSignal): void;
 }
 
-/** A temporary folder in which command lines run. It is removed after the test. */
+/** A temporary folder in which command lines run. It is removed after the test that made it. */
 export class CommandLine {
   readonly folder: string;
 
@@ -79,7 +79,7 @@ export class CommandLine {
 
   static async create(): Promise<CommandLine> {
     const folder = await mkdtemp(join(tmpdir(), "percolator-cli-"));
-    made.push(folder);
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
     return new CommandLine(folder);
   }
 
@@ -123,12 +123,6 @@ export class CommandLine {
     return path;
   }
 }
-
-const made: string[] = [];
-
-afterEach(async () => {
-  for (const folder of made.splice(0)) await rm(folder, { recursive: true, force: true });
-});
 
 function stdinOf(given: CommandOptions["stdin"]): Readable {
   if (given instanceof Readable) return given;

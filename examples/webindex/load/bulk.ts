@@ -1,6 +1,7 @@
 import { type Database, type LoadPart, loadPart } from "percolatordb";
 import type { Source } from "../sources/index.js";
 import { clusters, documents, links, postings, shards } from "../tables.js";
+import { Turns } from "../turns.js";
 import type { BatchRow, BatchRows } from "../twin/batch.js";
 import { compareKeys, linkKey, rowText } from "../twin/order.js";
 import { SortedIndex } from "../twin/sorted.js";
@@ -21,7 +22,7 @@ export interface BulkOptions {
   readonly heldBytes?: number | undefined;
 }
 
-/** How long the computation keeps the event loop before other work gets a turn. */
+/** How long the computation keeps the event loop: sessions are renewed, and signals arrive. */
 const turnMs = 20;
 const prefix = "webindex-";
 
@@ -85,16 +86,16 @@ async function hasNoPages(db: Database): Promise<boolean> {
 async function store(db: Database, name: string, fold: Fold, options: BulkOptions): Promise<void> {
   const { signal, onStage, heldBytes } = options;
   using twin = new SortedIndex(heldBytes);
-  const turns = new Turns(signal);
+  const turns = new Turns({ ms: turnMs, signal });
   let pages = 0;
   for (const { url, contents } of fold.pages()) {
     twin.add(url, contents);
     onStage?.({ doing: "reading pages", pages: ++pages, part: undefined, waiting: undefined });
-    await turns.next();
+    await turns.give();
   }
   for (const _ of twin.prepare()) {
     onStage?.({ doing: "computing the tables", pages: 0, part: undefined, waiting: undefined });
-    await turns.next();
+    await turns.give();
   }
   await db.load(name, partsOf(fold, twin.tables()), {
     signal,
@@ -154,25 +155,4 @@ async function loadLeftOver(db: Database, fold: Fold, { signal }: BulkOptions): 
   };
   counts.add(await loadSource(db, source, { signal }));
   return counts;
-}
-
-/** Gives the event loop a turn now and then: sessions are renewed, and signals arrive. */
-class Turns {
-  readonly #signal: AbortSignal | undefined;
-  #last = performance.now();
-
-  constructor(signal: AbortSignal | undefined) {
-    this.#signal = signal;
-  }
-
-  next(): Promise<void> | undefined {
-    if (performance.now() - this.#last < turnMs) return undefined;
-    return new Promise((resolve, reject) => {
-      setImmediate(() => {
-        this.#last = performance.now();
-        if (this.#signal?.aborted) reject(this.#signal.reason);
-        else resolve();
-      });
-    });
-  }
 }
