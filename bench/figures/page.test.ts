@@ -96,6 +96,8 @@ test("a measurement before which nobody knows how busy the machine was does not 
     );
   expect(drawn(0).get("configuration")).not.toContain("Provisional");
   expect(drawn(0.5).get("configuration")).toContain("of 1 measurements: before 1, other programs used");
-  expect(drawn(undefined).get("configuration")).toContain("of 1 measurements: before 1, it is not known how much");
+  expect(drawn(undefined).get("configuration")).toContain(
+    "of 1 measurements: before 1, it is not known how much",
+  );
   expect(drawn(undefined).get("one")).toContain("what other programs used just before is not known");
 });
