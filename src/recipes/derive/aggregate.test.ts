@@ -126,8 +126,9 @@ describe("groups", () => {
     );
     await Promise.all(updates);
     expect(await rowsOf(db, revenue)).toEqual({ today: { count: 300, sum: 300 } });
-    // With one sum for the group, nearly every run would conflict.
-    expect(db.metrics.conflicts - before).toBeLessThan(30);
+    // With one sum for the group, nearly every one of the 300 runs would conflict, and many repeatedly.
+    // Chance decides how many meet in a part: up to 30 were seen.
+    expect(db.metrics.conflicts - before).toBeLessThan(100);
   });
 });
 

@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { CommandLine } from "../../../../test/support/command-line.js";
 import { type Emulator, startEmulator } from "../../../../test/support/emulator/index.js";
 import { startCoordinator } from "../../../coordinator/index.js";
@@ -22,6 +22,9 @@ beforeAll(async () => {
   emulator = await startEmulator();
   host = process.env.BIGTABLE_EMULATOR_HOST;
   process.env.BIGTABLE_EMULATOR_HOST = emulator.host;
+});
+
+beforeEach(async () => {
   cli = await CommandLine.create();
 });
 
