@@ -79,7 +79,8 @@ export class CommandLine {
 
   static async create(): Promise<CommandLine> {
     const folder = await mkdtemp(join(tmpdir(), "percolator-cli-"));
-    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    // A command that a second signal ended may still write for a moment.
+    onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
     return new CommandLine(folder);
   }
 
