@@ -81,7 +81,7 @@ test("without the server everything is grey and says how old it is, until it ans
   server.cut(true);
   await page.locator(".banner", { hasText: /Everything below is as it was at \d\d:\d\d:\d\d/ }).waitFor();
   const filter = () => page.evaluate("getComputedStyle(document.querySelector('main')).filter");
-  expect(await filter()).toBe("grayscale(1)");
+  await expect.poll(filter).toBe("grayscale(1)");
   server.cut(false);
   await page.locator("[data-connection=live]").waitFor();
   await expect.poll(filter).toBe("none");
