@@ -58,11 +58,18 @@ export function shardNames(): string[] {
 
 /** Returns the column of `postings` that contains a term. */
 export function bucketOf(term: string): string {
-  // FNV-1a. There are many more terms than pages, so the hash must be fast.
-  let hash = 0x811c9dc5;
-  for (let index = 0; index < term.length; index++)
-    hash = Math.imul(hash ^ term.charCodeAt(index), 0x01000193);
+  const hash = termHash(term);
   return hex((hash ^ (hash >>> 15)) & (bucketCount - 1), 2);
+}
+
+/**
+ * Returns a hash of 32 bits of the term at `text[start..end)`. It is FNV-1a: there are many more terms
+ * than pages, so the hash must be fast.
+ */
+export function termHash(text: string, start = 0, end = text.length): number {
+  let hash = 0x811c9dc5;
+  for (let index = start; index < end; index++) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash;
 }
 
 function hex(number: number, digits: number): string {

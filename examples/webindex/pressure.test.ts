@@ -25,7 +25,7 @@ function lasting(waiting: readonly number[]): number[] {
 async function addPages(round: number): Promise<void> {
   await db.transact((tx) => {
     for (let shard = 0; shard < 128; shard++) {
-      tx.set(shards.pending.at(`${round}`), `${shard}`, ["https://example.org/", "", null, null, 1]);
+      tx.set(shards.waiting.at(`${round}`), `${shard}`, ["https://example.org/", null, null, 1]);
       tx.notify(shards.merge, `${shard}`);
     }
   });

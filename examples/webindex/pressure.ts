@@ -43,7 +43,7 @@ export async function countWaiting(db: Database, observer: string, signal?: Abor
 async function countPages(db: Database, signal: AbortSignal | undefined): Promise<number> {
   await using view = await db.snapshot({ signal });
   let pages = 0;
-  for await (const { value } of view.scan(shards.pending)) {
+  for await (const { value } of view.scan(shards.waiting)) {
     pages += value.size;
     if (pages >= maxCounted) return maxCounted;
   }

@@ -93,7 +93,12 @@ export const postings = table("postings", {
  */
 export const shards = table("shards", {
   /** Pages that wait to be merged, by id. A search overlays them on the postings. */
-  pending: family(compressed(json<Waiting>())),
+  waiting: family(json<Waiting>()),
+  /**
+   * The terms that the postings have for a waiting page, by id. None if they have none. A search does
+   * not read them.
+   */
+  outdated: family(compressed(text())),
   /**
    * The version of the shard: the start timestamp of its last merge. Searches keep what they have
    * decoded of a shard until it changes. It is not derived from the pages, so the twin has none.
@@ -110,18 +115,12 @@ export const shards = table("shards", {
 });
 
 /**
- * A page that waits to be merged. `terms` are the terms that the postings have for it. `now` are
- * its current lengths, computed from `documents.terms`, or null if it can no longer be found.
- * `merged` are its lengths in the postings, or null if the postings do not have the page. `version`
- * is the start timestamp of the transaction that changed its terms.
+ * A page that waits to be merged. `now` are its current lengths, computed from `documents.terms`, or
+ * null if it can no longer be found. `merged` are its lengths in the postings, or null if the
+ * postings do not have the page. `version` is the start timestamp of the transaction that changed
+ * its terms.
  */
-export type Waiting = readonly [
-  url: string,
-  terms: string,
-  now: Counts | null,
-  merged: Counts | null,
-  version: number,
-];
+export type Waiting = readonly [url: string, now: Counts | null, merged: Counts | null, version: number];
 
 /** How many pages a shard or the whole index has, and the sums of the lengths of their fields. */
 export interface Statistics {

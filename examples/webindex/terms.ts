@@ -10,6 +10,7 @@ import { termCounts } from "./text/index.js";
 export const fields = ["text", "title", "anchors"] as const;
 
 const digits = /^[0-9]+$/;
+const space = " ";
 
 export type Counts = readonly [text: number, title: number, anchors: number];
 
@@ -65,17 +66,37 @@ export function parseCounts(stored: string): Counts {
 
 /** Finds the counts of one term in a stored text without parsing all of it. */
 export function countsOf(stored: string, term: string): Counts | undefined {
-  // A term of digits could be confused with a count, so this case parses the whole text.
-  if (digits.test(term)) {
-    const counts = parseTerms(stored).get(term);
-    return counts === undefined ? undefined : parseCounts(counts);
-  }
-  const wanted = `${term} `;
-  const at = stored.startsWith(wanted) ? 0 : stored.indexOf(` ${wanted}`) + 1;
-  if (at === 0 && !stored.startsWith(wanted)) return undefined;
-  const start = at + wanted.length;
-  const end = stored.indexOf(" ", start);
+  const at = digits.test(term) ? placeOfDigits(stored, term) : placeOf(stored, term);
+  if (at < 0) return undefined;
+  const start = at + term.length + 1;
+  const end = stored.indexOf(space, start);
   return parseCounts(end < 0 ? stored.slice(start) : stored.slice(start, end));
+}
+
+function placeOf(stored: string, term: string): number {
+  const wanted = `${term} `;
+  if (stored.startsWith(wanted)) return 0;
+  const at = stored.indexOf(` ${wanted}`);
+  return at < 0 ? at : at + 1;
+}
+
+/** A term of digits could be confused with a count, so this looks at each term. */
+function placeOfDigits(stored: string, term: string): number {
+  for (const [start, end] of placesOf(stored)) {
+    if (end - start === term.length && stored.startsWith(term, start)) return start;
+  }
+  return -1;
+}
+
+/** The start and the end of each term in a stored text. */
+export function* placesOf(stored: string): Generator<readonly [start: number, end: number]> {
+  for (let start = 0; start < stored.length; ) {
+    const end = stored.indexOf(space, start);
+    yield [start, end];
+    const next = stored.indexOf(space, end + 1);
+    if (next < 0) return;
+    start = next + 1;
+  }
 }
 
 /** Returns the number of different terms of each field in a stored text. */

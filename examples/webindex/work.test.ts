@@ -35,7 +35,7 @@ async function find(query: string): Promise<string[]> {
 
 async function isMerged(): Promise<boolean> {
   await using view = await db.snapshot();
-  for await (const _ of view.scan(shards.pending)) return false;
+  for await (const _ of view.scan(shards.waiting)) return false;
   for await (const _ of view.scan(shards.statistics)) return true;
   return false;
 }

@@ -3,9 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
-import { Cli } from "../../src/cli/cli.js";
-import { systemIo } from "../../src/cli/print/io.js";
-import { buildProgram } from "../../src/cli/program.js";
+import { commandTree } from "../support/command-tree.js";
 import { commandLines, flagValue } from "./commands.js";
 import { composeSchema } from "./compose-schema.js";
 import {
@@ -71,7 +69,7 @@ describe("schemas", () => {
 describe("command lines", () => {
   test.each(commandLines().map((line) => [line.from, line] as const))("%s", async (_, { args }) => {
     const ran: string[] = [];
-    const program = buildProgram(new Cli(systemIo()));
+    const program = commandTree();
     for (const command of program.commands)
       command.action(() => {
         ran.push(command.name());
@@ -102,7 +100,7 @@ describe("command lines", () => {
   });
 
   test("an unknown flag is refused", async () => {
-    const program = buildProgram(new Cli(systemIo()));
+    const program = commandTree();
     for (const command of program.commands) command.action(() => {});
     const parsing = program.parseAsync(["worker", "here", "app.js", "--drain", "30s"], { from: "user" });
     await expect(parsing).rejects.toThrow("--drain");

@@ -1,10 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Command } from "commander";
-import { Cli } from "../../src/cli/cli.js";
-import { buildProgram } from "../../src/cli/program.js";
-import { systemEnvironment } from "../../src/environment/index.js";
-import { Printed } from "../support/command-line.js";
+import { commandTree } from "../support/command-tree.js";
 import { root } from "./examples.js";
 import { wordsOf } from "./story.js";
 
@@ -48,7 +44,7 @@ function mistakeInCommandLine(words: readonly string[]): string | undefined {
   if (words[0] === "COMMAND" || words.length === 0) return undefined;
   if (words[0]?.startsWith("--"))
     return ["--help", "--version"].includes(words[0]) ? undefined : `no option ${words[0]}`;
-  const command = program().commands.find((each) => each.name() === words[0]);
+  const command = commandTree().commands.find((each) => each.name() === words[0]);
   if (command === undefined) return `no command ${String(words[0])}`;
   const { operands, unknown } = command.parseOptions(words.slice(1));
   if (unknown.length > 0) return `no option ${unknown.join(" ")} of ${command.name()}`;
@@ -58,17 +54,4 @@ function mistakeInCommandLine(words: readonly string[]): string | undefined {
     : command.registeredArguments.length;
   if (operands.length >= needed && operands.length <= most) return undefined;
   return `${command.name()} takes ${needed} to ${most} arguments, not ${operands.join(" ")}`;
-}
-
-function program(): Command {
-  return buildProgram(
-    new Cli({
-      stdin: process.stdin,
-      stdout: new Printed(),
-      stderr: new Printed(),
-      cwd: ".",
-      environment: systemEnvironment,
-      onSignal: () => () => {},
-    }),
-  );
 }

@@ -76,11 +76,11 @@ async function writeTerms(tx: Transaction, url: string, terms: string | undefine
   if (terms === undefined) tx.delete(documents.terms, url);
   else tx.set(documents.terms, url, terms);
   const { text: id, shard } = pageId(url);
-  const pending = shards.pending.at(id);
+  const waiting = await tx.get(shards.waiting.at(id), shard);
   // What the postings have does not change until the merge.
-  const waiting = await tx.get(pending, shard);
-  const [, merged, , lengths] = waiting ?? [url, before ?? "", null, lengthsIn(before)];
-  tx.set(pending, shard, [url, merged, lengthsIn(terms), lengths, tx.startTimestamp]);
+  const [, , merged] = waiting ?? [url, null, lengthsIn(before)];
+  if (waiting === undefined && before !== undefined) tx.set(shards.outdated.at(id), shard, before);
+  tx.set(shards.waiting.at(id), shard, [url, lengthsIn(terms), merged, tx.startTimestamp]);
   tx.notify(shards.merge, shard);
 }
 

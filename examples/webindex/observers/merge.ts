@@ -41,18 +41,24 @@ export const merge = observer(
     const turns = new Turns();
     const changes: Change[] = [];
     let changed = 0;
-    for await (const { qualifier: id, value } of tx.entries(shards.pending, shard, {
+    for await (const { qualifier: id, value } of tx.entries(shards.waiting, shard, {
       limit: maxPages + 1,
     })) {
       if (changes.length === maxPages || changed > maxPostings) {
         tx.notify(shards.merge, shard);
         break;
       }
-      const [url, before] = value;
-      const change = compareTerms(id, url, before, await tx.get(documents.terms, url));
+      const [url, , merged] = value;
+      const outdated = shards.outdated.at(id);
+      const [before, after] = await Promise.all([
+        merged === null ? undefined : tx.get(outdated, shard),
+        tx.get(documents.terms, url),
+      ]);
+      const change = compareTerms(id, url, before, after);
       changes.push(change);
       changed += change.postings.size;
-      tx.delete(shards.pending.at(id), shard);
+      tx.delete(shards.waiting.at(id), shard);
+      if (before !== undefined) tx.delete(outdated, shard);
       await turns.give();
     }
     if (changes.length === 0) return;
@@ -65,9 +71,14 @@ export const merge = observer(
   { priority: 0, concurrency: 8 },
 );
 
-function compareTerms(name: string, url: string, before: string, after: string | undefined): Change {
+function compareTerms(
+  name: string,
+  url: string,
+  before: string | undefined,
+  after: string | undefined,
+): Change {
   const changed = new Map<string, Counts | undefined>();
-  const old = parseTerms(before);
+  const old = parseTerms(before ?? "");
   const terms = parseTerms(after ?? "");
   for (const [term, counts] of terms) if (old.get(term) !== counts) changed.set(term, parseCounts(counts));
   for (const term of old.keys()) if (!terms.has(term)) changed.set(term, undefined);

@@ -196,9 +196,9 @@ describe("overlapping runs of one row", () => {
     await run(index, url);
     await expect(merging.commit()).rejects.toThrow(ConflictError);
     await using view = await db.snapshot();
-    expect(await view.get(shards.pending.at(id), shard)).toEqual([
+    expect(await view.get(shards.outdated.at(id), shard)).toBe("x 1");
+    expect(await view.get(shards.waiting.at(id), shard)).toEqual([
       url,
-      "x 1",
       [1, 0, 0],
       [1, 0, 0],
       expect.any(Number),

@@ -9,6 +9,7 @@ import { postings, shards } from "../tables.js";
 import { BoundedCache } from "./bounded-cache.js";
 import { decodePages, decodeTerm, type ShardPages, sizeOf, type TermBlock } from "./decoded.js";
 import { Vocabulary } from "./vocabulary.js";
+import type { WaitingTerms } from "./waiting-terms.js";
 
 /** A shard as of one view. */
 export interface ShardState {
@@ -29,21 +30,31 @@ interface Versioned<T> {
   readonly value: T;
 }
 
-/** The limits of the caches in bytes. The lengths of all pages, 20 bytes each, come on top. */
+/**
+ * The limits of the caches in bytes. The lengths of all pages, 20 bytes each, come on top, and the
+ * filters of waiting pages, 1.5 to 3 bytes for each of their terms.
+ */
 export const cacheBytes = { terms: 64 << 20, texts: 64 << 20, waiting: 32 << 20, urls: 16 << 20 } as const;
 
 const names = shardNames();
 const entryBytes = 200;
 
 export class IndexCache {
+  /** The most bytes of the texts of waiting pages' terms. */
+  readonly waitingBytes: number;
   readonly #shards = new Map<string, Versioned<ShardPages>>();
   readonly #terms = new BoundedCache<string, CachedTerm>(cacheBytes.terms);
-  readonly #waiting = new BoundedCache<string, Versioned<string>>(cacheBytes.waiting);
+  /** The waiting pages of the last view whose terms were read, by id. */
+  waiting: ReadonlyMap<string, WaitingTerms> = new Map();
   /** Texts of pages, by hash and Content-Type. */
   readonly texts = new BoundedCache<string, string>(cacheBytes.texts);
   readonly #urls = new BoundedCache<string, string>(cacheBytes.urls);
   #vocabulary: Vocabulary | undefined;
   #readsVocabulary: Promise<Vocabulary> | undefined;
+
+  constructor(waitingBytes: number = cacheBytes.waiting) {
+    this.waitingBytes = waitingBytes;
+  }
 
   /** Reads the state of every shard. Decodes only shards that changed since another view. */
   async shards(view: Snapshot): Promise<ShardState[]> {
@@ -80,17 +91,6 @@ export class IndexCache {
     const bytes = blocks.reduce((sum, block) => sum + (block === undefined ? 16 : sizeOf(block)), entryBytes);
     this.#terms.set(term, { versions: states.map(({ version }) => version), blocks }, bytes);
     return blocks;
-  }
-
-  /** The current terms of a waiting page, which `read` reads if this version is not known. */
-  waitingTerms(url: string, version: number | undefined): string | undefined {
-    const known = this.#waiting.get(url);
-    return version !== undefined && known?.version === version ? known.value : undefined;
-  }
-
-  keepWaitingTerms(url: string, version: number | undefined, terms: string): void {
-    if (version === undefined) return;
-    this.#waiting.set(url, { version, value: terms }, entryBytes + 2 * terms.length);
   }
 
   keepText(key: string, text: string): void {

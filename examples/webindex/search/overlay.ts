@@ -5,11 +5,12 @@
  */
 import { setImmediate as turn } from "node:timers/promises";
 import type { Snapshot } from "percolatordb";
-import { shardNames } from "../identity.js";
-import { documents, type Statistics, shards, type Waiting } from "../tables.js";
+import { shardNames, termHash } from "../identity.js";
+import { documents, rankTerm, type Statistics, shards, type Waiting } from "../tables.js";
 import { type Counts, countsOf } from "../terms.js";
 import type { TermBlock } from "./decoded.js";
 import type { IndexCache } from "./index-cache.js";
+import { WaitingTerms } from "./waiting-terms.js";
 
 /** A page that waits to be merged and can be found. */
 interface WaitingPage {
@@ -25,8 +26,10 @@ interface WaitingPage {
  * the crawl's transactions, so few steps count more than little work.
  */
 const shardsAtOnce = 16;
-/** After this many waiting pages other requests get a turn. */
+/** After so many waiting pages other requests get a turn. */
 const changesAtOnce = 200;
+/** How many pages' terms are read at once. */
+const pagesAtOnce = 200;
 
 export class Overlay {
   readonly #view: Snapshot;
@@ -34,7 +37,7 @@ export class Overlay {
   readonly #hidden = new Map<string, string[]>();
   readonly #changes: Waiting[] = [];
   readonly #pages: WaitingPage[] = [];
-  #terms: Promise<readonly string[]> | undefined;
+  #terms: Promise<readonly WaitingTerms[]> | undefined;
 
   private constructor(view: Snapshot, cache: IndexCache) {
     this.#view = view;
@@ -55,12 +58,12 @@ export class Overlay {
   }
 
   async #readShard(shard: string): Promise<void> {
-    for await (const { qualifier, value } of this.#view.entries(shards.pending, shard))
+    for await (const { qualifier, value } of this.#view.entries(shards.waiting, shard))
       this.#add(shard, qualifier, value);
   }
 
   #add(shard: string, id: string, page: Waiting): void {
-    const [url, , lengths, , version] = page;
+    const [url, lengths, , version] = page;
     const hidden = this.#hidden.get(shard);
     if (hidden === undefined) this.#hidden.set(shard, [id]);
     else hidden.push(id);
@@ -80,7 +83,7 @@ export class Overlay {
 
   /** Three lengths for each waiting page. */
   get lengths(): Uint32Array {
-    return Uint32Array.from(this.#pages.flatMap(({ lengths }) => lengths));
+    return new Uint32Array(this.#pages.flatMap(({ lengths }) => lengths));
   }
 
   url(page: number): string {
@@ -100,7 +103,7 @@ export class Overlay {
       pages += sign;
       for (const field of [0, 1, 2] as const) lengths[field] += sign * page[field];
     };
-    for (const [, , now, before] of this.#changes) {
+    for (const [, now, before] of this.#changes) {
       add(1, now);
       add(-1, before);
     }
@@ -110,38 +113,95 @@ export class Overlay {
   /** Returns the waiting pages that have a term, as a block. */
   async find(term: string): Promise<TermBlock | undefined> {
     this.#terms ??= this.#readTerms();
-    const pages: number[] = [];
-    const all: number[] = [];
-    const frequency: [number, number, number] = [0, 0, 0];
-    const highest: [number, number, number] = [0, 0, 0];
-    for (const [page, stored] of (await this.#terms).entries()) {
-      const counts = countsOf(stored, term);
-      if (counts === undefined) continue;
-      pages.push(page);
-      all.push(...counts);
-      for (const field of [0, 1, 2] as const) {
-        if (counts[field] > 0) frequency[field]++;
-        highest[field] = Math.max(highest[field], counts[field]);
-      }
-    }
-    if (pages.length === 0) return undefined;
-    const counts = Uint32Array.from(all);
-    return { pages: Uint32Array.from(pages), counts, frequency, highest, shortest: [0, 0, 0] };
+    const terms = await this.#terms;
+    const found = new Found();
+    if (term === rankTerm) {
+      for (const [page, { level }] of terms.entries()) if (level > 0) found.add(page, [level, 0, 0]);
+    } else await this.#findIn(terms, term, found);
+    return found.block();
   }
 
-  async #readTerms(): Promise<readonly string[]> {
-    const known = this.#pages.map(({ url, version }) => this.#cache.waitingTerms(url, version));
-    const missing = this.#pages.filter((_, at) => known[at] === undefined);
-    const read = await this.#view.getMany(
-      documents.terms,
-      missing.map(({ url }) => url),
-    );
-    const found = new Map<string, string>();
-    for (const [at, { id, url, version }] of missing.entries()) {
-      const terms = read[at] ?? "";
-      found.set(id, terms);
-      this.#cache.keepWaitingTerms(url, version, terms);
+  /** Looks for a term in the texts of the pages whose filter has it. */
+  async #findIn(terms: readonly WaitingTerms[], term: string, found: Found): Promise<void> {
+    const hash = termHash(term);
+    const candidates: number[] = [];
+    for (let page = 0; page < terms.length; page++) if (terms[page]!.mayHave(hash)) candidates.push(page);
+    for (let at = 0; at < candidates.length; at += pagesAtOnce) {
+      const few = candidates.slice(at, at + pagesAtOnce);
+      const texts = await this.#texts(terms, few);
+      for (let index = 0; index < few.length; index++) {
+        const counts = countsOf(texts[index]!, term);
+        if (counts !== undefined) found.add(few[index]!, counts);
+      }
     }
-    return this.#pages.map(({ id }, at) => known[at] ?? found.get(id)!);
+  }
+
+  /** The texts of some pages' terms. Those that are not kept are read again. */
+  async #texts(terms: readonly WaitingTerms[], pages: readonly number[]): Promise<readonly string[]> {
+    const missing = pages.filter((page) => terms[page]!.text === undefined);
+    if (missing.length === 0) return pages.map((page) => terms[page]!.text!);
+    const read = (await this.#readTexts(missing)).values();
+    return pages.map((page) => terms[page]!.text ?? read.next().value!);
+  }
+
+  async #readTexts(pages: readonly number[]): Promise<readonly string[]> {
+    const texts = await this.#view.getMany(
+      documents.terms,
+      pages.map((page) => this.url(page)),
+    );
+    return texts.map((text) => text ?? "");
+  }
+
+  /** Reads the terms of the pages that no view before has read in this version. */
+  async #readTerms(): Promise<readonly WaitingTerms[]> {
+    const kept = this.#cache.waiting;
+    const terms = this.#pages.map(({ id, version }) => {
+      const known = kept.get(id);
+      return known?.version === version ? known : undefined;
+    });
+    let room = this.#cache.waitingBytes - terms.reduce((sum, known) => sum + (known?.textBytes ?? 0), 0);
+    const missing = [...terms.keys()].filter((page) => terms[page] === undefined);
+    for (let at = 0; at < missing.length; at += pagesAtOnce) {
+      const few = missing.slice(at, at + pagesAtOnce);
+      for (const [index, text] of (await this.#readTexts(few)).entries()) {
+        const page = few[index]!;
+        const read = new WaitingTerms(this.#pages[page]!.version, text, room);
+        room -= read.textBytes;
+        terms[page] = read;
+      }
+      if (at + pagesAtOnce < missing.length) await turn();
+    }
+    const all = terms as readonly WaitingTerms[];
+    this.#cache.waiting = new Map(this.#pages.map(({ id }, page) => [id, all[page]!]));
+    return all;
+  }
+}
+
+/** The pages that have a term. Add them in ascending order. */
+class Found {
+  readonly #pages: number[] = [];
+  readonly #counts: number[] = [];
+  readonly #frequency: [number, number, number] = [0, 0, 0];
+  readonly #highest: [number, number, number] = [0, 0, 0];
+
+  add(page: number, counts: Counts): void {
+    this.#pages.push(page);
+    for (const field of [0, 1, 2] as const) {
+      const count = counts[field];
+      this.#counts.push(count);
+      if (count > 0) this.#frequency[field]++;
+      if (count > this.#highest[field]) this.#highest[field] = count;
+    }
+  }
+
+  block(): TermBlock | undefined {
+    if (this.#pages.length === 0) return undefined;
+    return {
+      pages: new Uint32Array(this.#pages),
+      counts: new Uint32Array(this.#counts),
+      frequency: this.#frequency,
+      highest: this.#highest,
+      shortest: [0, 0, 0],
+    };
   }
 }

@@ -33,7 +33,7 @@ export class SearchIndex {
    * belongs to something that is read there, by every run, and that changes with it:
    *
    * - Postings and lengths of a shard belong to its version, `shards.merged`. Every merge changes it.
-   * - The terms of a waiting page belong to the version in its entry of `shards.pending`. All entries
+   * - The terms of a waiting page belong to the version in its entry of `shards.waiting`. All entries
    *   are read. So a new page makes the query due as soon as it can be found.
    * - A text belongs to the hash of contents that are read.
    * - A URL belongs to its id, which is a hash of it, and never changes.

@@ -6,8 +6,8 @@ interface Shared<V> {
   readonly snapshot: Snapshot;
   readonly view: V;
   readonly at: number;
-  /** How long a search may use it, in milliseconds. */
-  readonly maxAgeMs: number;
+  /** At this age, in milliseconds, a newer view is read. */
+  readonly renewAtMs: number;
   users: number;
   isReplaced: boolean;
 }
@@ -18,9 +18,10 @@ interface Shared<V> {
  * twentieth of the time.
  */
 const ageFactor = 20;
-const minAgeMs = 20;
-/** After this time every page can be searched. */
-const maxAgeMs = 500;
+const leastRenewMs = 20;
+const mostRenewMs = 500;
+/** A search waits for a newer view instead of using an older one. So every page is found a second later. */
+const maxAgeMs = 900;
 
 /** Opens views, and lets searches share them. */
 export class SharedViews<V> {
@@ -41,7 +42,7 @@ export class SharedViews<V> {
   }
 
   /**
-   * Runs `use` with a view that is at most 500 ms old, or newly read. If the view is older than
+   * Runs `use` with a view that is at most 900 ms old, or newly read. If the view is older than
    * it should be, a newer one is read meanwhile for the next searches.
    */
   async use<T>(use: (view: V) => Promise<T>): Promise<T> {
@@ -66,7 +67,7 @@ export class SharedViews<V> {
   async #get(): Promise<Shared<V>> {
     const current = this.#current;
     const age = current === undefined ? Infinity : this.#now() - current.at;
-    if (current !== undefined && age <= current.maxAgeMs) return current;
+    if (current !== undefined && age <= current.renewAtMs) return current;
     const opening = this.#renew();
     if (current === undefined || age > maxAgeMs) return opening;
     // The searches that wait for this view report its failure.
@@ -92,9 +93,9 @@ export class SharedViews<V> {
       throw error;
     }
     const took = this.#now() - at;
-    const age = Math.min(maxAgeMs, Math.max(minAgeMs, took * ageFactor));
+    const renewAtMs = Math.min(mostRenewMs, Math.max(leastRenewMs, took * ageFactor));
     const before = this.#current;
-    this.#current = { snapshot, view, at, maxAgeMs: age, users: 0, isReplaced: false };
+    this.#current = { snapshot, view, at, renewAtMs, users: 0, isReplaced: false };
     if (before !== undefined) await this.#replace(before);
     return this.#current;
   }

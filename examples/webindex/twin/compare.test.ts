@@ -52,7 +52,7 @@ describe("the comparison with the twin", () => {
         tx.delete(postings.documents.at(bucket!), row);
       }
     });
-    await index.db.transact((tx) => tx.set(shards.pending.at("x"), "00", [a, "", null, null, 1]));
+    await index.db.transact((tx) => tx.set(shards.waiting.at("x"), "00", [a, null, null, 1]));
     expect(await differences()).toEqual(["documents 1", "clusters 1", "links 1", "postings 1", "shards 1"]);
   });
 
