@@ -18,8 +18,21 @@ export interface LoadedCrawl {
   readonly bytes: number;
 }
 
+/** The sizes of copies of the folder that `compact` made, in bytes. */
+export interface CompactedBytes {
+  /** Of the folder after the last crawl, with the older versions that the retention keeps. */
+  readonly now: number;
+  /** Of the folder after collection has dropped them. */
+  readonly collected: number;
+  /** The bytes of the bodies that the index has after the last crawl. */
+  readonly bodies: number;
+  readonly seconds: number;
+}
+
 export interface DiskResult {
   readonly crawls: readonly LoadedCrawl[];
+  /** Older results do not have it. */
+  readonly compacted?: CompactedBytes | undefined;
   readonly composition: Composition;
   readonly wrong: number;
   readonly problems: readonly string[];
@@ -68,8 +81,35 @@ function plot({ crawls }: DiskResult): Plot {
   return { name: "disk", alt, svg };
 }
 
-export function describeDisk({ crawls, composition, problems, shown }: DiskResult): readonly string[] {
-  return [crawlTable(crawls), compositionTable(composition, shown), ...problems];
+export function describeDisk(result: DiskResult): readonly string[] {
+  const { crawls, compacted, composition, problems, shown } = result;
+  return [
+    crawlTable(crawls),
+    ...(compacted === undefined ? [] : [compactedTable(compacted)]),
+    compositionTable(composition, shown),
+    ...problems,
+  ];
+}
+
+function compactedTable({ now, collected, bodies, seconds }: CompactedBytes): string {
+  const line = (name: string, bytes: number) => [
+    name,
+    megabytes(bytes),
+    ratio(bytes / bodies),
+    verdict(bytes / bodies <= bounds.folder, `folder at most ${bounds.folder} times`),
+  ];
+  return table(
+    [
+      `copied by \`percolator compact\` (${short(seconds)} s)`,
+      right("MB"),
+      right("times the bodies that it has"),
+      "wanted",
+    ],
+    [
+      line("with the older versions that the retention of an hour keeps", now),
+      line("after the retention, when `gc` has dropped them", collected),
+    ],
+  );
 }
 
 function megabytes(bytes: number): string {

@@ -2,8 +2,12 @@
  * How many bytes the folder of a web index has, of what, and how many are written for it: `npm run
  * disk -- --help`.
  */
-import { statSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { open } from "percolatordb";
+import { compact } from "percolatordb/backup";
+import { unpackContents } from "../../examples/webindex/contents.js";
+import { documents, tables } from "../../examples/webindex/tables.js";
 import { WebIndex } from "../../examples/webindex/webindex.js";
 import {
   type CommonOptions,
@@ -17,7 +21,7 @@ import { cpuSeconds } from "../harness/usage.js";
 import { firstPages, openSources } from "../webindex/sources.js";
 import { leftBehind, verdictOfDatabase } from "../webindex/verdict.js";
 import { compositionOf } from "./composition.js";
-import { type DiskResult, describeDisk, type LoadedCrawl } from "./figure.js";
+import { type CompactedBytes, type DiskResult, describeDisk, type LoadedCrawl } from "./figure.js";
 
 interface Options extends CommonOptions {
   readonly concurrency: number;
@@ -49,17 +53,40 @@ async function measure(options: Options, folder: string): Promise<DiskResult> {
     crawls.push(await loadCrawl(options, folder, path));
   }
   const composition = compositionOf(folder);
+  sayProgress("compacting");
+  const compacted = await compactedBytes(folder);
   sayProgress("comparing");
   await using index = await WebIndex.open(folder);
   const { wrong, problems } = await verdictOfDatabase(index.db);
   const left = await leftBehind(index.db);
   return {
     crawls,
+    compacted,
     composition,
     wrong: wrong + left.length,
     problems: [...problems, ...left],
     shown: options.columns,
   };
+}
+
+/** Copies the folder, drops what the retention keeps, and copies the rest. */
+async function compactedBytes(folder: string): Promise<CompactedBytes> {
+  const [now, later] = [join(folder, "..", "compacted"), join(folder, "..", "collected")];
+  let bodies = 0;
+  try {
+    const first = await compact(folder, now);
+    {
+      await using db = await open(now, { tables, collectEveryMs: 0 });
+      await db.collect({ retentionMs: 0 });
+      await using view = await db.snapshot();
+      for await (const { value } of view.scan(documents.contents))
+        bodies += unpackContents(value).body.length;
+    }
+    const second = await compact(now, later);
+    return { now: first.bytes, collected: second.bytes, bodies, seconds: first.durationMs / 1_000 };
+  } finally {
+    for (const each of [now, later]) rmSync(each, { recursive: true, force: true });
+  }
 }
 
 async function loadCrawl(

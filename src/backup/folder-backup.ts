@@ -342,28 +342,35 @@ function reportOf(
  *
  * @throws BackupError for a location that is not a folder.
  */
-export function checkedFolder(location: string): string {
+export function checkedFolder(location: string, use: keyof typeof uses = "backup"): string {
+  const { are, postgres, bigtable } = uses[use];
   const refuse = (kind: string, instead: string) =>
-    new BackupError(`${location} is ${kind}, but only folders are backed up and restored here. ${instead}`);
-  if (isPostgres(location)) {
-    throw refuse("a PostgreSQL database", "Use pg_dump, or a base backup with archived WAL for any moment.");
-  }
-  if (location.startsWith("bigtable:")) {
-    throw refuse(
-      "on Bigtable",
-      "Use Bigtable's own backups, as docs/operations.md says, or `percolator export`.",
-    );
-  }
+    new BackupError(`${location} is ${kind}, but only folders are ${are}. ${instead}`);
+  if (isPostgres(location)) throw refuse("a PostgreSQL database", postgres);
+  if (location.startsWith("bigtable:")) throw refuse("on Bigtable", bigtable);
   if (location.startsWith("memory:")) throw refuse("in memory", "Name the folder of a database.");
   return folderOf(location);
 }
 
+const uses = {
+  backup: {
+    are: "backed up and restored here",
+    postgres: "Use pg_dump, or a base backup with archived WAL for any moment.",
+    bigtable: "Use Bigtable's own backups, as docs/operations.md says, or `percolator export`.",
+  },
+  compaction: {
+    are: "compacted",
+    postgres: "PostgreSQL uses freed space again by itself, and `VACUUM FULL` gives it back.",
+    bigtable: "Bigtable compacts its tables by itself.",
+  },
+} as const;
+
 /** The backups must not be among the files that are backed up, nor the other way round. */
-async function checkApart(location: string, destination: string): Promise<void> {
+export async function checkApart(location: string, destination: string): Promise<void> {
   const [from, to] = await Promise.all([realPath(location), realPath(destination)]);
   if (from !== to && !to.startsWith(from + sep) && !from.startsWith(to + sep)) return;
   throw new BackupError(
-    `The database in ${location} cannot be backed up to ${destination}, because one is inside the other. Name another folder, best on another disk.`,
+    `The database in ${location} cannot be copied to ${destination}, because one is inside the other. Name another folder, best on another disk.`,
   );
 }
 

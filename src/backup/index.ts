@@ -18,6 +18,7 @@ export {
   type VerifyBackupsReport,
   verifyBackups,
 } from "./backups.js";
+export { type CompactOptions, type CompactReport, compact } from "./compact.js";
 export type { BackupFailure, BackupProgress, BackupReport } from "./folder-backup.js";
 export type { BackupProblem, KeepRules, VerifyBackupsOptions } from "./place.js";
 export { type RestoreOptions, type RestoreReport, restore } from "./restore.js";

@@ -1,6 +1,6 @@
 import { decodeJson, isString, listOf, record } from "../observer/index.js";
-import type { RowStore } from "../store/index.js";
-import { decodeWrite, putHint, systemCell } from "../transaction/index.js";
+import { type Position, pages, type RowStore } from "../store/index.js";
+import { decodeWrite, putHint, systemCell, systemTable } from "../transaction/index.js";
 
 /**
  * A backup writes a random *mark* into the folder before it reads the pages. A later backup leaves
@@ -10,6 +10,8 @@ import { decodeWrite, putHint, systemCell } from "../transaction/index.js";
  * transactions to a power cut, and then uses their numbers again.
  */
 const column = Buffer.from("marks");
+const rowPrefix = "backups/";
+const rowsEnd = Buffer.from("backups0");
 /** The folder has a single record for each place of backups, at this timestamp. */
 const at = 1;
 /** A killed backup leaves a mark without a backup, so the folder keeps more than the last one. */
@@ -50,6 +52,30 @@ export async function addMark(
   await store.mutate({ table, row, guards: [], mutations: [putHint(column, at, value)] });
 }
 
+/** Removes all marks. The next backup into each place then copies all pages. */
+export async function clearMarks(store: RowStore): Promise<void> {
+  const columns = [{ exact: column }];
+  const read = (start?: Position) =>
+    store.readRange({
+      table: systemTable,
+      start,
+      end: { row: rowsEnd },
+      columns,
+      at: Number.POSITIVE_INFINITY,
+    });
+  const rows: Uint8Array[] = [];
+  for await (const page of pages(read, { row: Buffer.from(rowPrefix) }))
+    rows.push(...page.rows.map(({ row }) => row));
+  for (const row of rows) {
+    await store.mutate({
+      table: systemTable,
+      row,
+      guards: [],
+      mutations: [{ type: "delete", column, part: "write", from: 0, to: Number.POSITIVE_INFINITY }],
+    });
+  }
+}
+
 function cellOf(place: string) {
-  return systemCell(`backups/${place}`, column.toString());
+  return systemCell(`${rowPrefix}${place}`, column.toString());
 }

@@ -1,20 +1,16 @@
-import { type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { clearPublished, openStore } from "../database/index.js";
 import { type Environment, sleep, throwIfAborted } from "../environment/index.js";
 import { BackupDamagedError, BackupError, checkOptionNames, type OptionNames } from "../errors/index.js";
-import { endSessions } from "../observer/index.js";
 import { checkedFolder } from "./folder-backup.js";
-import { flushFolder, makeFolder, systemNames } from "./folder-storage.js";
+import { flushFolder } from "./folder-storage.js";
 import type { Manifest } from "./manifest.js";
+import { inNewFolder, settleCopy } from "./new-folder.js";
 import { decodePart } from "./parts.js";
 import { type BackupEntry, BackupPlace } from "./place.js";
 import { storageOf } from "./storage-of.js";
 import { type PlaceOptions, type Surroundings, surroundingsOf } from "./surroundings.js";
-import { systemFailure } from "./system-failure.js";
 
-/** In the folder, while a restore runs. */
-const workFolder = "restoring";
 /** A clock that is behind the backups by at most this much is waited for, in milliseconds. */
 const maxBehindMs = 5_000;
 /** Free pages are written as zeros, 1 MiB at a time, so that the file has all its disk space. */
@@ -106,17 +102,13 @@ async function restoreFrom(
   const entry = await chosen(place, entries, options);
   const manifest = await place.manifest(entry);
   await untilLater(await newestTimestamp(place, entries), options);
-  const isNew = await prepare(folder);
-  const work = join(folder, workFolder);
-  try {
-    await writeFile(place, manifest, join(work, manifest.fileName), options);
+  return inNewFolder(folder, "restore", async (work) => {
+    const file = join(work, manifest.fileName);
+    await writeFile(place, manifest, file, options);
     const endedSessions = await settle(work, environment);
     throwIfAborted(signal, "The restore");
-    await rename(join(work, manifest.fileName), join(folder, manifest.fileName));
-    await flushFolder(folder);
-    await rm(work, { recursive: true, force: true });
     const { takenAt, timestamp } = manifest;
-    return {
+    const report: RestoreReport = {
       name: entry.name,
       takenAt,
       timestamp,
@@ -125,9 +117,19 @@ async function restoreFrom(
       endedSessions,
       durationMs: Math.round(environment.monotonic() - startedAt),
     };
-  } catch (error) {
-    await rm(isNew ? folder : work, { recursive: true, force: true }).catch(() => undefined);
-    throw systemFailure(error, `The backup could not be restored into ${folder}`);
+    return { file, report };
+  });
+}
+
+/** @throws BackupDamagedError if the file is no sound database. */
+async function settle(work: string, environment: Environment): Promise<number> {
+  try {
+    return await settleCopy(work, environment);
+  } catch (cause) {
+    throw new BackupDamagedError(
+      `The backup was read without errors, but it holds no sound database: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
   }
 }
 
@@ -173,30 +175,6 @@ async function untilLater(timestamp: number, { environment, signal }: RestoreSet
     );
   }
   if (behindMs > 0) await sleep(environment, behindMs + 1, signal, "The restore");
-}
-
-/** Makes the folder and its work folder. Resolves to whether the folder is new. */
-async function prepare(folder: string): Promise<boolean> {
-  try {
-    const isNew = (await makeFolder(folder)) !== undefined;
-    const other = (await readdir(folder)).find((name) => !systemNames.has(name));
-    if (other === workFolder) {
-      throw new BackupError(
-        `Another restore into ${folder} runs, or was killed. If none runs, delete ${join(folder, workFolder)} and try again.`,
-      );
-    }
-    if (other !== undefined) {
-      const what = other.startsWith("data.mdb") ? "holds a database already" : `holds ${other}`;
-      throw new BackupError(
-        `${folder} ${what}, and a restore never overwrites anything. Restore into a folder that is empty or does not exist. To use it in ` +
-          "place of the other one, end all processes that have the database open, and rename the folders.",
-      );
-    }
-    await mkdir(join(folder, workFolder));
-    return isNew;
-  } catch (error) {
-    throw systemFailure(error, `The backup could not be restored into ${folder}`);
-  }
 }
 
 async function writeFile(
@@ -257,32 +235,5 @@ async function fillHoles(
 async function writeAll(file: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
   for (let at = 0; at < bytes.length; ) {
     at += (await file.write(bytes, at, bytes.length - at, position + at)).bytesWritten;
-  }
-}
-
-/**
- * The processes that were sessions of the database that was backed up do not use this one. Their
- * records must not look alive, nor hold back collection.
- */
-async function settle(folder: string, environment: Environment): Promise<number> {
-  let store: Awaited<ReturnType<typeof openStore>>;
-  try {
-    store = await openStore(folder, { create: false }, environment);
-  } catch (cause) {
-    throw new BackupDamagedError(
-      `The backup was read without errors, but it holds no sound database: ${cause instanceof Error ? cause.message : String(cause)}`,
-      { cause },
-    );
-  }
-  try {
-    const { atomic } = store;
-    const next = () => atomic!.next();
-    // Also makes the counter of the new database larger than all timestamps of the other one.
-    await next();
-    const ended = await endSessions(store, next);
-    await clearPublished(store);
-    return ended;
-  } finally {
-    await store.close();
   }
 }

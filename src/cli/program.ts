@@ -14,6 +14,7 @@ import { addBackfill } from "./commands/operate/backfill.js";
 import { addBackup } from "./commands/operate/backup.js";
 import { addBackups } from "./commands/operate/backups.js";
 import { addCheck } from "./commands/operate/check.js";
+import { addCompact } from "./commands/operate/compact.js";
 import { addDoctor } from "./commands/operate/doctor.js";
 import { addDrop } from "./commands/operate/drop.js";
 import { addGc } from "./commands/operate/gc.js";
@@ -70,6 +71,7 @@ const commands: readonly AddCommand[] = [
   addBackup,
   addBackups,
   addRestore,
+  addCompact,
   addExport,
   addImport,
   addAttach,

@@ -325,9 +325,9 @@ export class ExportDamagedError extends PercolatorError {
 }
 
 /**
- * A backup or a restore could not begin or go on: the place of the backups holds something else, has
- * no fitting backup, or does not answer. The message says what to do. Its subclasses are the other
- * failures of backups.
+ * A backup, a restore or a compaction could not begin or go on: the place of the backups holds
+ * something else, has no fitting backup, or does not answer, or the folder to write into is not empty.
+ * The message says what to do. Its subclasses are the other failures of backups.
  */
 export class BackupError extends PercolatorError {
   readonly code: ErrorCode = "BACKUP";

@@ -38,6 +38,17 @@ export interface PinnedState {
    * @throws StoreDamagedError if a page is damaged.
    */
   pages(after: number): Iterable<PageRun>;
+  /** The number of records that the state has. */
+  readonly records: number;
+  /**
+   * Writes all records of the state, in the order of their keys, into a new file in a folder that has
+   * none. Its pages are full, and hardly any of them is free. The file is on the disk afterwards.
+   * `between` is called after every few megabytes, with the number of records so far.
+   *
+   * @throws StoreDamagedError if a page is damaged.
+   * @throws StoreFullError if the disk is full.
+   */
+  compactInto(folder: string, between: (records: number) => Promise<void>): Promise<void>;
   /**
    * Lets the store use the pages again.
    *

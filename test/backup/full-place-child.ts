@@ -1,12 +1,12 @@
 /**
  * Backs a folder up into a small file system until that is full. Prints what happened as JSON.
- * Arguments: the folder of the database, the mount point, and `full`, `denied` or `busy`.
+ * Arguments: the folder of the database, the mount point, and `full`, `compact`, `denied` or `hold`.
  */
 import { randomBytes } from "node:crypto";
-import { rmSync, statfsSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { open } from "percolatordb";
-import { backup, followBackup, listBackups, restore, verifyBackups } from "percolatordb/backup";
+import { backup, compact, followBackup, listBackups, restore, verifyBackups } from "percolatordb/backup";
 import { items, tables } from "./load.js";
 
 const [data, disk, role] = process.argv.slice(2) as [string, string, string];
@@ -53,6 +53,20 @@ async function full(): Promise<object> {
   return { first: first.name, failures, lost, afterFailure, restored, restoredFull, kept: await names() };
 }
 
+/** Compacts into the small file system, with less and less room. */
+async function compacted(): Promise<object> {
+  await fill(0, 30);
+  const into = join(disk, "compacted");
+  const failures: string[] = [];
+  const ballast = join(disk, "ballast");
+  for (const room of [0, 30_000, 500_000, 1_000_000]) {
+    writeFileSync(ballast, Buffer.alloc(Math.max(0, freeBytes() - room)));
+    failures.push(await failureOf(compact(data, into)), existsSync(into) ? "something is left" : "");
+    rmSync(ballast);
+  }
+  return { failures, afterwards: await failureOf(compact(data, into)) };
+}
+
 async function denied(): Promise<object> {
   return {
     backup: await failureOf(backup(data, place)),
@@ -66,5 +80,7 @@ async function hold(): Promise<void> {
   for await (const { kind } of followBackup(data, place, { everyMs: 100 })) process.stdout.write(`${kind}\n`);
 }
 
+const roles: Readonly<Record<string, () => Promise<object>>> = { full, compact: compacted, denied };
+
 if (role === "hold") await hold();
-else process.stdout.write(`${JSON.stringify(await (role === "full" ? full() : denied()))}\n`);
+else process.stdout.write(`${JSON.stringify(await roles[role]!())}\n`);

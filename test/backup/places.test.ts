@@ -85,6 +85,33 @@ test("on a full file system a backup fails with a named error, and leaves the ea
   expect(found.lost).toBeLessThan(20_000);
 }, 120_000);
 
+test("a compaction into a full file system fails with a named error, and leaves nothing", async () => {
+  await using places = await Places.make();
+  const disk = places.path("disk");
+  await mkdir(disk);
+  const { status, stdout, stderr } = await onSmallDisk(
+    "5m",
+    disk,
+    `exec ${command(places.data, disk, "compact")}`,
+  );
+  expect(stderr).toBe("");
+  expect(status).toBe(0);
+  const { failures, afterwards } = JSON.parse(stdout) as {
+    readonly failures: readonly string[];
+    readonly afterwards: string;
+  };
+  expect(failures).toHaveLength(8);
+  // The first is that of a folder that cannot be made.
+  expect(failures.filter((_, at) => at % 2 === 0)).toEqual([
+    expect.stringMatching(/^(BACKUP|STORE)_FULL$/),
+    "STORE_FULL",
+    "STORE_FULL",
+    "STORE_FULL",
+  ]);
+  expect(failures.filter((_, at) => at % 2 === 1)).toEqual(["", "", "", ""]);
+  expect(afterwards).toBe("none");
+}, 120_000);
+
 test("a read-only place is refused with a named error, and can be listed and verified", async () => {
   await using places = await Places.make();
   const disk = places.path("disk");

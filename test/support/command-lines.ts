@@ -32,6 +32,7 @@ export const commandLines: Readonly<Record<string, string>> = {
   backup: "backup data copies",
   backups: "backups copies --help",
   restore: "restore copies new --help",
+  compact: "compact data small",
   export: "export data",
   import: "import new copy.jsonl --dry-run",
   bench: "bench data --duration 10 --rows 10",

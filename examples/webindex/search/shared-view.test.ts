@@ -65,7 +65,7 @@ it("uses a view the longer the more time it took to read it", async () => {
   await used();
   await new Promise(setImmediate);
   expect(opened).toBe(3);
-  now += 455;
+  now += 655;
   await used();
   await new Promise(setImmediate);
   expect(opened).toBe(3);

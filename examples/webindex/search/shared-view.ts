@@ -19,8 +19,8 @@ interface Shared<V> {
  */
 const ageFactor = 20;
 const leastRenewMs = 20;
-const mostRenewMs = 500;
-/** A search waits for a newer view instead of using an older one. So every page is found a second later. */
+const mostRenewMs = 700;
+/** A search waits for a newer view instead of using an older one. So every page is found after a second. */
 const maxAgeMs = 900;
 
 /** Opens views, and lets searches share them. */

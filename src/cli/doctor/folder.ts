@@ -68,7 +68,8 @@ async function disk(path: string): Promise<readonly Finding[]> {
   const size = (await stat(join(path, files[0]!)).catch(() => undefined))?.size ?? 0;
   const network = networkSystems.get(type);
   const what = `${showBytes(free)} free, the database uses ${showBytes(size)}`;
-  const advice = "Free space on the disk. On a full disk, commits fail.";
+  const advice =
+    "Free space on the disk. On a full disk, commits fail. `percolator compact` copies the folder into a smaller one, on any disk.";
   return [
     network === undefined
       ? ok("file system", "no known network file system")

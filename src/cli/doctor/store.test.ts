@@ -38,6 +38,20 @@ describe("findings on a store", () => {
     expect(bad({}, { statistics: { timesMended: 1 } })).toEqual(["mending: warning"]);
   });
 
+  it("say how much of a large file is free", () => {
+    const freeIn = (statistics: Record<string, number>) =>
+      examineStore({ ...facts, status: { ...status, statistics } })
+        .filter(({ check }) => check === "free pages")
+        .map(({ what }) => what);
+    const bytes = 2 ** 30;
+    expect(freeIn({ bytes, pageBytes: 4_096, pagesFree: 200_000 })).toEqual([
+      expect.stringMatching(/^781\.3 MiB of the 1\.0 GiB of the file are free.*percolator compact/),
+    ]);
+    expect(freeIn({ bytes, pageBytes: 4_096, pagesFree: 100_000 })).toEqual([]);
+    expect(freeIn({ bytes: 2 ** 20, pageBytes: 4_096, pagesFree: 250 })).toEqual([]);
+    expect(freeIn({ bytes })).toEqual([]);
+  });
+
   it("report tables that nobody sweeps", () => {
     const expiry = { table: "logins", ttlMs: { token: 3_600_000 }, sweptAt: undefined, expired: 0 };
     const due = (agoMs: number) => ({ expiries: [{ ...expiry, dueAt: new Date(nowMs - agoMs) }] });

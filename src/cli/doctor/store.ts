@@ -6,6 +6,8 @@ import { type Finding, nearLimit, ok, problem, warning } from "./finding.js";
 
 const smallMs = 2_000;
 const largeMs = 60_000;
+/** Nobody looks for space in a smaller file. */
+const smallBytes = 64 * 2 ** 20;
 
 /** What `examineStore` needs to know of an open store. */
 export interface StoreFacts {
@@ -32,7 +34,15 @@ export function examineStore(facts: StoreFacts): readonly Finding[] {
 }
 
 function limitFindings(statistics: Readonly<Record<string, number>>): readonly Finding[] {
-  const { bytes, maxMapBytes, readers, maxReaders, timesMended = 0 } = statistics;
+  const {
+    bytes,
+    maxMapBytes,
+    readers,
+    maxReaders,
+    pagesFree = 0,
+    pageBytes = 0,
+    timesMended = 0,
+  } = statistics;
   const findings: Finding[] = [];
   if (bytes !== undefined && maxMapBytes !== undefined) {
     findings.push(
@@ -44,6 +54,10 @@ function limitFindings(statistics: Readonly<Record<string, number>>): readonly F
         "The database has used most of its address space. Delete data that you do not need, and run `percolator gc`.",
       ),
     );
+  }
+  if (bytes !== undefined && pagesFree * pageBytes > bytes / 2 && bytes > smallBytes) {
+    const what = `${showBytes(pagesFree * pageBytes)} of the ${showBytes(bytes)} of the file are free, and will be used again`;
+    findings.push(ok("free pages", `${what}. To make the file smaller, use \`percolator compact\``));
   }
   if (readers !== undefined && maxReaders !== undefined) {
     const advice = "Each process and each open snapshot takes a slot. Close those that are idle.";

@@ -105,7 +105,7 @@ function openUnlocked(path: string, options: EnvironmentOptions, openings: Openi
   }
 }
 
-function nativeOptions(path: string, options: EnvironmentOptions) {
+export function nativeOptions(path: string, options: EnvironmentOptions) {
   return {
     path,
     noSubdir: false,

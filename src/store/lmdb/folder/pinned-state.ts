@@ -2,8 +2,18 @@ import { closeSync, fstatSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { StoreDamagedError, StoreError } from "../../../errors/index.js";
 import type { PageRun, PinnedState } from "../../page-store.js";
+import { fillFolder, type RecordEntry } from "../file/filling.js";
 import { dataFileName } from "../file/folder.js";
-import { DataFile, isLong, longWrittenBy, type Meta, PageError, type Tree } from "../file/pages.js";
+import {
+  DataFile,
+  isLong,
+  longWrittenBy,
+  type Meta,
+  type Page,
+  PageError,
+  type Tree,
+} from "../file/pages.js";
+import { storeError } from "../record/errors.js";
 import { readState } from "../record/state.js";
 import type { SharedFolder } from "./shared-folder.js";
 
@@ -112,6 +122,56 @@ class State implements PinnedState {
     }
   }
 
+  get records(): number {
+    return this.#trees().reduce((sum, [, { entries }]) => sum + entries, 0);
+  }
+
+  async compactInto(folder: string, between: (records: number) => Promise<void>): Promise<void> {
+    let records = 0;
+    try {
+      const counted = function* (entries: Iterable<RecordEntry>, { entries: most }: Tree, name: string) {
+        const before = records;
+        for (const entry of entries) {
+          records++;
+          yield entry;
+        }
+        if (records - before === most) return;
+        throw new PageError(
+          "damage",
+          `${name} has ${records - before} entries, but its description says ${most}`,
+        );
+      };
+      const trees = this.#trees().map(
+        ([name, tree]) => [name, counted(this.#entries(tree), tree, name)] as const,
+      );
+      await fillFolder(folder, trees, () => between(records));
+    } catch (error) {
+      if (!(error instanceof PageError)) throw storeError(error, folder, "be written");
+      this.#shared.checkUnchanged();
+      throw damaged(this.#shared.path, error);
+    }
+  }
+
+  #trees(): (readonly [name: string, tree: Tree])[] {
+    return [...this.#data.trees(this.#meta)];
+  }
+
+  *#entries({ root }: Tree): Generator<RecordEntry, void, undefined> {
+    if (root !== undefined) yield* this.#entriesBelow(root, 1, this.transaction);
+  }
+
+  *#entriesBelow(number: number, level: number, writtenBy: number): Generator<RecordEntry, void, undefined> {
+    const page = this.#page(number, level, writtenBy);
+    for (const node of page.nodes) {
+      if (page.branch) yield* this.#entriesBelow(node.child, level + 1, page.transaction);
+      else if (!isLong(node)) yield { key: node.key, value: node.data };
+      else {
+        this.#data.longPages(node);
+        yield { key: node.key, value: this.#data.longValue(node) };
+      }
+    }
+  }
+
   release(): void {
     if (this.#released) return;
     this.#released = true;
@@ -135,14 +195,9 @@ class State implements PinnedState {
     after: number,
   ): Generator<PageRun, void, undefined> {
     const data = this.#data;
-    if (number < 2 || number >= this.pageCount || level > deepest) {
-      throw new PageError("damage", `page ${number} is not a page of a tree`);
-    }
+    this.#checkPlace(number, level);
     if (after > 0 && data.transactionOf(number) <= after) return;
-    const page = data.page(number);
-    if (page.transaction > writtenBy) {
-      throw new PageError("damage", `page ${number} is newer than the page that refers to it`);
-    }
+    const page = this.#page(number, level, writtenBy);
     yield { first: number, bytes: page.bytes };
     for (const node of page.nodes) {
       if (page.branch) yield* this.#changed(node.child, level + 1, page.transaction, after);
@@ -154,5 +209,19 @@ class State implements PinnedState {
         }
       }
     }
+  }
+
+  #page(number: number, level: number, writtenBy: number): Page {
+    this.#checkPlace(number, level);
+    const page = this.#data.page(number);
+    if (page.transaction > writtenBy) {
+      throw new PageError("damage", `page ${number} is newer than the page that refers to it`);
+    }
+    return page;
+  }
+
+  #checkPlace(number: number, level: number): void {
+    if (number >= 2 && number < this.pageCount && level <= deepest) return;
+    throw new PageError("damage", `page ${number} is not a page of a tree`);
   }
 }

@@ -1,8 +1,10 @@
-import { statfsSync, statSync } from "node:fs";
+import { closeSync, fstatSync, openSync, statfsSync, statSync } from "node:fs";
 import { arch } from "node:os";
 import { join } from "node:path";
 import { dataFileName } from "../file/folder.js";
 import { lockHolder } from "../file/lock-holder.js";
+import { DataFile, readsPages } from "../file/pages.js";
+import type { Root } from "../record/databases.js";
 import type { SharedFolder } from "./shared-folder.js";
 
 /**
@@ -28,6 +30,7 @@ export function folderStatistics({
     maxMapBytes,
     pageBytes: number(environment.pageSize),
     pages: number(environment.lastPageNumber) + 1,
+    ...freePages(path, root),
     readers: number(environment.numReaders),
     maxReaders: number(environment.maxReaders),
     staleReadersCleared: root.readerCheck(),
@@ -41,6 +44,25 @@ export function folderStatistics({
     versions: number(versions.getStats().entryCount),
     protocol: number(protocol.getStats().entryCount),
   };
+}
+
+/** The pages that will be used again before the file grows. Empty on machines that cannot read them. */
+function freePages(path: string, root: Root): Readonly<Record<string, number>> {
+  if (!readsPages) return {};
+  root.resetReadTxn();
+  // Keeps the pages of the free list in place.
+  const pin = root.useReadTransaction();
+  try {
+    const file = openSync(join(path, dataFileName), "r");
+    try {
+      const data = new DataFile(file, fstatSync(file).size);
+      return { pagesFree: data.freePages(data.newest(), Number.POSITIVE_INFINITY).pages };
+    } finally {
+      closeSync(file);
+    }
+  } finally {
+    pin.done();
+  }
 }
 
 /** Figures of the disk with the folder. Empty on systems that do not report them. */

@@ -1,0 +1,95 @@
+/** How a copy of a database becomes the database of a folder that has none. */
+import { mkdir, readdir, rename, rm } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { clearPublished, openStore } from "../database/index.js";
+import type { Environment } from "../environment/index.js";
+import { BackupError } from "../errors/index.js";
+import { endSessions } from "../observer/index.js";
+import type { RowStore } from "../store/index.js";
+import { flushFolder, makeFolder, systemNames } from "./folder-storage.js";
+import { systemFailure } from "./system-failure.js";
+
+/** What makes the copy. */
+type Maker = "restore" | "compaction";
+
+/** In the folder, while the copy is made. */
+const workFolders: Readonly<Record<Maker, string>> = { restore: "restoring", compaction: "compacting" };
+const failures: Readonly<Record<Maker, string>> = {
+  restore: "The backup could not be restored",
+  compaction: "The database could not be copied",
+};
+
+/**
+ * Makes a folder, and lets `make` write the file of its database into a work folder. The file gets its
+ * place by a rename, so nobody can open a part of it. If the call fails, the folder is as it was
+ * before.
+ *
+ * @throws BackupError if the folder is not empty.
+ */
+export async function inNewFolder<T>(
+  folder: string,
+  maker: Maker,
+  make: (work: string) => Promise<{ readonly file: string; readonly report: T }>,
+): Promise<T> {
+  const work = join(folder, workFolders[maker]);
+  const isNew = await prepare(folder, maker);
+  try {
+    const { file, report } = await make(work);
+    await rename(file, join(folder, basename(file)));
+    await flushFolder(folder);
+    await rm(work, { recursive: true, force: true });
+    return report;
+  } catch (error) {
+    await rm(isNew ? folder : work, { recursive: true, force: true }).catch(() => undefined);
+    throw systemFailure(error, `${failures[maker]} into ${folder}`);
+  }
+}
+
+/** Makes the folder and its work folder. Resolves to whether the folder is new. */
+async function prepare(folder: string, maker: Maker): Promise<boolean> {
+  try {
+    const isNew = (await makeFolder(folder)) !== undefined;
+    const other = (await readdir(folder)).find((name) => !systemNames.has(name));
+    if (other !== undefined && Object.values(workFolders).includes(other)) {
+      throw new BackupError(
+        `Another ${other === workFolders.restore ? "restore" : "compaction"} into ${folder} runs, or was killed. If none runs, delete ${join(folder, other)} and try again.`,
+      );
+    }
+    if (other !== undefined) {
+      const what = other.startsWith("data.mdb") ? "holds a database already" : `holds ${other}`;
+      throw new BackupError(
+        `${folder} ${what}, and a ${maker} never overwrites anything. Name a folder that is empty or does not exist. To use it in ` +
+          "place of the other one, end all processes that have the database open, and rename the folders.",
+      );
+    }
+    await mkdir(join(folder, workFolders[maker]));
+    return isNew;
+  } catch (error) {
+    throw systemFailure(error, `${failures[maker]} into ${folder}`);
+  }
+}
+
+/**
+ * The processes that were sessions of the database that was copied do not use the copy. Their records
+ * must not look alive, nor hold back collection. Then changes the store as `also` says. Resolves to
+ * the number of these sessions.
+ */
+export async function settleCopy(
+  folder: string,
+  environment: Environment,
+  also?: (store: RowStore) => Promise<void>,
+): Promise<number> {
+  const store = await openStore(folder, { create: false }, environment);
+  try {
+    const { atomic } = store;
+    const next = () => atomic!.next();
+    // Also makes the counter of the new database larger than all timestamps of the other one.
+    await next();
+    const ended = await endSessions(store, next);
+    await clearPublished(store);
+    await also?.(store);
+    return ended;
+  } finally {
+    await store.close();
+  }
+}
