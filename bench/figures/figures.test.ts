@@ -84,8 +84,13 @@ describe("a missed floor", () => {
     expect(tablesOf("clustering", withBatch(41, 20_000))).toContain("1,000 times: met");
     expect(tablesOf("clustering", withBatch(39, 20))).toContain("above 40 %: **missed**");
     expect(tablesOf("clustering", withBatch(39, 20))).toContain("1,000 times: **missed**");
-    // Of 40 % an hour, nearly half is not clustered yet at the end of the hour.
-    expect(tablesOf("clustering", withBatch(41, 20_000))).toContain("| 20 % | 40 %: **missed** |");
+    const [batch] = million.batches;
+    const rates = batch!.rates.map((rate) => ({ ...rate, late: rate.percent > 20 ? rate.loaded / 2 : 0 }));
+    const growing = { lmdb: [{ ...million, batches: [{ ...batch!, rates }] }] };
+    expect(tablesOf("clustering", growing)).toContain("| 20 % | 40 %: **missed** |");
+    const kept = rates.map((rate) => ({ ...rate, late: 0 }));
+    const keeping = { lmdb: [{ ...million, batches: [{ ...batch!, rates: kept }] }] };
+    expect(tablesOf("clustering", keeping)).toContain("| 100 % | 40 %: met |");
   });
 
   test("is reported by today's floors, also for results that have those of their time", () => {
