@@ -47,6 +47,8 @@ describe("compact", () => {
       for (let each = 0; each < 50; each++) await change(db, below);
       await using before = await db.snapshot();
       await using worker = db.work();
+      // Its session is known.
+      await worker.idle();
       const load = (async () => {
         for (let each = 0; each < 50; each++) await change(db, below);
       })();
@@ -136,13 +138,19 @@ describe("compact", () => {
     expect(seen).toEqual([...seen].sort((a, b) => a - b));
     expect(seen.at(-1)).toBe(1);
     const aborting = new AbortController();
+    let calls = 0;
     const other = places.path("other");
     const aborted = compact(places.data, other, {
       environment,
       signal: aborting.signal,
-      onProgress: () => aborting.abort(),
+      onProgress() {
+        calls++;
+        setImmediate(() => aborting.abort());
+      },
     });
     await expect(aborted).rejects.toMatchObject({ code: "ABORTED" });
+    // The event loop has turns meanwhile.
+    expect(calls).toBeLessThan(seen.length);
     await expect(stat(other)).rejects.toMatchObject({ code: "ENOENT" });
     await mkdir(other);
     const early = compact(places.data, other, { environment, signal: AbortSignal.abort() });
@@ -150,9 +158,12 @@ describe("compact", () => {
     expect(await readdir(other)).toEqual([]);
   });
 
-  it("finds a damaged page, and leaves nothing", async () => {
+  it.each([
+    { what: "a damaged page", damage: damageLeaf },
+    { what: "a wrong number of records", damage: damageCount },
+  ])("finds $what, and leaves nothing", async ({ damage }) => {
     await fill(5_000);
-    await damageLeaf(join(places.data, "data.mdb"));
+    await damage(join(places.data, "data.mdb"));
     await expect(compact(places.data, into, { environment })).rejects.toMatchObject({
       code: "STORE_DAMAGED",
     });
@@ -214,3 +225,24 @@ async function damageLeaf(path: string): Promise<void> {
     await file.close();
   }
 }
+
+/** Changes the number of records in the description of the largest tree. */
+async function damageCount(path: string): Promise<void> {
+  const file = await openFile(path, "r+");
+  try {
+    const data = new DataFile(file.fd, (await file.stat()).size);
+    const { main } = data.newest();
+    const { bytes, nodes } = data.page(main.root!);
+    const [largest] = nodes.map((node) => node.data).sort((a, b) => entriesOf(b) - entriesOf(a));
+    const count = Buffer.alloc(8);
+    count.writeBigUInt64LE(BigInt(entriesOf(largest!) + 1));
+    const place = main.root! * data.pageSize + largest!.byteOffset - bytes.byteOffset + entriesAt;
+    await file.write(count, 0, 8, place);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Where the description of a tree has the number of its records. */
+const entriesAt = 32;
+const entriesOf = (tree: Buffer) => Number(tree.readBigUInt64LE(entriesAt));
