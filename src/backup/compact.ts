@@ -83,7 +83,6 @@ export async function compact(
     const state = store.pages.pin();
     try {
       const copied = await inNewFolder(to, "compaction", (work) => copy(state, work, environment, options));
-      // Throws if the pages cannot be trusted.
       return { ...copied, durationMs: Math.round(environment.monotonic() - startedAt) };
     } finally {
       state.release();
@@ -106,6 +105,7 @@ async function copy(
     onProgress?.(done, of);
     throwIfAborted(signal, "The compaction");
   });
+  // Throws if the pages cannot be trusted, before the copy gets its place.
   state.release();
   const endedSessions = await settleCopy(work, environment, clearMarks);
   throwIfAborted(signal, "The compaction");

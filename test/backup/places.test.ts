@@ -62,18 +62,23 @@ test("wrong options are refused before anything happens", async () => {
   await expect(readdir(backups)).rejects.toThrow("ENOENT");
 });
 
-test("on a full file system a backup fails with a named error, and leaves the earlier one and its space", async () => {
+/** Runs a role of the child on a file system of 5 MB, and returns what it printed. */
+async function ranOnSmallDisk(role: string): Promise<object> {
   await using places = await Places.make();
   const disk = places.path("disk");
   await mkdir(disk);
   const { status, stdout, stderr } = await onSmallDisk(
     "5m",
     disk,
-    `exec ${command(places.data, disk, "full")}`,
+    `exec ${command(places.data, disk, role)}`,
   );
   expect(stderr).toBe("");
   expect(status).toBe(0);
-  const found = JSON.parse(stdout) as { readonly first: string; readonly lost: number };
+  return JSON.parse(stdout) as object;
+}
+
+test("on a full file system a backup fails with a named error, and leaves the earlier one and its space", async () => {
+  const found = (await ranOnSmallDisk("full")) as { readonly first: string; readonly lost: number };
   expect(found).toMatchObject({
     failures: ["BACKUP_FULL", "BACKUP_FULL"],
     afterFailure: { names: [found.first], problems: [] },
@@ -86,17 +91,7 @@ test("on a full file system a backup fails with a named error, and leaves the ea
 }, 120_000);
 
 test("a compaction into a full file system fails with a named error, and leaves nothing", async () => {
-  await using places = await Places.make();
-  const disk = places.path("disk");
-  await mkdir(disk);
-  const { status, stdout, stderr } = await onSmallDisk(
-    "5m",
-    disk,
-    `exec ${command(places.data, disk, "compact")}`,
-  );
-  expect(stderr).toBe("");
-  expect(status).toBe(0);
-  const { failures, afterwards } = JSON.parse(stdout) as {
+  const { failures, afterwards } = (await ranOnSmallDisk("compact")) as {
     readonly failures: readonly string[];
     readonly afterwards: string;
   };

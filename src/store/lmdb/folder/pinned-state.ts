@@ -127,24 +127,9 @@ class State implements PinnedState {
   }
 
   async compactInto(folder: string, between: (records: number) => Promise<void>): Promise<void> {
-    let records = 0;
     try {
-      const counted = function* (entries: Iterable<RecordEntry>, { entries: most }: Tree, name: string) {
-        const before = records;
-        for (const entry of entries) {
-          records++;
-          yield entry;
-        }
-        if (records - before === most) return;
-        throw new PageError(
-          "damage",
-          `${name} has ${records - before} entries, but its description says ${most}`,
-        );
-      };
-      const trees = this.#trees().map(
-        ([name, tree]) => [name, counted(this.#entries(tree), tree, name)] as const,
-      );
-      await fillFolder(folder, trees, () => between(records));
+      const trees = this.#trees().map(([name, tree]) => [name, this.#entries(name, tree)] as const);
+      await fillFolder(folder, trees, between);
     } catch (error) {
       if (!(error instanceof PageError)) throw storeError(error, folder, "be written");
       this.#shared.checkUnchanged();
@@ -156,8 +141,16 @@ class State implements PinnedState {
     return [...this.#data.trees(this.#meta)];
   }
 
-  *#entries({ root }: Tree): Generator<RecordEntry, void, undefined> {
-    if (root !== undefined) yield* this.#entriesBelow(root, 1, this.transaction);
+  *#entries(name: string, { root, entries }: Tree): Generator<RecordEntry, void, undefined> {
+    let count = 0;
+    if (root !== undefined) {
+      for (const entry of this.#entriesBelow(root, 1, this.transaction)) {
+        count++;
+        yield entry;
+      }
+    }
+    if (count === entries) return;
+    throw new PageError("damage", `${name} has ${count} entries, but its description says ${entries}`);
   }
 
   *#entriesBelow(number: number, level: number, writtenBy: number): Generator<RecordEntry, void, undefined> {
