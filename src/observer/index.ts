@@ -63,7 +63,7 @@ export {
   type PendingOptions,
   pendingOfRow,
 } from "./registry/pending.js";
-export type { RecentCommit, RecentCommits } from "./registry/recent-commits.js";
+export type { RecentCommit, RecentCommits, RecentHint } from "./registry/recent-commits.js";
 export { isOf, type ObserverRecord, type RegisteredObserver } from "./registry/registered.js";
 export { type FeedRecord, followsSame } from "./registry/registered-feed.js";
 export { Registry, type RegistryOptions } from "./registry/registry.js";

@@ -3,6 +3,7 @@ import {
   hasHint,
   type ParkedChange,
   parkedChangeOf,
+  type RecentHint,
   type RegisteredObserver,
   type Registry,
   type RegistryView,
@@ -12,7 +13,6 @@ import {
   addressKey,
   type CellAddress,
   type HandledCell,
-  type Hint,
   SnapshotReader,
   showCell,
 } from "../../transaction/index.js";
@@ -293,7 +293,10 @@ function keyOf(observer: string, cell: CellAddress): string {
 }
 
 /** The changes for whose observers a commit left hints. */
-export function changesOfHints(hints: readonly Hint[], commitTimestamp: number): readonly FollowedChange[] {
+export function changesOfHints(
+  hints: readonly RecentHint[],
+  commitTimestamp: number,
+): readonly FollowedChange[] {
   return hints.map(({ observer, cell }) => ({ observer, cell, commitTimestamp }));
 }
 

@@ -1,49 +1,181 @@
-import type { HandledCell, Hint } from "../../transaction/index.js";
+import type { CellAddress, HandledCell, Hint } from "../../transaction/index.js";
+
+/** An observer that may have to handle a changed cell. */
+export type RecentHint = Pick<Hint, "observer" | "cell">;
 
 /** A commit of this process. */
 export interface RecentCommit {
   readonly commitTimestamp: number;
   /** The hints that it left: one for each observer of each changed cell. */
-  readonly hints: readonly Hint[];
+  readonly hints: readonly RecentHint[];
   /** What it handled, if it was the run of an observer. */
   readonly handled: HandledCell | undefined;
 }
 
-/** How much is remembered. A hint takes about 500 bytes, so this is at most some megabytes. */
-const maxCommits = 4_096;
-const maxHints = 8_192;
-
 /**
- * The last commits of this process, oldest first. With them, the first `db.settled` knows what a
- * commit changed that was made just before, when no feed had it yet. A commit costs one entry here.
+ * The last commits of this process. With them, the first `db.settled` knows what a commit changed
+ * that was made just before, when no feed had it yet.
+ *
+ * They are written one behind the other into a block of bytes. When it is full, the block before it
+ * is used again. So they never take more than two blocks, keep no buffer of a transaction alive,
+ * and are no work for the garbage collector.
  */
 export class RecentCommits {
-  #commits: RecentCommit[] = [];
-  #first = 0;
-  #hints = 0;
+  readonly #blockBytes: number;
+  #current = new Block(0);
+  #previous = new Block(0);
+  /** The names of observers and tables. A block has their places in this list. */
+  readonly #names: string[] = [];
+  readonly #places = new Map<string, number>();
 
-  add(hints: readonly Hint[], commitTimestamp: number, handled: HandledCell | undefined): void {
-    this.#commits.push({ commitTimestamp, hints, handled });
-    this.#hints += hints.length;
-    while (this.#commits.length - this.#first > maxCommits || this.#hints > maxHints) {
-      this.#hints -= this.#commits[this.#first]!.hints.length;
-      this.#first++;
-    }
-    if (this.#first <= maxCommits) return;
-    this.#commits = this.#commits.slice(this.#first);
-    this.#first = 0;
+  /** @param blockBytes - A commit that takes more is not remembered. */
+  constructor(blockBytes = 512 * 1_024) {
+    this.#blockBytes = blockBytes;
+  }
+
+  add(hints: readonly RecentHint[], commitTimestamp: number, handled: HandledCell | undefined): void {
+    let size = commitSize;
+    for (const hint of hints) size += sizeOf(hint.cell);
+    if (handled !== undefined) size += sizeOf(handled.cell) + handledSize;
+    if (size > this.#blockBytes) return;
+    const block = this.#withRoom(size);
+    block.putNumber(commitTimestamp);
+    block.putInt(size);
+    block.putInt(hints.length);
+    block.putInt(handled === undefined ? 0 : 1);
+    for (const { observer, cell } of hints) this.#put(block, observer, cell);
+    if (handled === undefined) return;
+    this.#put(block, handled.observer, handled.cell);
+    block.putNumber(handled.upTo);
+    block.putInt(handled.isParked ? 1 : 0);
   }
 
   /** The commit with this timestamp. Undefined if this process did not make it, or has forgotten it. */
   find(commitTimestamp: number): RecentCommit | undefined {
-    for (let place = this.#commits.length - 1; place >= this.#first; place--) {
-      if (this.#commits[place]!.commitTimestamp === commitTimestamp) return this.#commits[place];
-    }
+    for (const commit of this.#commits((timestamp) => timestamp === commitTimestamp)) return commit;
     return undefined;
   }
 
   /** The runs among them, oldest first. */
   runs(): readonly RecentCommit[] {
-    return this.#commits.slice(this.#first).filter(({ handled }) => handled?.isParked === false);
+    return [...this.#commits(() => true)].filter(({ handled }) => handled?.isParked === false);
+  }
+
+  #withRoom(size: number): Block {
+    if (this.#current.room < size) {
+      const oldest = this.#previous;
+      this.#previous = this.#current;
+      // Only commits make the blocks, so a database without commits has none.
+      this.#current = oldest.bytes.length === 0 ? new Block(this.#blockBytes) : oldest;
+      this.#current.end = 0;
+    }
+    return this.#current;
+  }
+
+  #put(block: Block, observer: string, { table, row, column }: CellAddress): void {
+    block.putInt(this.#placeOf(observer));
+    block.putInt(this.#placeOf(table));
+    block.putBytes(row);
+    block.putBytes(column);
+  }
+
+  #placeOf(name: string): number {
+    let place = this.#places.get(name);
+    if (place === undefined) {
+      place = this.#names.push(name) - 1;
+      this.#places.set(name, place);
+    }
+    return place;
+  }
+
+  *#commits(isWanted: (commitTimestamp: number) => boolean): Generator<RecentCommit> {
+    for (const { bytes, end } of [this.#previous, this.#current]) {
+      for (let start = 0; start < end; start += bytes.readUInt32LE(start + 8)) {
+        if (isWanted(bytes.readDoubleLE(start))) yield this.#read(new Taker(bytes, start));
+      }
+    }
+  }
+
+  #read(taker: Taker): RecentCommit {
+    const commitTimestamp = taker.number();
+    taker.int();
+    const hintCount = taker.int();
+    const isRun = taker.int() === 1;
+    const hints = Array.from({ length: hintCount }, () => this.#readHint(taker));
+    if (!isRun) return { commitTimestamp, hints, handled: undefined };
+    const hint = this.#readHint(taker);
+    const handled = { ...hint, upTo: taker.number(), isParked: taker.int() === 1 };
+    return { commitTimestamp, hints, handled };
+  }
+
+  #readHint(taker: Taker): RecentHint {
+    const observer = this.#names[taker.int()]!;
+    const table = this.#names[taker.int()]!;
+    return { observer, cell: { table, row: taker.bytes(), column: taker.bytes() } };
+  }
+}
+
+/** Bytes of a commit without its cells: its timestamp, its size, how many hints, whether it is a run. */
+const commitSize = 8 + 4 + 4 + 4;
+/** Bytes of what a run adds to the cell that it handled. */
+const handledSize = 8 + 4;
+
+/** Bytes of a cell with its observer: two names and two lengths, and the row and the column. */
+function sizeOf({ row, column }: CellAddress): number {
+  return 4 * 4 + row.length + column.length;
+}
+
+class Block {
+  readonly bytes: Buffer;
+  end = 0;
+
+  constructor(length: number) {
+    this.bytes = Buffer.allocUnsafeSlow(length);
+  }
+
+  get room(): number {
+    return this.bytes.length - this.end;
+  }
+
+  putNumber(value: number): void {
+    this.end = this.bytes.writeDoubleLE(value, this.end);
+  }
+
+  putInt(value: number): void {
+    this.end = this.bytes.writeUInt32LE(value, this.end);
+  }
+
+  putBytes(bytes: Uint8Array): void {
+    this.putInt(bytes.length);
+    this.bytes.set(bytes, this.end);
+    this.end += bytes.length;
+  }
+}
+
+/** Takes one value after another out of a block. */
+class Taker {
+  readonly #from: Buffer;
+  #at: number;
+
+  constructor(from: Buffer, at: number) {
+    this.#from = from;
+    this.#at = at;
+  }
+
+  number(): number {
+    this.#at += 8;
+    return this.#from.readDoubleLE(this.#at - 8);
+  }
+
+  int(): number {
+    this.#at += 4;
+    return this.#from.readUInt32LE(this.#at - 4);
+  }
+
+  /** A copy: the block is used again. */
+  bytes(): Buffer {
+    const length = this.int();
+    this.#at += length;
+    return Buffer.from(this.#from.subarray(this.#at - length, this.#at));
   }
 }

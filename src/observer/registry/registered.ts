@@ -52,7 +52,13 @@ export class RegisteredObserver {
     return this.record.kind === "signal";
   }
 
-  hint(cell: CellAddress): Hint {
+  /**
+   * The hint for a cell. It has only the address of the cell, because hints live longer than the
+   * transaction whose write `changed` may be.
+   */
+  hint(changed: CellAddress): Hint {
+    const { table, row, column } = changed;
+    const cell = { table, row, column };
     return { observer: this.name, address: hintAddress(this.hintPrefix, cell), cell };
   }
 
