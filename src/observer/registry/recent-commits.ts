@@ -127,10 +127,12 @@ function sizeOf({ row, column }: CellAddress): number {
 
 class Block {
   readonly bytes: Buffer;
+  readonly #view: DataView;
   end = 0;
 
   constructor(length: number) {
     this.bytes = Buffer.allocUnsafeSlow(length);
+    this.#view = new DataView(this.bytes.buffer);
   }
 
   get room(): number {
@@ -138,17 +140,22 @@ class Block {
   }
 
   putNumber(value: number): void {
-    this.end = this.bytes.writeDoubleLE(value, this.end);
+    this.#view.setFloat64(this.end, value, true);
+    this.end += 8;
   }
 
   putInt(value: number): void {
-    this.end = this.bytes.writeUInt32LE(value, this.end);
+    this.#view.setUint32(this.end, value, true);
+    this.end += 4;
   }
 
   putBytes(bytes: Uint8Array): void {
-    this.putInt(bytes.length);
-    this.bytes.set(bytes, this.end);
-    this.end += bytes.length;
+    const { length } = bytes;
+    this.putInt(length);
+    // For so few bytes, a loop is faster than `set`.
+    if (length > 64) this.bytes.set(bytes, this.end);
+    else for (let index = 0; index < length; index++) this.bytes[this.end + index] = bytes[index]!;
+    this.end += length;
   }
 }
 
