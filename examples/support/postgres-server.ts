@@ -88,7 +88,8 @@ function guard(folder: string, programs: string, account: object | undefined): v
     detached: true,
   });
   child.unref();
-  (child.stdin as Socket).unref();
+  // Not on Bun, where the pipe keeps no process alive.
+  (child.stdin as Partial<Socket>).unref?.();
 }
 
 /**
