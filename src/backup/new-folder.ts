@@ -49,14 +49,16 @@ export async function inNewFolder<T>(
 async function prepare(folder: string, maker: Maker): Promise<boolean> {
   try {
     const isNew = (await makeFolder(folder)) !== undefined;
-    const other = (await readdir(folder)).find((name) => !systemNames.has(name));
-    if (other !== undefined && Object.values(workFolders).includes(other)) {
+    const others = (await readdir(folder)).filter((name) => !systemNames.has(name));
+    const work = others.find((name) => Object.values(workFolders).includes(name));
+    if (work !== undefined) {
       throw new BackupError(
-        `Another ${other === workFolders.restore ? "restore" : "compaction"} into ${folder} runs, or was killed. If none runs, delete ${join(folder, other)} and try again.`,
+        `Another ${work === workFolders.restore ? "restore" : "compaction"} into ${folder} runs, or was killed. If none runs, delete ${join(folder, work)} and try again.`,
       );
     }
-    if (other !== undefined) {
-      const what = other.startsWith("data.mdb") ? "holds a database already" : `holds ${other}`;
+    if (others.length > 0) {
+      const hasDatabase = others.some((name) => name.startsWith("data.mdb"));
+      const what = hasDatabase ? "holds a database already" : `holds ${others[0]}`;
       throw new BackupError(
         `${folder} ${what}, and a ${maker} never overwrites anything. Name a folder that is empty or does not exist. To use it in ` +
           "place of the other one, end all processes that have the database open, and rename the folders.",

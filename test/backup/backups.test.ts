@@ -389,6 +389,8 @@ describe("a restore", () => {
     await using places = await Places.make();
     await filled(places);
     await places.backUp();
+    // The message names the database, whatever else is there.
+    await writeFile(join(places.data, "a note.txt"), "mine");
     await expect(restore(places.backups, places.data, common)).rejects.toThrow(
       /holds a database already, and a restore never overwrites anything/,
     );
