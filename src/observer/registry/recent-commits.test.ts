@@ -16,6 +16,7 @@ describe("the recent commits", () => {
     const hints = [
       { observer: "words", cell: cellOf("a") },
       { observer: "links", cell: cellOf("", "links\0x") },
+      { observer: "links", cell: cellOf("long".repeat(25)) },
     ];
     const handled = { observer: "words", cell: cellOf("a"), upTo: 2 ** 52 + 1, isParked: false };
     const parked = { ...handled, isParked: true };
