@@ -37,6 +37,10 @@ export class FaultyPool implements PostgresPool {
     return this.#pool.on(event as "error", listener as never);
   }
 
+  removeListener(event: "error" | "connect", listener: (value: never) => void): unknown {
+    return this.#pool.removeListener(event as "error", listener as never);
+  }
+
   end(): Promise<void> {
     return this.#pool.end();
   }

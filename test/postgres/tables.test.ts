@@ -1,4 +1,5 @@
 import { postgresStore } from "percolatordb/postgres";
+import { Pool } from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import { newPlace, removePlace } from "../support/postgres/index.js";
 import { FaultyPool } from "./faulty-pool.js";
@@ -51,4 +52,19 @@ test("reads of tables that were never written share one query, and see them once
   expect(queries()).toBe(3);
   await readAll();
   expect(queries()).toBe(5);
+});
+
+test("a closed store leaves no listeners on a pool that belongs to the program", async () => {
+  const { place } = await openStore();
+  const pool = new Pool({ host: place.host, user: "postgres", database: "postgres", max: 4 });
+  onTestFinished(() => pool.end());
+  const listeners = () => [pool.listenerCount("error"), pool.listenerCount("connect")];
+  const before = listeners();
+  for (let round = 0; round < 3; round++) {
+    const store = await postgresStore({ pool, schema: place.schema });
+    expect(listeners()).not.toEqual(before);
+    await store.readRow(read("a", 1));
+    await store.close();
+  }
+  expect(listeners()).toEqual(before);
 });

@@ -28,6 +28,8 @@ export interface PostgresPool {
   end(): Promise<void>;
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "connect", listener: (client: Pick<PostgresClient, "on">) => void): unknown;
+  removeListener(event: "error", listener: (error: Error) => void): unknown;
+  removeListener(event: "connect", listener: (client: Pick<PostgresClient, "on">) => void): unknown;
 }
 
 /** One row of an answer: each column as text, or null. */

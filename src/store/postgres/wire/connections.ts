@@ -73,6 +73,10 @@ export class Connections {
   #made = 0;
   #waiting = 0;
   #waitMs = 0;
+  readonly #onConnect = (client: Pick<PostgresClient, "on">): void => {
+    this.#made++;
+    client.on("error", ignore);
+  };
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
@@ -81,10 +85,7 @@ export class Connections {
     // Without a listener, the error of a connection that ends while no query runs on it would end the
     // process. It may end at any moment: while it is idle, and before its first query.
     options.pool.on("error", ignore);
-    options.pool.on("connect", (client) => {
-      this.#made++;
-      client.on("error", ignore);
-    });
+    options.pool.on("connect", this.#onConnect);
   }
 
   get counts(): ConnectionCounts {
@@ -180,8 +181,12 @@ export class Connections {
     };
   }
 
+  /** Ends an own pool. Leaves nothing on a pool that belongs to the program. */
   async close(): Promise<void> {
-    if (this.#options.isOwn) await this.#options.pool.end();
+    const { pool, isOwn } = this.#options;
+    if (isOwn) return await pool.end();
+    pool.removeListener("error", ignore);
+    pool.removeListener("connect", this.#onConnect);
   }
 
   /** A connection of the pool. If it comes too late, it goes back to the pool. */
