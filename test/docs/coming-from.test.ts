@@ -116,6 +116,28 @@ test("both keep the same totals and send the same mails; only ours runs what a d
     }
     expect([...sentByOurs.values()].sort()).toEqual([2, 3, 4]);
 
+    // A worker takes a customer's waiting job while a writer adds another: the writer's job is there afterwards.
+    await pool.query("update orders set total_cents = 9 where id = 4");
+    const worker = await pool.connect();
+    try {
+      await worker.query("begin");
+      await worker.query(
+        "update graphile_worker._private_jobs set locked_at = now(), locked_by = 'w' where key = 'total:eve'",
+      );
+      const writing = pool.query("update orders set total_cents = 10 where id = 4");
+      const waiting =
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+      await expect.poll(async () => (await pool.query(waiting)).rowCount).toBe(1);
+      await worker.query("commit");
+      await writing;
+      const free = "select from graphile_worker._private_jobs where locked_at is null";
+      expect((await pool.query(free)).rowCount).toBe(1);
+      await worker.query("update graphile_worker._private_jobs set locked_at = null, locked_by = null");
+    } finally {
+      worker.release();
+    }
+    await compare();
+
     // A worker of graphile-worker that was killed leaves its job locked.
     await pool.query("update orders set total_cents = 1000 where id = 4");
     await pool.query(
