@@ -1,21 +1,21 @@
 import { postgresStore } from "percolatordb/postgres";
 import { storeConformance } from "percolatordb/testing";
 import { afterAll, describe, it } from "vitest";
-import { newPlace, type PostgresPlace, removePlace } from "../support/postgres/index.js";
+import { newPlace, type PostgresPlace, removePlace, storeAt } from "../support/postgres/index.js";
 
 const used: PostgresPlace[] = [];
 
-async function place() {
+async function place(): Promise<PostgresPlace> {
   const made = await newPlace();
   used.push(made);
-  return { connection: { host: made.host, user: "postgres", database: "postgres" }, schema: made.schema };
+  return made;
 }
 
 afterAll(async () => {
   for (const each of used) await removePlace(each);
 });
 
-storeConformance("the store on PostgreSQL", async () => postgresStore(await place()), {
+storeConformance("the store on PostgreSQL", async () => storeAt(await place()), {
   describe,
   it,
   atomicBatches: true,
@@ -23,6 +23,10 @@ storeConformance("the store on PostgreSQL", async () => postgresStore(await plac
 
 storeConformance(
   "the store on PostgreSQL without prepared statements or waiting for the flush",
-  async () => postgresStore({ ...(await place()), durability: "none", prepare: false, connections: 2 }),
+  async () => {
+    const { host, schema } = await place();
+    const connection = { host, user: "postgres", database: "postgres" };
+    return postgresStore({ connection, schema, durability: "none", prepare: false, connections: 2 });
+  },
   { describe, it, atomicBatches: true, seeds: [5] },
 );

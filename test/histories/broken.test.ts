@@ -22,7 +22,7 @@ import { lists, registers } from "./transactions.js";
 const clients = 8;
 /** The most histories until a fault must have been found. */
 const maxHistories = 10;
-const transactionsOfHistory = 400;
+const transactionsOfHistory = 250;
 
 /** Returns the kinds of anomaly in a history of a database, judged by its promise. */
 async function play(

@@ -79,9 +79,8 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
     });
   });
 
-  // Two-phase commits of so many clients take a minute on a server.
-  const isSlow =
-    variant.store === "bigtable" || (variant.store === "postgres" && variant.commit === "two-phase");
+  // So many clients take a minute on a server.
+  const isSlow = variant.store === "bigtable" || variant.store === "postgres";
   const many = isSlow ? 200 : 2_000;
 
   test(`${many} concurrent clients`, () =>

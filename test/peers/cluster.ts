@@ -9,7 +9,6 @@ import {
 import { openBigtableStore } from "percolatordb/bigtable";
 import { openLmdbStore } from "percolatordb/lmdb";
 import { memoryStore } from "percolatordb/memory";
-import { postgresStore } from "percolatordb/postgres";
 import {
   diesAfter as diesAfterStep,
   diesBefore,
@@ -23,7 +22,7 @@ import {
 import { expect } from "vitest";
 import { bigtableLocation, temporaryFolder } from "../support/databases.js";
 import { startEmulator } from "../support/emulator/index.js";
-import { newPlace, type PostgresPlace, removePlace } from "../support/postgres/index.js";
+import { newPlace, type PostgresPlace, removePlace, storeAt } from "../support/postgres/index.js";
 
 /** Whether `PERCOLATOR_PEERS=all` asks for all variants and cases. */
 const isWhole = process.env.PERCOLATOR_PEERS === "all";
@@ -211,16 +210,11 @@ async function onEmulator(
 
 /** Opens the database of a place. Each process has its own connections. */
 async function onPostgres(
-  { host, schema }: PostgresPlace,
+  place: PostgresPlace,
   environment: TestProcess,
   stores: RowStore[],
 ): Promise<RowStore> {
-  const store = await postgresStore({
-    connection: { host, user: "postgres", database: "postgres" },
-    schema,
-    connections: 4,
-    environment: requestsInRealTime(environment),
-  });
+  const store = await storeAt(place, { environment: requestsInRealTime(environment) });
   stores.push(store);
   return store;
 }

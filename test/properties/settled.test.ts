@@ -87,7 +87,7 @@ async function check(
 }
 
 const countOf = ({ store, commit: how }: (typeof everyVariant)[number]) =>
-  store === "memory" ? 20 : store === "lmdb" && how === "auto" ? 8 : 2;
+  store === "memory" ? 12 : store === "lmdb" && how === "auto" ? 5 : 2;
 
 describe.each(everyVariant)("random graphs of observers on $store, $commit", (variant) => {
   test("after db.settled, all that a change reaches is as new as the change, whatever else is stuck", async () => {

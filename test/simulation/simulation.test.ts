@@ -2,7 +2,7 @@ import { faultKinds, showFailure, simulate, simulatedStores } from "percolatordb
 import { expect, test } from "vitest";
 import { workload } from "./workload/index.js";
 
-const runs = Number(process.env.SIMULATION_RUNS ?? 60);
+const runs = Number(process.env.SIMULATION_RUNS ?? 40);
 
 test(`${runs} runs violate nothing, and contain every kind of fault`, {
   timeout: 3_600_000,

@@ -5,8 +5,8 @@ import type { Database, Location, Oracle } from "percolatordb";
 import { openBigtableStore } from "percolatordb/bigtable";
 import { memoryStore } from "percolatordb/memory";
 import { type OpenWithHooksOptions, openWithHooks } from "percolatordb/testing";
-import { startEmulator } from "./emulator/index.js";
-import { newPlace, removePlace } from "./postgres/index.js";
+import { type Emulator, startEmulator } from "./emulator/index.js";
+import { newPlace, removePlace, storeAt } from "./postgres/index.js";
 
 /** Stores that a location alone can select on this machine, and their commit paths. */
 export const variants = [
@@ -87,19 +87,28 @@ export function openAlone(location: Location, options: OpenWithHooksOptions = {}
   return openWithHooks(location, { cacheMs, ...options });
 }
 
+/** The emulator that this process uses for all its databases, each with an instance of its own. */
+let sharedEmulator: Promise<Emulator> | undefined;
+let instances = 0;
+
 type Open = (options: OpenWithHooksOptions) => Promise<Database>;
 
 /** Creates a place for a database of a variant, and removes it afterwards. */
 async function withPlace({ store, commit }: Variant, use: (openHere: Open) => Promise<void>): Promise<void> {
   if (store === "bigtable") {
-    await using emulator = await startEmulator();
-    await use((options) => openOnEmulator(emulator.host, { cacheMs, ...options }));
+    sharedEmulator ??= startEmulator();
+    const { host } = await sharedEmulator;
+    const location = `bigtable://test/test-${++instances}`;
+    await use((options) => openOnEmulator(host, { cacheMs, ...options }, location));
     return;
   }
   if (store === "postgres") {
     const place = await newPlace();
     try {
-      await use((options) => openWithHooks(place.location, { cacheMs, ...options, commit }));
+      await use(async (options) => {
+        const store = await storeAt(place, { durability: options.durability });
+        return await openWithHooks(store, { cacheMs, ...options, durability: undefined, commit });
+      });
     } finally {
       await removePlace(place);
     }
@@ -126,8 +135,9 @@ export const bigtableLocation = "bigtable://test/test";
 export async function openOnEmulator(
   emulatorHost: string,
   options: OpenWithHooksOptions = {},
+  location = bigtableLocation,
 ): Promise<Database> {
-  const store = await openBigtableStore(bigtableLocation, { emulatorHost });
+  const store = await openBigtableStore(location, { emulatorHost });
   return await openWithHooks(store, { coordinator: "auto", ...options });
 }
 

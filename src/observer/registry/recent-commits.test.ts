@@ -81,7 +81,8 @@ describe("a database does not keep in memory what it has committed", () => {
 
   test.each(["auto", "two-phase"] as const)("when observers have run, commit: %s", async (commit) => {
     const lengths = observer("lengths", pages.body, () => undefined);
-    await withDatabase({ store: "lmdb", commit }, { tables: [pages], observers: [lengths] }, async (db) => {
+    const options = { tables: [pages], observers: [lengths], durability: "none" } as const;
+    await withDatabase({ store: "lmdb", commit }, options, async (db) => {
       const worker = db.work();
       const before = await mibAfter(db, 8, () => db.idle());
       expect((await mibAfter(db, 40, () => db.idle())) - before).toBeLessThan(20);
@@ -97,7 +98,7 @@ describe("a database does not keep in memory what it has committed", () => {
     const slow = observer("slow", pages.body, () => mayEnd);
     await withDatabase(
       { store: "lmdb", commit: "auto" },
-      { tables: [pages], observers: [slow] },
+      { tables: [pages], observers: [slow], durability: "none" },
       async (db) => {
         const worker = db.work({ concurrency: 1 });
         const now = () => Promise.resolve();

@@ -60,7 +60,14 @@ describe("explore", () => {
     expect(await explore(twoIncrements)).toEqual(report);
   });
 
-  test.each([twoIncrements, observed, { ...twoIncrements, faults: { repeats: 1 } }])(
+  const repeated: Program = {
+    ...twoIncrements,
+    name: "an increment, and a reader",
+    clients: { A: ({ db }) => increment(db), B: ({ db }) => db.transact((tx) => tx.get(cells.value, "a")) },
+    faults: { repeats: 1 },
+  };
+
+  test.each([twoIncrements, observed, repeated])(
     "reaches the same states and ends as without skipping equivalent orders: $name",
     async (program) => {
       const reduced = await explore(program);

@@ -11,6 +11,7 @@ const noEarly = {
 export const feedMutants: readonly Mutant[] = [
   {
     name: "an entry of a feed announced after C was taken",
+    takesLong: true,
     patches: [
       noEarly,
       {

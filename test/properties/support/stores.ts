@@ -1,10 +1,9 @@
 import type { OpenOptions, Oracle, RowStore } from "percolatordb";
 import { openLmdbStore } from "percolatordb/lmdb";
 import { memoryStore } from "percolatordb/memory";
-import { postgresStore } from "percolatordb/postgres";
 import type { CommitHooks, StepInfo, StepName } from "percolatordb/testing";
 import { temporaryFolder } from "../../support/databases.js";
-import { newPlace, removePlace } from "../../support/postgres/index.js";
+import { newPlace, removePlace, storeAt } from "../../support/postgres/index.js";
 import type { SteppedEnvironment } from "./environment.js";
 
 /** Every store, with every way to commit on it. */
@@ -39,11 +38,9 @@ export async function standOf(kind: StoreKind, environment: SteppedEnvironment):
   }
   if (kind.store === "postgres") {
     const place = await newPlace();
-    const { host, schema } = place;
-    const connection = { host, user: "postgres", database: "postgres" };
     const open = async () => ({
       // The timers of `environment` are too early for a server.
-      store: await postgresStore({ connection, schema, durability: "none" }),
+      store: await storeAt(place, { durability: "none" }),
       options,
     });
     return { open, remove: () => removePlace(place) };

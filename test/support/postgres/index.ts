@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { RowStore } from "percolatordb";
+import { type PostgresSettings, postgresStore } from "percolatordb/postgres";
 import { Pool } from "pg";
 import { startPostgres } from "../../../examples/support/postgres-server.js";
 import { NetworkProxy } from "../proxy/index.js";
@@ -35,6 +37,30 @@ export function placeAt(host: string, schema: string, user = "postgres"): Postgr
   return { host, schema, location: `postgres://${user}@/postgres?${parameters}` };
 }
 
+const pools = new Map<string, Pool>();
+
+/**
+ * Connections to a server that the stores of this process share, as long as the process runs. A connection is a
+ * process of the server, and to start one costs more than what most tests do with it.
+ */
+function poolOf(host: string): Pool {
+  let pool = pools.get(host);
+  if (pool === undefined) {
+    // A connection keeps the prepared statements and functions of all the schemas that it has seen, so each
+    // ends at some time.
+    const limits = { max: 12, maxUses: 2_000, idleTimeoutMillis: 30_000, allowExitOnIdle: true };
+    pool = new Pool({ host, user: "postgres", database: "postgres", ...limits });
+    pool.on("error", () => undefined);
+    pools.set(host, pool);
+  }
+  return pool;
+}
+
+/** A store at a place of the shared server, on the connections that all of this process share. */
+export function storeAt({ host, schema }: PostgresPlace, settings: PostgresSettings = {}): Promise<RowStore> {
+  return postgresStore({ ...settings, pool: poolOf(host), schema });
+}
+
 /** Starts a proxy before a server. */
 export function startProxy(host: string): Promise<NetworkProxy> {
   return NetworkProxy.start(socketOf(host), undefined, "postgres");
@@ -64,9 +90,9 @@ export async function withSuperuser<T>(host: string, use: (pool: Pool) => Promis
 
 /** Removes a place's schema with all that is in it. */
 export async function removePlace({ host, schema }: PostgresPlace): Promise<void> {
-  await withSuperuser(host, (pool) =>
-    pool.query(`drop schema if exists "${schema.replaceAll('"', '""')}" cascade`),
-  );
+  const drop = `drop schema if exists "${schema.replaceAll('"', '""')}" cascade`;
+  if (host === (await sharedHost)) await poolOf(host).query(drop);
+  else await withSuperuser(host, (pool) => pool.query(drop));
 }
 
 /** The folder of the server that all test processes of this run share. */

@@ -4,7 +4,7 @@ import { sleep } from "../../../environment/index.js";
 import { type GatheredOracle, OracleLeader } from "../../../oracle/index.js";
 import { electedOracle } from "./elected.js";
 
-const seeds = Number(process.env.ORACLE_SEEDS ?? 10);
+const seeds = Number(process.env.ORACLE_SEEDS ?? 5);
 const fates: readonly Fate[] = [
   "answer-lost",
   "request-lost",
