@@ -41,7 +41,12 @@ async function entriesRead(read: (store: RowStore) => Promise<unknown>): Promise
   await client.connect();
   const lent = Object.assign(client, { release: () => undefined });
   const nothing = () => undefined;
-  const pool = { connect: async () => lent, end: async () => undefined, on: nothing, removeListener: nothing };
+  const pool = {
+    connect: async () => lent,
+    end: async () => undefined,
+    on: nothing,
+    removeListener: nothing,
+  };
   const counted = await postgresStore({ pool: pool as never, schema: place.schema });
   await counted.readRow({ table: "t", row: name(0), columns: columns.one, at: 9 });
   const key = `"${place.schema.replaceAll('"', '""')}".cells_key`;
