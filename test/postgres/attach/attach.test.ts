@@ -5,7 +5,7 @@ import type { PoolClient } from "pg";
 import { Pool } from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openAlone } from "../../support/databases.js";
-import { newPlace, type PostgresPlace, removePlace } from "../../support/postgres/index.js";
+import { newPlace, type PostgresPlace, removePlace, storeAt } from "../../support/postgres/index.js";
 
 let place: PostgresPlace;
 let pool: Pool;
@@ -86,7 +86,7 @@ async function commit(client: PoolClient): Promise<void> {
 test("copies what is there, and then follows every kind of change", async () => {
   const { orders, add } = declare();
   await pool.query(`insert into ${shop}.orders select i, 'c' || i % 7, i from generate_series(1, 60) i`);
-  await using db = await openAlone(place.location, { observers: [add], tables: [orders, sums] });
+  await using db = await openAlone(await storeAt(place), { observers: [add], tables: [orders, sums] });
   await attachTables(db, [orders]);
   await expectEqual(db, orders);
   const statements = [
@@ -112,7 +112,7 @@ test("copies what is there, and then follows every kind of change", async () => 
 test("applies transactions in the order in which they wrote their common rows", async () => {
   const { orders, add } = declare();
   await pool.query(`insert into ${shop}.orders values (1, 'a', 0), (2, 'a', 0), (3, 'a', 0)`);
-  await using db = await openAlone(place.location, { observers: [add], tables: [orders, sums] });
+  await using db = await openAlone(await storeAt(place), { observers: [add], tables: [orders, sums] });
   await attachTables(db, [orders]);
   await db.drain();
   // The second transaction has the older number and the older first row, but writes row 1 last.
@@ -137,10 +137,10 @@ test("applies transactions in the order in which they wrote their common rows", 
 test("two processes move concurrently with writers: no snapshot shows half of a transaction", async () => {
   const { orders, add } = declare();
   await pool.query(`insert into ${shop}.orders select i, 'c', 0 from generate_series(0, 19) i`);
-  await using db = await openAlone(place.location, { observers: [add], tables: [orders, sums] });
+  await using db = await openAlone(await storeAt(place), { observers: [add], tables: [orders, sums] });
   await attachTables(db, [orders]);
   await db.drain();
-  await using other = await openAlone(place.location, { observers: [add], tables: [orders, sums] });
+  await using other = await openAlone(await storeAt(place), { observers: [add], tables: [orders, sums] });
   await using _one = db.work();
   await using _two = other.work();
   let isOver = false;
@@ -167,7 +167,7 @@ test("two processes move concurrently with writers: no snapshot shows half of a 
 
 test("a mover that dies after its commit leaves rows that are not moved again", async () => {
   const { orders, add } = declare();
-  await using db = await openAlone(place.location, { observers: [add], tables: [orders, sums] });
+  await using db = await openAlone(await storeAt(place), { observers: [add], tables: [orders, sums] });
   await attachTables(db, [orders]);
   await db.drain();
   await pool.query(`insert into ${shop}.orders values (1, 'a', 1)`);
@@ -194,7 +194,7 @@ test("a mover that dies after its commit leaves rows that are not moved again", 
 test("attaching again compares: adds, changes and prunes what changed meanwhile", async () => {
   const { orders, add } = declare();
   await pool.query(`insert into ${shop}.orders select i, 'c', i from generate_series(1, 30) i`);
-  await using db = await openAlone(place.location, { observers: [add], tables: [orders, sums] });
+  await using db = await openAlone(await storeAt(place), { observers: [add], tables: [orders, sums] });
   await attachTables(db, [orders]);
   await expectEqual(db, orders);
   await detachTable(db, orders);
@@ -210,7 +210,7 @@ test("attaching again compares: adds, changes and prunes what changed meanwhile"
 test("a large update arrives in one transaction", async () => {
   const { orders, add } = declare();
   await pool.query(`insert into ${shop}.orders select i, 'c', 0 from generate_series(1, 5000) i`);
-  await using db = await openAlone(place.location, { tables: [orders, sums] });
+  await using db = await openAlone(await storeAt(place), { tables: [orders, sums] });
   await attachTables(db, [orders]);
   await db.drain();
   await pool.query(`update ${shop}.orders set total = 1`);
@@ -224,7 +224,7 @@ test("a large update arrives in one transaction", async () => {
 describe("bad input", () => {
   test("programs cannot write an attached table", async () => {
     const { orders } = declare();
-    await using db = await openAlone(place.location, { tables: [orders] });
+    await using db = await openAlone(await storeAt(place), { tables: [orders] });
     await attachTables(db, [orders]);
     const refused = /Table orders is read-only, because its rows come from the SQL table/;
     await expect(db.transact((tx) => tx.set(orders.total, [1], 1))).rejects.toThrow(refused);
@@ -248,7 +248,7 @@ describe("bad input", () => {
   test("quoted names mean what they say", async () => {
     await pool.query(`create table ${shop}."we""ird; drop" ("a ""key" text primary key, v json)`);
     const weird = attach(`${shop}."we""ird; drop"`, { name: "weird", columns: { v: json<unknown>() } });
-    await using db = await openAlone(place.location, { tables: [weird] });
+    await using db = await openAlone(await storeAt(place), { tables: [weird] });
     await attachTables(db, [weird]);
     await pool.query(`insert into ${shop}."we""ird; drop" values ('x', '{"a": 12345678901}')`);
     await pool.query(`update ${shop}."we""ird; drop" set v = '[1]'`);
@@ -285,7 +285,7 @@ describe("bad input", () => {
     if (definition !== "") await pool.query(definition.replace("T", `${shop}.bad`));
     const a = what === "a column of another type" ? int() : text();
     const bad = attach(`${shop}.bad`, { key: tuple(int()), columns: { a } });
-    await using db = await openAlone(place.location, { tables: [bad] });
+    await using db = await openAlone(await storeAt(place), { tables: [bad] });
     await expect(attachTables(db, [bad])).rejects.toThrow(message);
     const { rows } = await pool.query("select to_regclass($1) as t", [
       `"${place.schema.replaceAll('"', '""')}".outbox`,
@@ -295,7 +295,7 @@ describe("bad input", () => {
 
   test("a dropped column stops the mover with a named error, and attaching again continues", async () => {
     const { orders, add } = declare();
-    await using db = await openAlone(place.location, { observers: [add], tables: [orders, sums] });
+    await using db = await openAlone(await storeAt(place), { observers: [add], tables: [orders, sums] });
     await attachTables(db, [orders]);
     await pool.query(`alter table ${shop}.orders add more text`);
     await pool.query(`insert into ${shop}.orders values (1, 'a', 1)`);

@@ -2,6 +2,7 @@ import { float, int, json, text, tuple } from "percolatordb";
 import { attach, attachTables } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openAlone } from "../../support/databases.js";
+import { storeAt } from "../../support/postgres/index.js";
 import { rowsOf, Shop, sums } from "./shop.js";
 
 let shop: Shop;
@@ -16,7 +17,7 @@ describe("what a row holds", () => {
   test("JSON scalars arrive as they are", async () => {
     await shop.sql("create table T.docs (id int primary key, doc json)");
     const docs = attach(`${shop.schema}.docs`, { key: tuple(int()), columns: { doc: json<unknown>() } });
-    await using db = await openAlone(shop.place.location, { tables: [docs] });
+    await using db = await openAlone(await storeAt(shop.place), { tables: [docs] });
     const insert = `insert into T.docs values (K, '"hello"'), (K + 1, '"123"'), (K + 2, 'true'), (K + 3, '"a\\u0000b"'), (K + 4, '[1e2]')`;
     await shop.sql(insert.replaceAll("K", "0"));
     await attachTables(db, [docs]);
@@ -33,7 +34,7 @@ describe("what a row holds", () => {
   test("numbers keep all their digits as text and bigint", async () => {
     await shop.sql("create table T.n (id int primary key, a numeric, b text)");
     const n = attach(`${shop.schema}.n`, { key: tuple(int()), columns: { a: text(), b: text() } });
-    await using db = await openAlone(shop.place.location, { tables: [n] });
+    await using db = await openAlone(await storeAt(shop.place), { tables: [n] });
     await attachTables(db, [n]);
     await shop.sql(`insert into T.n values (1, 12345678901234567890.10, '"quoted" \\ 12')`);
     await db.drain();
@@ -46,7 +47,7 @@ describe("what a row holds", () => {
       key: tuple(int()),
       columns: { r: text(), m: text(), at: text() },
     });
-    await using db = await openAlone(shop.place.location, { tables: [r] });
+    await using db = await openAlone(await storeAt(shop.place), { tables: [r] });
     await attachTables(db, [r]);
     const values = "daterange('2024-01-02', '2024-02-03'), 1.5::money, '2024-01-02 03:04:05+00'";
     await shop.sql(`insert into T.r values (1, ${values})`);
@@ -63,7 +64,7 @@ describe("what a row holds", () => {
     await shop.sql("create table T.names (t int primary key, c text, k text, content text, p text)");
     const columns = { t: int(), c: text(), k: text(), content: text(), p: text() };
     const names = attach(`${shop.schema}.names`, { key: tuple(int()), columns });
-    await using db = await openAlone(shop.place.location, { tables: [names] });
+    await using db = await openAlone(await storeAt(shop.place), { tables: [names] });
     await shop.sql("insert into T.names values (1, 'c', 'k', 'content', 'p')");
     await attachTables(db, [names]);
     await db.drain();
@@ -76,7 +77,7 @@ describe("keys", () => {
   test("columns that a primary key's index only includes are no part of the key", async () => {
     await shop.sql("create table T.wide (id int, a text, primary key (id) include (a))");
     const wide = attach(`${shop.schema}.wide`, { key: tuple(int()), columns: { a: text() } });
-    await using db = await openAlone(shop.place.location, { tables: [wide] });
+    await using db = await openAlone(await storeAt(shop.place), { tables: [wide] });
     await attachTables(db, [wide]);
     await shop.sql("insert into T.wide values (1, 'x')");
     await db.drain();
@@ -86,7 +87,7 @@ describe("keys", () => {
   test("a deferrable primary key is refused: two rows may share a key for a moment", async () => {
     await shop.sql("create table T.late (id int primary key deferrable, a text)");
     const late = attach(`${shop.schema}.late`, { key: tuple(int()), columns: { a: text() } });
-    await using db = await openAlone(shop.place.location, { tables: [late] });
+    await using db = await openAlone(await storeAt(shop.place), { tables: [late] });
     await expect(attachTables(db, [late])).rejects.toThrow(/deferrable/);
   });
 });
@@ -120,7 +121,7 @@ describe("triggers of the application that write the same table", () => {
   ])("one that %s", async (_, body, statement) => {
     const { orders, add } = shop.declare();
     await shop.sql("insert into T.orders values (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)");
-    await using db = await openAlone(shop.place.location, { observers: [add], tables: [orders, sums] });
+    await using db = await openAlone(await storeAt(shop.place), { observers: [add], tables: [orders, sums] });
     await attachTables(db, [orders]);
     await shop.expectEqual(db, orders);
     await shop.sql(trigger(body));
@@ -132,7 +133,7 @@ describe("triggers of the application that write the same table", () => {
 describe("declarations", () => {
   test("a program with other columns than the attached ones says so, and moves nothing wrong", async () => {
     const { orders } = shop.declare();
-    await using db = await openAlone(shop.place.location, { tables: [orders] });
+    await using db = await openAlone(await storeAt(shop.place), { tables: [orders] });
     await attachTables(db, [orders]);
     await shop.sql("alter table T.orders add note text");
     await shop.sql("insert into T.orders values (1, 'a', 1, 'n')");
@@ -142,7 +143,7 @@ describe("declarations", () => {
       key: tuple(int()),
       columns: { customer: text(), total: float(), note: text() },
     });
-    await using other = await openAlone(shop.place.location, { tables: [newer] });
+    await using other = await openAlone(await storeAt(shop.place), { tables: [newer] });
     await expect(other.drain()).rejects.toThrow(/declares other columns/);
     await attachTables(other, [newer]);
     await other.drain();
@@ -162,14 +163,14 @@ describe("declarations", () => {
       key: tuple(int()),
       columns: { customer: text() },
     });
-    await using db = await openAlone(shop.place.location, { tables: [orders] });
+    await using db = await openAlone(await storeAt(shop.place), { tables: [orders] });
     await attachTables(db, [orders]);
     await expect(attachTables(db, [more])).rejects.toThrow(/is the name of .*orders/);
   });
 
   test("a failed call attaches nothing", async () => {
     const { orders } = shop.declare();
-    await using db = await openAlone(shop.place.location, { tables: [orders] });
+    await using db = await openAlone(await storeAt(shop.place), { tables: [orders] });
     await using role = await shop.createRole();
     await shop.sql(
       `grant usage on schema T to ${role.name}; grant select, trigger on T.orders to ${role.name}`,

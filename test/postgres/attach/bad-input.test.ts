@@ -2,6 +2,7 @@ import { bytes, codec, float, int, json, text, tuple } from "percolatordb";
 import { attach, attachTables } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openAlone } from "../../support/databases.js";
+import { storeAt } from "../../support/postgres/index.js";
 import { Shop } from "./shop.js";
 
 let shop: Shop;
@@ -14,7 +15,7 @@ afterEach(() => shop[Symbol.asyncDispose]());
 
 /** Expects a named error, and that nothing was changed. */
 async function expectRefused(table: ReturnType<typeof attach>, message: RegExp): Promise<void> {
-  await using db = await openAlone(shop.place.location, { tables: [table] });
+  await using db = await openAlone(await storeAt(shop.place), { tables: [table] });
   await expect(attachTables(db, [table])).rejects.toMatchObject({
     code: "SCHEMA",
     message: expect.stringMatching(message),
@@ -125,7 +126,7 @@ describe("tables", () => {
       key: tuple(int()),
       columns: { a: json<unknown>() },
     });
-    await using db = await openAlone(shop.place.location, { tables: [any] });
+    await using db = await openAlone(await storeAt(shop.place), { tables: [any] });
     await attachTables(db, [any]);
     await shop.sql("insert into T.bad values (1, row(1, 2))");
     await db.drain();
@@ -150,7 +151,7 @@ describe("tables", () => {
     );
     try {
       const odd = attach(`${quoted(schema)}.${quoted(table)}`, { name: "odd", columns: { v: int() } });
-      await using db = await openAlone(shop.place.location, { tables: [odd] });
+      await using db = await openAlone(await storeAt(shop.place), { tables: [odd] });
       await shop.pool.query(`insert into ${quoted(schema)}.${quoted(table)} values ('it''s', 1), ('two', 2)`);
       await attachTables(db, [odd]);
       await db.drain();

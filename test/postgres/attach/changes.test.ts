@@ -4,6 +4,7 @@ import type { Database } from "percolatordb";
 import { attachTables } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openAlone } from "../../support/databases.js";
+import { storeAt } from "../../support/postgres/index.js";
 import { rowsOf, Shop, sums } from "./shop.js";
 
 const exec = promisify(execFile);
@@ -17,7 +18,7 @@ beforeEach(async () => {
   const declared = shop.declare();
   orders = declared.orders;
   await shop.sql("insert into T.orders values (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)");
-  db = await openAlone(shop.place.location, { observers: [declared.add], tables: [orders, sums] });
+  db = await openAlone(await storeAt(shop.place), { observers: [declared.add], tables: [orders, sums] });
   await attachTables(db, [orders]);
   await shop.expectEqual(db, orders);
 });
@@ -131,7 +132,7 @@ test("an SQL transaction that does not fit into one transaction arrives in piece
   const text = "x".repeat(500);
   await db.close();
   // The rows of one SQL statement take 20 times as much.
-  db = await openAlone(shop.place.location, { tables: [orders, sums], transactionBytes: 64 * 1024 });
+  db = await openAlone(await storeAt(shop.place), { tables: [orders, sums], transactionBytes: 64 * 1024 });
   await db.unregister("add");
   await shop.sql("insert into T.orders select i, $1, i from generate_series(10, 809) i", [text]);
   await shop.sql("insert into T.orders values (5000, 'after', 1)");
@@ -146,7 +147,7 @@ test("an SQL transaction that does not fit into one transaction arrives in piece
 
 test("a row that no transaction can hold parks its table", async () => {
   await db.close();
-  db = await openAlone(shop.place.location, { tables: [orders, sums], transactionBytes: 16 * 1024 });
+  db = await openAlone(await storeAt(shop.place), { tables: [orders, sums], transactionBytes: 16 * 1024 });
   await db.unregister("add");
   await shop.sql("update T.orders set customer = repeat('x', 100000) where id = 1");
   await expect(db.drain()).rejects.toThrow(/A row of .*orders": /);
@@ -155,7 +156,7 @@ test("a row that no transaction can hold parks its table", async () => {
 test("with two-phase commits, changes arrive as well", async () => {
   await db.close();
   const declared = shop.declare();
-  db = await openAlone(shop.place.location, {
+  db = await openAlone(await storeAt(shop.place), {
     observers: [declared.add],
     tables: [orders, sums],
     commit: "two-phase",
@@ -169,7 +170,7 @@ test("with two-phase commits, changes arrive as well", async () => {
 
 test("detaching and attaching while workers move and a writer writes ends equal", async () => {
   const declared = shop.declare();
-  await using other = await openAlone(shop.place.location, {
+  await using other = await openAlone(await storeAt(shop.place), {
     observers: [declared.add],
     tables: [orders, sums],
   });

@@ -6,6 +6,7 @@ import { type Environment, systemEnvironment } from "../../../src/environment/in
 import { moveChanges } from "../../../src/postgres/attach/move.js";
 import { definition } from "../../../src/schema/index.js";
 import { openAlone } from "../../support/databases.js";
+import { storeAt } from "../../support/postgres/index.js";
 import { Shop } from "./shop.js";
 
 test("a copy goes on behind a chunk that was cut because its rows are large", async () => {
@@ -15,7 +16,7 @@ test("a copy goes on behind a chunk that was cut because its rows are large", as
   await shop.sql(
     `insert into T.orders select id, repeat('x', 4 * 1024 * 1024), 1 from generate_series(1, ${rows}) id`,
   );
-  await using db = await openAlone(shop.place.location, { tables: [orders] });
+  await using db = await openAlone(await storeAt(shop.place), { tables: [orders] });
   await attachTables(db, [orders]);
   await db.drain();
   const keys = Array.from({ length: rows }, (_, index) => [index + 1] as const);
@@ -27,7 +28,7 @@ test("a copy deletes rows of ours that SQL does not have, behind the first chunk
   const { orders } = shop.declare();
   const rows = 1_200;
   await shop.sql(`insert into T.orders select id, 'a', 1 from generate_series(1, ${rows}) id`);
-  await using db = await openAlone(shop.place.location, { tables: [orders] });
+  await using db = await openAlone(await storeAt(shop.place), { tables: [orders] });
   await attachTables(db, [orders]);
   await db.drain();
   // Nothing logs this, so only the comparison of all rows can find it.
@@ -47,7 +48,7 @@ test("a copy rests while changes arrive, which are moved meanwhile, and a drain 
     copyRest: 1_000,
   });
   await shop.sql("insert into T.orders select id, 'a', 1 from generate_series(1, 1200) id");
-  await using db = await openAlone(shop.place.location, { tables: [orders] });
+  await using db = await openAlone(await storeAt(shop.place), { tables: [orders] });
   await attachTables(db, [orders]);
   const request = { database: db, store: db.openedStore, tables: [orders[definition]] };
   const copied = async () => (await attachedTables(db))[0]!.copy.rows;
@@ -72,7 +73,7 @@ test("a move reads the columns of its rows together, and does not ask about tabl
   const { orders } = shop.declare();
   // Time stands still, so that no look at a copied table is due, however slow the machine is.
   const environment = Object.create(systemEnvironment, { monotonic: { value: () => 0 } }) as Environment;
-  await using db = await openAlone(shop.place.location, { tables: [orders], environment });
+  await using db = await openAlone(await storeAt(shop.place), { tables: [orders], environment });
   await attachTables(db, [orders]);
   await db.drain();
   const labels: (string | undefined)[] = [];

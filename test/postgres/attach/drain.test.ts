@@ -5,6 +5,7 @@ import { markChanges } from "../../../src/postgres/attach/mark.js";
 import { moveChanges } from "../../../src/postgres/attach/move.js";
 import { definition } from "../../../src/schema/index.js";
 import { openAlone } from "../../support/databases.js";
+import { storeAt } from "../../support/postgres/index.js";
 import { Shop } from "./shop.js";
 
 test("a drain moves what was committed before it, and does not wait for writers that outrun it", async () => {
@@ -12,7 +13,7 @@ test("a drain moves what was committed before it, and does not wait for writers 
   const { orders } = shop.declare();
   const [rows, burstRows, maxBursts] = [1_200, 1_100, 80];
   await shop.sql(`insert into T.orders select id, 'a', 1 from generate_series(1, ${rows}) id`);
-  await using db = await openAlone(shop.place.location, { tables: [orders] });
+  await using db = await openAlone(await storeAt(shop.place), { tables: [orders] });
   await attachTables(db, [orders]);
   // Each commit of the library appends more orders than one commit moves or copies. So these writers
   // are faster than the mover on every machine. They end at last, so that a failure ends too.
@@ -43,7 +44,7 @@ test.each([
   await using shop = await Shop.create();
   const { orders } = shop.declare();
   const count = 10_000;
-  const db = await openAlone(shop.place.location, { tables: [orders] });
+  const db = await openAlone(await storeAt(shop.place), { tables: [orders] });
   const other = new Pool({ host: shop.place.host, user: "postgres", database: "postgres", max: 1 });
   try {
     await attachTables(db, [orders]);
@@ -82,7 +83,7 @@ test.each([
 test("a drain does not wait for a transaction that was under way when it began", async () => {
   await using shop = await Shop.create();
   const { orders } = shop.declare();
-  await using db = await openAlone(shop.place.location, { tables: [orders] });
+  await using db = await openAlone(await storeAt(shop.place), { tables: [orders] });
   await attachTables(db, [orders]);
   await db.drain();
   const request = { database: db, store: db.openedStore, tables: [orders[definition]] };
@@ -106,8 +107,8 @@ test("what a process remembers of a backlog is forgotten when another process ha
   await using shop = await Shop.create();
   const { orders } = shop.declare();
   const options = { tables: [orders] };
-  await using db = await openAlone(shop.place.location, options);
-  await using other = await openAlone(shop.place.location, options);
+  await using db = await openAlone(await storeAt(shop.place), options);
+  await using other = await openAlone(await storeAt(shop.place), options);
   await attachTables(db, [orders]);
   const long = await shop.pool.connect();
   try {

@@ -2,6 +2,7 @@ import { type Database, float, int, text, tuple } from "percolatordb";
 import { attach, attachedTables, attachTables, detachTable } from "percolatordb/postgres";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openAlone } from "../../support/databases.js";
+import { storeAt } from "../../support/postgres/index.js";
 import { rowsOf, Shop, sums } from "./shop.js";
 
 let shop: Shop;
@@ -12,7 +13,7 @@ beforeEach(async () => {
   shop = await Shop.create();
   const declared = shop.declare();
   orders = declared.orders;
-  db = await openAlone(shop.place.location, { observers: [declared.add], tables: [orders, sums] });
+  db = await openAlone(await storeAt(shop.place), { observers: [declared.add], tables: [orders, sums] });
   await shop.sql("insert into T.orders values (1, 'a', 1), (2, 'b', 2)");
   await attachTables(db, [orders]);
   await shop.expectEqual(db, orders);
@@ -77,7 +78,7 @@ test("a generated column arrives as it is stored, and an identity column may be 
     key: tuple(int()),
     columns: { price: float(), gross: float() },
   });
-  await using other = await openAlone(shop.place.location, { tables: [orders, lines] });
+  await using other = await openAlone(await storeAt(shop.place), { tables: [orders, lines] });
   await shop.sql("insert into T.lines (price) values (1)");
   await attachTables(other, [lines]);
   await other.drain();
@@ -101,7 +102,7 @@ test("a renamed type parks the table, and a renamed value of an enum is read whe
   await shop.sql(`create type T.mood as enum ('good', 'bad');
     create table T.moods (id int primary key, mood T.mood); insert into T.moods values (1, 'good')`);
   const moods = attach(`${shop.schema}.moods`, { key: tuple(int()), columns: { mood: text() } });
-  await using other = await openAlone(shop.place.location, { tables: [orders, moods] });
+  await using other = await openAlone(await storeAt(shop.place), { tables: [orders, moods] });
   await attachTables(other, [moods]);
   await other.drain();
   await shop.sql("alter type T.mood add value 'new'");
@@ -135,7 +136,7 @@ test.each([
     create table T.moods (id int primary key, mood T.mood, many T.mood[], shown T.shown, pair T.pair, other T.mood);
     insert into T.moods values (1, 'good', array['good']::T.mood[], 'good', row('good', 'x')::T.pair, 'bad')`);
     const moods = attach(`${shop.schema}.moods`, { key: tuple(int()), columns: { [name]: text() } });
-    await using other = await openAlone(shop.place.location, { tables: [orders, moods] });
+    await using other = await openAlone(await storeAt(shop.place), { tables: [orders, moods] });
     await attachTables(other, [moods]);
     await other.drain();
     expect(await rowsOf(other, moods)).toEqual([[1, { [name]: before }]]);
@@ -158,7 +159,7 @@ test("values of an enum that were swapped by renaming park the table, and added 
   await shop.sql(`create type T.mood as enum ('good', 'bad');
     create table T.moods (id int primary key, mood T.mood); insert into T.moods values (1, 'good')`);
   const moods = attach(`${shop.schema}.moods`, { key: tuple(int()), columns: { mood: text() } });
-  await using other = await openAlone(shop.place.location, { tables: [orders, moods] });
+  await using other = await openAlone(await storeAt(shop.place), { tables: [orders, moods] });
   await attachTables(other, [moods]);
   await other.drain();
   await shop.sql("alter type T.mood add value 'better' before 'good'");
@@ -175,7 +176,7 @@ test("an enum that was made again without a value parks the table", async () => 
   await shop.sql(`create type T.mood as enum ('good', 'bad');
     create table T.moods (id int primary key, mood T.mood); insert into T.moods values (1, 'good')`);
   const moods = attach(`${shop.schema}.moods`, { key: tuple(int()), columns: { mood: text() } });
-  await using other = await openAlone(shop.place.location, { tables: [orders, moods] });
+  await using other = await openAlone(await storeAt(shop.place), { tables: [orders, moods] });
   await attachTables(other, [moods]);
   await other.drain();
   await shop.sql(`create type T.newer as enum ('fine', 'bad');
@@ -191,7 +192,7 @@ test("a renamed value of an enum in the key moves its rows to the new key", asyn
   await shop.sql(`create type T.size as enum ('small', 'large');
     create table T.stock (size T.size primary key, pieces int); insert into T.stock values ('small', 1), ('large', 2)`);
   const stock = attach(`${shop.schema}.stock`, { key: tuple(text()), columns: { pieces: int() } });
-  await using other = await openAlone(shop.place.location, { tables: [orders, stock] });
+  await using other = await openAlone(await storeAt(shop.place), { tables: [orders, stock] });
   await attachTables(other, [stock]);
   await other.drain();
   await shop.sql("alter type T.size rename value 'small' to 'tiny'");

@@ -7,6 +7,7 @@ import { type Database, float, int, text, tuple } from "percolatordb";
 import { attach, attachedTables, attachTables } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openAlone } from "../../support/databases.js";
+import { storeAt } from "../../support/postgres/index.js";
 import { rowsOf, Shop, sums } from "./shop.js";
 
 /** What somebody who knows nothing of this library may do to an attached table, with PostgreSQL's own programs. */
@@ -22,7 +23,7 @@ beforeEach(async () => {
   const declared = shop.declare();
   orders = declared.orders;
   await shop.sql("insert into T.orders values (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)");
-  db = await openAlone(shop.place.location, { observers: [declared.add], tables: [orders, sums] });
+  db = await openAlone(await storeAt(shop.place), { observers: [declared.add], tables: [orders, sums] });
   await attachTables(db, [orders]);
   await shop.expectEqual(db, orders);
 });
@@ -147,7 +148,7 @@ test("two attached tables that swapped their names are both parked", async () =>
   });
   const { orders: same, add } = shop.declare();
   await db.close();
-  db = await openAlone(shop.place.location, { observers: [add], tables: [same, archive, sums] });
+  db = await openAlone(await storeAt(shop.place), { observers: [add], tables: [same, archive, sums] });
   await attachTables(db, [archive]);
   await db.drain();
   await psql(`begin; alter table T.orders rename to x; alter table T.archive rename to orders;
@@ -203,7 +204,7 @@ describe("goes on", () => {
     await psql(`create collation T.folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
       create table T.people (name text collate T.folded primary key, age int); insert into T.people values ('Ann', 1);`);
     const people = attach(`${shop.schema}.people`, { key: tuple(text()), columns: { age: int() } });
-    await using other = await openAlone(shop.place.location, { tables: [orders, people] });
+    await using other = await openAlone(await storeAt(shop.place), { tables: [orders, people] });
     await attachTables(other, [people]);
     await other.drain();
     await psql("update T.people set name = 'ANN';");

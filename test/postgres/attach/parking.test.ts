@@ -2,6 +2,7 @@ import { int, observer, table, text, tuple } from "percolatordb";
 import { attach, attachedTables, attachTables, detachTable } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openAlone } from "../../support/databases.js";
+import { storeAt } from "../../support/postgres/index.js";
 import { rowsOf, Shop, sums } from "./shop.js";
 
 let shop: Shop;
@@ -64,7 +65,7 @@ describe("parks one table, and the other goes on", () => {
   test.each(steps)("%s", async (_, statement, error, mend) => {
     const { people, orders, options } = declare();
     await shop.sql("insert into T.orders values (1, 'a', 1)");
-    await using db = await openAlone(shop.place.location, options);
+    await using db = await openAlone(await storeAt(shop.place), options);
     await attachTables(db, [people, orders]);
     await shop.expectEqual(db, orders);
     await shop.sql(statement);
@@ -100,7 +101,7 @@ test("a value that does not fit its codec parks its table, also if it shares an 
   await shop.sql("create table T.big (id int primary key, n bigint)");
   const { people, options } = declare();
   const big = attach(`${shop.schema}.big`, { key: tuple(int()), columns: { n: int() } });
-  await using db = await openAlone(shop.place.location, {
+  await using db = await openAlone(await storeAt(shop.place), {
     ...options,
     tables: [people, lengths, big],
     observers: [options.observers[0]!],
@@ -126,7 +127,7 @@ test("a value that does not fit its codec parks its table, also if it shares an 
 
 test("a worker reports a parked table once, and goes on with the others", async () => {
   const { people, orders, options } = declare();
-  await using db = await openAlone(shop.place.location, options);
+  await using db = await openAlone(await storeAt(shop.place), options);
   await attachTables(db, [people, orders]);
   await db.drain();
   const reported: string[] = [];
@@ -144,7 +145,7 @@ test("a worker reports a parked table once, and goes on with the others", async 
 
 test("a role that may not read the SQL table parks it, and writers go on", async () => {
   const { people, orders, options } = declare();
-  await using db = await openAlone(shop.place.location, options);
+  await using db = await openAlone(await storeAt(shop.place), options);
   await attachTables(db, [people, orders]);
   await using role = await shop.createRole();
   await shop.sql(`grant usage on schema T to ${role.name}; grant select on T.people to ${role.name}`);
@@ -161,7 +162,7 @@ test("a role that may not read the SQL table parks it, and writers go on", async
 test("row-level security that hides rows parks the table instead of deleting them", async () => {
   const { people, orders, options } = declare();
   await shop.sql("insert into T.orders values (1, 'a', 1)");
-  await using db = await openAlone(shop.place.location, options);
+  await using db = await openAlone(await storeAt(shop.place), options);
   await attachTables(db, [people, orders]);
   await shop.expectEqual(db, orders);
   await using role = await shop.createRole();
@@ -175,7 +176,7 @@ test("row-level security that hides rows parks the table instead of deleting the
 
 test("the tables that the first version made are extended", async () => {
   const { people, orders, options } = declare();
-  await using db = await openAlone(shop.place.location, options);
+  await using db = await openAlone(await storeAt(shop.place), options);
   await attachTables(db, [people, orders]);
   await shop.sql("insert into T.orders values (1, 'a', 1)");
   await db.drain();
@@ -191,7 +192,7 @@ test("the tables that the first version made are extended", async () => {
 
 test("a table that was dropped is detached by its name", async () => {
   const { people, orders, options } = declare();
-  await using db = await openAlone(shop.place.location, options);
+  await using db = await openAlone(await storeAt(shop.place), options);
   await attachTables(db, [people, orders]);
   await shop.sql("drop table T.orders");
   await expect(db.drain()).rejects.toThrow(/There is no table .*orders" any more/);
