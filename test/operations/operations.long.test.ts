@@ -248,17 +248,21 @@ async function end(cluster: OperatedCluster): Promise<void> {
     "percolator locks LOCATION --resolve",
     "percolator init LOCATION --app APP --dry-run --json",
     "percolator export LOCATION",
-    "percolator parked LOCATION",
     "percolator check LOCATION",
   ])
     expect(await cluster.run(each), each).toMatchObject({ code: 0 });
   const { location } = cluster;
   for (const args of [
     ["gc", location],
+    ["parked", location],
     ["history", location, "documents.contents", "document-1"],
     ["inspect", location, "documents", "document-1"],
   ])
     expect(await cluster.command(args, "client-token"), args[0]).toMatchObject({ code: 0 });
+  // It only shows what it would forget.
+  const shown = await cluster.command(["unregister", location, "count"], "client-token");
+  expect(shown.stdout + shown.stderr).toContain("--yes");
+  expect(shown.code).toBe(1);
   // Restores into an empty database, with its own coordinator inside the process, which does not
   // use TLS.
   const restored = `${location}&prefix=restored`;

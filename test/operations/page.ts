@@ -73,7 +73,7 @@ export class OperationsPage {
 
   #ofSentences(): readonly ShownCommand[] {
     return this.#markdown.split("\n").flatMap((text, index) =>
-      [...text.matchAll(/`((?:percolator|node) [^`]*)`/g)].map(([, command]) => ({
+      [...text.matchAll(/`((?:percolator|node [\w.]+\.mjs) [^`]*)`/g)].map(([, command]) => ({
         text: command!,
         line: index + 1,
       })),
