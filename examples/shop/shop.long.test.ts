@@ -102,6 +102,6 @@ describe("npm run shop", () => {
     const wrong = new ProgramProcess(main, ["--data", "./folder"]);
     await untilEnded(wrong);
     expect(wrong.end).toBe("2");
-    expect(wrong.errors).toMatch(/--data must be a location on PostgreSQL[\s\S]*npm run shop -- /);
+    expect(wrong.errors).toMatch(/'--data <location>' argument '\.\/folder' is invalid\. It must be a location on PostgreSQL/);
   });
 });

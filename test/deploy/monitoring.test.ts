@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { slugOf } from "../../docs/.vitepress/slug.js";
-import { root } from "./files.js";
+import { documentsOf, type Part, root } from "./files.js";
 import { type Monitored, monitored } from "./monitored.js";
 import {
   alerts,
@@ -19,6 +19,9 @@ import {
 
 /** Labels that Prometheus itself adds to what it scrapes. */
 const ofPrometheus = ["job", "instance"];
+
+/** The cases with which promtool tests the alerts. */
+const alertCasesFile = "prometheus/alerts.test.yml";
 
 /** The values of each label of each metric. */
 type Exposed = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
@@ -133,7 +136,14 @@ describe("promtool", () => {
   });
 
   test("finds that the alerts fire when they should", () => {
-    expect(promtool("test", "rules", "deploy/prometheus/alerts.test.yml")).toContain("SUCCESS");
+    expect(promtool("test", "rules", `deploy/${alertCasesFile}`)).toContain("SUCCESS");
+  });
+
+  test("has a case in which each alert fires", () => {
+    const cases: readonly Part[] = documentsOf(alertCasesFile)[0].tests;
+    const expected = cases.flatMap(({ alert_rule_test }) => alert_rule_test as readonly Part[]);
+    const fire = new Set(expected.flatMap(({ alertname, exp_alerts }) => exp_alerts.map(() => alertname)));
+    expect(alerts.map(({ alert }) => alert).filter((alert) => !fire.has(alert))).toEqual([]);
   });
 
   test("accepts the queries of the dashboard", () => {

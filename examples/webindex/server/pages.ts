@@ -109,6 +109,7 @@ function frame(page: {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${page.title}</title>
+<link rel="icon" href="/dashboard/icon.svg" type="image/svg+xml">
 <style>${new Html(style)}</style>
 </head>
 <body${body}>

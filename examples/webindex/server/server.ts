@@ -63,6 +63,7 @@ const livePath = "/api/search/live";
 const policy = [
   "default-src 'none'",
   `style-src '${styleHash}'`,
+  "img-src 'self'",
   "form-action 'self'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
