@@ -1,49 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { root } from "../support/built/files.js";
 import { ProgramProcess } from "../support/program-process.js";
 import { pause, until } from "../support/waiting.js";
-
-/** Every script that this project forks. */
-const forked = [
-  "examples/webindex/twin/child.ts",
-  "bench/brokerage/process.ts",
-  "bench/cases/oracle-process.ts",
-  "bench/clustering/batch.ts",
-  "bench/crawls/worker.ts",
-  "bench/dashboard/process.ts",
-  "bench/memory/process.ts",
-  "bench/postgres/percolator-process.ts",
-  "bench/postgres/postgres-process.ts",
-  "bench/postgres/worker.ts",
-  "bench/recovery/process.ts",
-  "bench/recrawl/process.ts",
-  "bench/scaling/process.ts",
-  "test/coordinator/child.ts",
-  "test/exploration/child.ts",
-  "test/simulation/main.ts",
-];
-/** Files with the same calls that are not forked themselves. */
-const others = [
-  "bench/harness/child.ts",
-  "test/coordinator/lent-store.ts",
-  "test/support/end-with-parent.ts",
-];
-
-test("every script that communicates with its parent is listed here", () => {
-  const found = ["examples", "bench", "test"].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-      .map((path) => `${folder}/${path}`)
-      .filter((path) => path.endsWith(".ts") && !path.endsWith(".test.ts"))
-      .filter((path) =>
-        /(?<![#.\w])process\.(send\b|on\("message"|once\("message")/.test(
-          readFileSync(join(root, path), "utf8"),
-        ),
-      ),
-  );
-  expect(found.filter((path) => !forked.includes(path) && !others.includes(path))).toEqual([]);
-});
+import { forked } from "./forked.js";
 
 const isRunning = (pid: number) => {
   try {

@@ -14,7 +14,8 @@ const addresses = {
     onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       const source = await readFile(path, "utf8");
       const address = JSON.stringify(pathToFileURL(path).href);
-      return { contents: source.replaceAll("import.meta.url", address), loader: "ts" };
+      // Not where it is a string.
+      return { contents: source.replaceAll(/(?<!["'`])import\.meta\.url/g, address), loader: "ts" };
     });
   },
 };
