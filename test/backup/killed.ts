@@ -11,8 +11,9 @@ import { Places } from "./restored.js";
 
 /** What the rounds have shown. */
 export interface KillTally {
-  rounds: number;
-  /** Rounds in which the killed process was the one that follows; else the whole machine, as far as a test can. */
+  /** Rounds in which both processes were killed: the whole machine, as far as a test can. */
+  databaseKills: number;
+  /** Rounds in which only the process that follows was killed. */
   followerKills: number;
   /**
    * The most milliseconds of acknowledged commits that a restored folder lacked, in the rounds in which
@@ -30,18 +31,18 @@ const child = "test/backup/killed-child.ts";
 
 /**
  * Kills processes at random moments: one that writes with a worker, and one that follows it. Then
- * restores the newest backup and one before it.
+ * restores the newest backup and one before it. Ends when the one that writes was killed `kills` times.
  *
  * A commit that was acknowledged before the last backup began is in the backup. So what is lost was
  * acknowledged within the interval and the time of one backup before the kill: the follower prints a
  * line after each backup, with the moment at which it was taken.
  */
-export async function playKills(seed: string, rounds: number): Promise<KillTally> {
-  const tally: KillTally = { rounds: 0, followerKills: 0, mostLostMs: 0, verified: 0 };
+export async function playKills(seed: string, kills: number): Promise<KillTally> {
+  const tally: KillTally = { databaseKills: 0, followerKills: 0, mostLostMs: 0, verified: 0 };
   const random = new Random(seed);
   await using places = await Places.make();
   await (await places.openData()).close();
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; tally.databaseKills < kills; round++) {
     const killsBoth = random.chance(0.5);
     const writer = new ProgramProcess(child, ["write", places.data, `${seed}:${round}`]);
     const follower = new ProgramProcess(child, ["follow", places.data, places.backups, String(everyMs)]);
@@ -59,9 +60,10 @@ export async function playKills(seed: string, rounds: number): Promise<KillTally
     }
     await checkPlace(places, tally, round);
     const lostMs = await checkRestored(places, acknowledged(writer), lastBackup(follower));
-    tally.rounds++;
-    if (killsBoth) tally.mostLostMs = Math.max(tally.mostLostMs, lostMs);
-    else tally.followerKills++;
+    if (killsBoth) {
+      tally.databaseKills++;
+      tally.mostLostMs = Math.max(tally.mostLostMs, lostMs);
+    } else tally.followerKills++;
   }
   return tally;
 }
