@@ -178,6 +178,38 @@ console.log(await db.transact((tx) => tx.get(pages.title, "a")));
     );
   });
 
+  test("every entry point gives `require` what it gives `import`, be it a missing package", async () => {
+    await packed.write(
+      "both.cjs",
+      `const outcome = (load) => load().then((all) => Object.keys(all).sort(), (error) => error.code);
+(async () => {
+  for (const name of ${JSON.stringify(entries.map(specifier))}) {
+    const required = await outcome(async () => require(name));
+    const imported = await outcome(() => import(name));
+    console.log(JSON.stringify([name, required, imported]));
+  }
+})();
+`,
+    );
+    const { code, stdout } = await packed.run("node", "both.cjs");
+    expect(code).toBe(0);
+    const outcomes = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as [string, unknown, unknown]);
+    expect(outcomes.map(([name]) => name)).toEqual(entries.map(specifier));
+    const withPeers = ["bigtable", "coordinator", "live/preact", "live/react"];
+    for (const [name, required, imported] of outcomes) {
+      if (withPeers.some((each) => name === `percolatordb/${each}`)) {
+        expect(required, name).toMatch(/^(MISSING_PACKAGE|(ERR_)?MODULE_NOT_FOUND)$/);
+        expect(imported, name).toMatch(/^(MISSING_PACKAGE|ERR_MODULE_NOT_FOUND)$/);
+      } else {
+        expect((required as string[]).length, name).toBeGreaterThan(0);
+        expect(required, name).toEqual(imported);
+      }
+    }
+  });
+
   test("every entry point can be imported by a strict TypeScript project", async () => {
     const imports = entries.map((entry, index) => `import * as entry${index} from "${specifier(entry)}";`);
     const uses = entries.map((_, index) => `entry${index}`).join(", ");
