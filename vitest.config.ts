@@ -49,7 +49,8 @@ export default defineConfig(({ mode }) => ({
     env: { METADATA_SERVER_DETECTION: "none" },
     // On Bun, Vitest loses zod's export `z` unless it loads zod itself.
     server: { deps: { inline: "bun" in process.versions ? ["zod"] : [] } },
-    testTimeout: 120_000,
+    // Long tests start many processes, so on a busy machine some take minutes.
+    testTimeout: mode === "test" ? 120_000 : 600_000,
     hookTimeout: 120_000,
     // A polled condition may depend on another process, and the machine may be busy.
     expect: { poll: { timeout: 60_000 } },
