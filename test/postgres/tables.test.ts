@@ -1,7 +1,7 @@
 import { postgresStore } from "percolatordb/postgres";
 import { Pool } from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { newPlace, removePlace } from "../support/postgres/index.js";
+import { newPlace, removePlace, withSuperuser } from "../support/postgres/index.js";
 import { FaultyPool } from "./faulty-pool.js";
 
 /** A store, and how many queries it has sent. */
@@ -67,4 +67,24 @@ test("a closed store leaves no listeners on a pool that belongs to the program",
     await store.close();
   }
   expect(listeners()).toEqual(before);
+});
+
+test("the tables with many changes are vacuumed early, and rows that are updated have room beside them", async () => {
+  const { place } = await openStore();
+  const found = await withSuperuser(place.host, (pool) =>
+    pool.query(
+      "select relname as name, reloptions as options from pg_class where relnamespace = to_regnamespace($1) and reloptions is not null",
+      [`"${place.schema.replaceAll('"', '""')}"`],
+    ),
+  );
+  expect(Object.fromEntries(found.rows.map(({ name, options }) => [name, options]))).toEqual({
+    cells: [
+      "autovacuum_vacuum_scale_factor=0.02",
+      "autovacuum_vacuum_insert_scale_factor=0.05",
+      "autovacuum_analyze_scale_factor=0.05",
+    ],
+    writers: ["fillfactor=20"],
+    state: ["fillfactor=10"],
+    durable: ["fillfactor=10"],
+  });
 });
