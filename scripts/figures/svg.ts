@@ -5,8 +5,8 @@ export const colours = {
   soft: "var(--vp-c-text-2, #57606a)",
   rule: "var(--vp-c-divider, #d0d7de)",
   ground: "var(--vp-c-bg, #ffffff)",
-  brand: "var(--vp-c-brand-1, #0b6e4f)",
-  mark: "var(--vp-c-brand-soft, #d8eee6)",
+  brand: "var(--vp-c-brand-1, #0b5f70)",
+  mark: "var(--vp-c-brand-soft, #e1f0f2)",
 };
 
 /** The width of every figure. */
