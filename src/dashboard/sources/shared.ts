@@ -17,6 +17,8 @@ export class Shared<T> {
   #value: Promise<T> | undefined;
   #dueAt = Number.NEGATIVE_INFINITY;
   #known: T | undefined;
+  /** Whether the last computation that has ended failed. */
+  #hasFailed = false;
 
   constructor(environment: Environment, everyMs: number, work: () => Promise<T>) {
     this.#environment = environment;
@@ -34,9 +36,11 @@ export class Shared<T> {
       const tookMs = this.#environment.monotonic() - begunAt;
       this.#dueAt = begunAt + Math.max(this.#everyMs, tookMs * restFactor);
       this.#known = known;
+      this.#hasFailed = false;
     };
     const fail = () => {
       this.#value = undefined;
+      this.#hasFailed = true;
     };
     value.then(succeed, fail);
     return value;
@@ -44,15 +48,21 @@ export class Shared<T> {
 
   /**
    * The newest value. If a value is being computed, waits at most `patienceMs` for it. After that,
-   * the computation continues for later calls. `isStale` says that the computation is late or has
-   * failed.
+   * the computation continues for later calls. `isStale` says that the last computation failed, or
+   * that one that an earlier call began has not ended yet. A value that was computed since the
+   * earlier call is not stale, however long that takes.
    */
   async newest(patienceMs: number): Promise<{ readonly value: T | undefined; readonly isStale: boolean }> {
+    const earlier = this.#isUnderWay ? this.#value : undefined;
     const ending = new AbortController();
     const late = sleep(this.#environment, patienceMs, ending.signal);
     await Promise.allSettled([Promise.race([this.get(), late])]);
     ending.abort();
-    const isStale = this.#value === undefined || this.#dueAt === Number.POSITIVE_INFINITY;
-    return { value: this.#known, isStale };
+    const isLate = earlier !== undefined && this.#isUnderWay && this.#value === earlier;
+    return { value: this.#known, isStale: this.#known === undefined || this.#hasFailed || isLate };
+  }
+
+  get #isUnderWay(): boolean {
+    return this.#value !== undefined && this.#dueAt === Number.POSITIVE_INFINITY;
   }
 }
