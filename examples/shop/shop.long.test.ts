@@ -49,7 +49,7 @@ describe("npm run shop", () => {
       const pool = connect(place.location, 1);
       let customer: number;
       try {
-        // Whoever still has an order after the storm.
+        // A customer who still has an order after the storm.
         const { rows } = await pool.query("select customer_id from shop.orders order by id limit 1");
         customer = rows[0].customer_id;
         await using db = await open(place.location, shopApp(tellPurchasing(pool)));
