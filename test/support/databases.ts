@@ -106,7 +106,8 @@ async function withPlace({ store, commit }: Variant, use: (openHere: Open) => Pr
     const place = await newPlace();
     try {
       await use(async (options) => {
-        const store = await storeAt(place, { durability: options.durability });
+        const { durability, environment } = options;
+        const store = await storeAt(place, { durability, environment });
         return await openWithHooks(store, { cacheMs, ...options, durability: undefined, commit });
       });
     } finally {
