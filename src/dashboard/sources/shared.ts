@@ -58,7 +58,7 @@ export class Shared<T> {
     const late = sleep(this.#environment, patienceMs, ending.signal);
     await Promise.allSettled([Promise.race([this.get(), late])]);
     ending.abort();
-    const isLate = earlier !== undefined && this.#isUnderWay && this.#value === earlier;
+    const isLate = this.#isUnderWay && this.#value === earlier;
     return { value: this.#known, isStale: this.#known === undefined || this.#hasFailed || isLate };
   }
 
