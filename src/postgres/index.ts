@@ -11,7 +11,7 @@ export {
 export { type AttachedColumns, type AttachOptions, attach } from "./attach/attach.js";
 export { type CopyOptions, type CopyProgress, copyTables } from "./attach/copy-tables.js";
 export { attachTables, detachTable } from "./attach/install.js";
-export { type AttachedTableStatus, attachedTables } from "./attach/status.js";
+export { type AttachedTableStatus, type AttachedTablesOptions, attachedTables } from "./attach/status.js";
 export { dropPostgresViews, postgresViews } from "./views/install.js";
 export type {
   PostgresView,

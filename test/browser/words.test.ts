@@ -6,7 +6,14 @@ import { formatted, oneLine, partsOf } from "../../web/src/format/text.js";
 import { ago, duration, expiry, until } from "../../web/src/format/times.js";
 import { trend } from "../../web/src/format/trend.js";
 import { hashOf, parseRoute } from "../../web/src/routing/route.js";
-import { healthOf, problemsOf, verdictOf, worstFirst } from "../../web/src/state/health.js";
+import {
+  copyText,
+  healthOf,
+  healthOfAttached,
+  problemsOf,
+  verdictOf,
+  worstFirst,
+} from "../../web/src/state/health.js";
 import { sinceOf } from "../../web/src/state/past.js";
 import { fits, sorted } from "../../web/src/views/transactions/listed.js";
 import { observers, overviewAt } from "../../web/testing/pipeline.js";
@@ -111,10 +118,33 @@ describe("health", () => {
     });
   });
 
+  test("of an attached table says whether observers see its changes", () => {
+    const [table] = overviewAt(0, "here", observers).attached;
+    const late = { ...table!, pending: { count: 3, isBound: false } };
+    const copying = { ...table!, copy: { phase: "copy" as const, rows: 500, estimatedRows: 1_200 } };
+    expect(healthOfAttached(table!)).toMatchObject({ level: "ok", word: "fresh" });
+    expect(healthOfAttached({ ...late, oldestPendingMs: 6_000 })).toMatchObject({
+      level: "warn",
+      word: "behind",
+      why: "The oldest of 3 changes was committed 6.0 s ago, and no worker has moved it.",
+    });
+    expect(healthOfAttached({ ...late, oldestPendingMs: 61_000 })).toMatchObject({
+      level: "bad",
+      word: "late",
+    });
+    expect(healthOfAttached(copying)).toMatchObject({ level: "ok", word: "copying" });
+    expect(copyText(copying)).toBe("copying, 500 of about 1,200 rows");
+    expect(healthOfAttached({ ...table!, problem: "It has no trigger." })).toMatchObject({
+      level: "bad",
+      word: "does not fit",
+      why: "Observers see none of its changes. It has no trigger.",
+    });
+  });
+
   test("of everything is that of the worst observer", () => {
     const busy = overviewAt(0, "here", observers);
     expect(verdictOf(busy)).toMatchObject({ level: "bad", word: "invert: late", isListed: true });
-    const fresh = { ...overviewAt(0, "here", observers.slice(0, 1)), schedules: [] };
+    const fresh = { ...overviewAt(0, "here", observers.slice(0, 1)), schedules: [], attached: [] };
     expect(verdictOf(fresh).word).toBe("Everything is fresh");
     expect(verdictOf(overviewAt(0, "here", [])).word).toBe("No observer is registered");
     const schedule = (ms: number) => ({
@@ -133,6 +163,13 @@ describe("health", () => {
       level: "bad",
     });
     expect(verdictOf({ ...busy, schedules: [schedule(100_000)] }).word).toBe("invert: late");
+    const stopped = { ...fresh, attached: overviewAt(0, "here", observers).attached };
+    expect(verdictOf(stopped)).toMatchObject({
+      level: "bad",
+      word: '"shop"."orders": parked',
+      why: expect.stringMatching(/^Observers see none of its changes. .*no column "total"/),
+      isListed: true,
+    });
     const coordinator = { address: "10.0.0.1:4000", answers: false };
     expect(verdictOf({ ...busy, coordinator }).word).toBe("The coordinator does not answer");
   });
@@ -195,7 +232,7 @@ describe("problems", () => {
   });
 
   test("of processes are in the verdict, unless an observer is worse", () => {
-    const fresh = { ...overviewAt(0, "here", observers.slice(0, 1)), schedules: [] };
+    const fresh = { ...overviewAt(0, "here", observers.slice(0, 1)), schedules: [], attached: [] };
     const gone = { process: "p", session: "s", lastHeartbeatAt: 0, exists: true };
     expect(verdictOf({ ...fresh, silent: [gone] })).toMatchObject({ level: "warn", lookAt: "workers" });
     expect(verdictOf({ ...fresh, silent: [{ ...gone, exists: false }] }).word).toBe("Everything is fresh");

@@ -1,11 +1,17 @@
 import { type Database, observer, open, table, text } from "percolatordb";
 import { serveCoordinatorMetrics, serveMetrics } from "percolatordb/dashboard";
+import { attachTables } from "percolatordb/postgres";
+import { schedule } from "percolatordb/recipes";
 import { vi } from "vitest";
+import { Shop } from "../postgres/attach/shop.js";
 import { Coordinators } from "../support/coordinator/coordinators.js";
 import { temporaryFolder } from "../support/databases.js";
 import { MadeCertificate } from "./certificates.js";
 
-/** Databases under work whose metrics are served: a folder, and a cluster with a coordinator. */
+/**
+ * Databases under work whose metrics are served: a folder, a cluster with a coordinator, and a database
+ * on PostgreSQL with an attached table.
+ */
 
 const pages = table("pages", { body: text(), title: text() });
 const totals = table("totals", { pages: text() });
@@ -24,6 +30,7 @@ const counts = observer("counts", pages.body, async (tx) => {
   const before = Number((await tx.get(totals.pages, "all")) ?? 0);
   tx.set(totals.pages, "all", String(before + 1));
 });
+const reminders = schedule("reminders", { value: text(), fire: () => {} });
 const clustered = table("clustered", { body: text() });
 
 /** A page of metrics, and the name of its process. */
@@ -55,7 +62,8 @@ export async function monitored(): Promise<Monitored> {
 async function start(onEnd: (end: () => unknown) => void): Promise<Omit<Monitored, keyof AsyncDisposable>> {
   const folder = await temporaryFolder();
   onEnd(folder.remove);
-  const db = await open(folder.path, { observers: [titles, counts], collectEveryMs: 0 });
+  const { tables } = reminders;
+  const db = await open(folder.path, { tables, observers: [titles, counts], collectEveryMs: 0 });
   onEnd(() => db.close());
   const coordinators = new Coordinators();
   onEnd(() => coordinators.close());
@@ -70,10 +78,18 @@ async function start(onEnd: (end: () => unknown) => void): Promise<Omit<Monitore
   });
   onEnd(() => cluster.close());
   db.work();
+  const shop = await Shop.create();
+  onEnd(() => shop[Symbol.asyncDispose]());
+  const { orders } = shop.declare();
+  const attached = await open(shop.place.location, { tables: [orders], collectEveryMs: 0 });
+  onEnd(() => attached.close());
+  await attachTables(attached, [orders]);
+  await shop.sql("insert into T.orders values (1, 'a', 1)");
   const servers = [
     await serveMetrics(db),
     await serveMetrics(cluster),
     await serveCoordinatorMetrics(leader),
+    await serveMetrics(attached),
   ];
   for (const server of servers) onEnd(() => server.close());
   const live = db.live((view) => view.get(totals.pages, "all"))[Symbol.asyncIterator]();
@@ -89,17 +105,21 @@ async function start(onEnd: (end: () => unknown) => void): Promise<Omit<Monitore
   };
   await work();
   await db.collect();
-  const [first] = servers;
+  await untilShown(servers[0]!.url, "percolator_safepoint_age_seconds ");
+  await untilShown(servers[3]!.url, "percolator_attached_problem{");
+  const instances = ["folder", "cluster", "coordinator", "attached"];
+  return { served: servers.map(({ url }, index) => ({ url, instance: instances[index]! })), work };
+}
+
+/** Waits until a page has a metric. A gauge of the store is there after the store was read. */
+async function untilShown(url: string, metric: string): Promise<void> {
   await vi.waitFor(
     async () => {
-      const shown = await (await fetch(first!.url)).text();
-      if (!shown.includes("percolator_safepoint_age_seconds "))
-        throw new Error("The gauges are not there yet.");
+      const shown = await (await fetch(url)).text();
+      if (!shown.includes(metric)) throw new Error(`${metric} is not there yet.`);
     },
     { timeout: 60_000, interval: 50 },
   );
-  const instances = ["folder", "cluster", "coordinator"];
-  return { served: servers.map(({ url }, index) => ({ url, instance: instances[index]! })), work };
 }
 
 /** Lets one transaction of the database lose to another one. */

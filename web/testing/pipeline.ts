@@ -1,4 +1,5 @@
 import type {
+  AttachedOverview,
   ObserverOverview,
   Overview,
   Past,
@@ -79,6 +80,7 @@ export const tables: Pipeline["tables"] = [
     name: "documents",
     isInternal: false,
     owner: undefined,
+    source: '"public"."pages"',
     columns: [
       column("contents"),
       column("title"),
@@ -94,20 +96,35 @@ export const tables: Pipeline["tables"] = [
     name: "clusters",
     isInternal: false,
     owner: undefined,
+    source: undefined,
     columns: [column("canonical"), column("members", "family")],
   },
   {
     name: "postings",
     isInternal: false,
     owner: undefined,
+    source: undefined,
     columns: [column("parts", "family"), column("merged")],
   },
-  { name: "percolator_past", isInternal: true, owner: undefined, columns: [column("moment")] },
-  { name: "postings_updates", isInternal: true, owner: "postings", columns: [column("update")] },
+  {
+    name: "percolator_past",
+    isInternal: true,
+    owner: undefined,
+    source: undefined,
+    columns: [column("moment")],
+  },
+  {
+    name: "postings_updates",
+    isInternal: true,
+    owner: "postings",
+    source: undefined,
+    columns: [column("update")],
+  },
   {
     name: "postings_buckets",
     isInternal: true,
     owner: "postings",
+    source: undefined,
     columns: [column("due", "signal"), column("resume")],
   },
 ];
@@ -145,6 +162,27 @@ const schedules: readonly ScheduleOverview[] = [
   { name: "renewals", overdue: { count: 0, isBound: false }, oldestOverdueMs: undefined },
 ];
 
+const attached: readonly AttachedOverview[] = [
+  {
+    source: '"public"."pages"',
+    name: "documents",
+    problem: undefined,
+    problemSince: undefined,
+    copy: { phase: "done", rows: 20_000, estimatedRows: 20_000 },
+    pending: { count: 4, isBound: false },
+    oldestPendingMs: 40,
+  },
+  {
+    source: '"shop"."orders"',
+    name: "orders",
+    problem: '"shop"."orders" has no column "total" any more.',
+    problemSince: startedAt - 180_000,
+    copy: { phase: "copy", rows: 500, estimatedRows: 1_200 },
+    pending: { count: 0, isBound: false },
+    oldestPendingMs: undefined,
+  },
+];
+
 /** The overview some seconds after the start. */
 export function overviewAt(tick: number, reach: Reach, these: readonly ObserverOverview[]): Overview {
   const isHeard = reach !== "store";
@@ -161,6 +199,8 @@ export function overviewAt(tick: number, reach: Reach, these: readonly ObserverO
     reach,
     observers: these,
     schedules: these.length === 0 ? [] : schedules,
+    attached: these.length === 0 ? [] : attached,
+    attachedDenied: undefined,
     commitsPerSecond: isHeard ? values(700).at(-1)! : 0,
     conflictsPerSecond: isHeard ? 3.1 : 0,
     rollbacksPerSecond: isHeard ? 0.4 : 0,

@@ -6,6 +6,10 @@ export interface Overview extends Rates {
   readonly reach: Reach;
   readonly observers: readonly ObserverOverview[];
   readonly schedules: readonly ScheduleOverview[];
+  /** The attached SQL tables of a database on PostgreSQL. */
+  readonly attached: readonly AttachedOverview[];
+  /** Which privilege the server's role lacks to read them. Undefined if it lacks none. */
+  readonly attachedDenied: string | undefined;
   readonly transactionDuration: Durations;
   readonly pending: Count;
   /** As for an observer, for all of them together. */
@@ -66,6 +70,27 @@ export interface ScheduleOverview {
   readonly overdue: Count;
   /** How long ago the oldest of these changes was due. */
   readonly oldestOverdueMs: number | undefined;
+}
+
+/** An attached SQL table, with the changes that no worker has moved yet. */
+export interface AttachedOverview {
+  /** The SQL table, quoted. */
+  readonly source: string;
+  /** The table that its rows are moved to. */
+  readonly name: string;
+  /** Why observers see none of its changes. Undefined if they do. */
+  readonly problem: string | undefined;
+  /** When it was parked. Undefined if it is not. */
+  readonly problemSince: number | undefined;
+  readonly copy: {
+    /** `copy`: rows are copied. `prune`: rows are deleted that SQL no longer has. */
+    readonly phase: "copy" | "prune" | "done";
+    readonly rows: number;
+    /** The server's estimate of all rows. Undefined if it has none. */
+    readonly estimatedRows: number | undefined;
+  };
+  readonly pending: Count;
+  readonly oldestPendingMs: number | undefined;
 }
 
 /** A process whose heartbeats ended. */

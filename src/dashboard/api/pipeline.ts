@@ -10,6 +10,8 @@ export interface Pipeline {
     readonly isInternal: boolean;
     /** The table of the program for which a recipe keeps this one, if a recipe does. */
     readonly owner: string | undefined;
+    /** The attached SQL table whose rows it holds, quoted, if it holds one's. */
+    readonly source: string | undefined;
     readonly columns: readonly { readonly name: string; readonly kind: "column" | "family" | "signal" }[];
   }[];
   readonly observers: readonly ObserverOverview[];

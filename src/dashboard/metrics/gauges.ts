@@ -1,20 +1,10 @@
-import type { Database, DatabaseReach, DatabaseStatus } from "../../database/index.js";
-import type { Environment } from "../../environment/index.js";
+import type { DatabaseReach } from "../../database/index.js";
 import type { ExposedMetric, MetricDescription, MetricSample } from "../../events/index.js";
-import { type ObserverBacklog, observerBacklogs } from "../backlog.js";
-
-/**
- * Most changes of one observer to count. Scrapers ask every few seconds, so counting must be quick.
- */
-const max = { pending: 10_000, parked: 10_000 };
-
-/** What the store and its cluster hold at `now`. Every process sees the same. */
-export interface Standing {
-  readonly status: DatabaseStatus;
-  readonly observers: readonly ObserverBacklog[];
-  /** Milliseconds since 1970. */
-  readonly now: number;
-}
+import type { AttachedTableStatus } from "../../postgres/index.js";
+import { attachedProblem } from "../attached.js";
+import type { ObserverBacklog } from "../backlog.js";
+import type { Overdue } from "../overdue.js";
+import type { Standing } from "../standing.js";
 
 /** What this process knows of the store and its cluster when a scraper asks. */
 export interface SampledDistribution {
@@ -64,6 +54,27 @@ function observerGauge(
   return standingGauge(name, about, samples, ["observer"]);
 }
 
+function scheduleGauge(
+  name: string,
+  about: string,
+  read: (overdue: Overdue, now: number) => number,
+): GaugeDescription {
+  const samples = ({ schedules, now }: Standing) =>
+    schedules.map((each) => ({ labels: { schedule: each.schedule }, value: read(each, now) }));
+  return standingGauge(name, about, samples, ["schedule"]);
+}
+
+/** A gauge of the attached tables. It has no samples if this role may not read them. */
+function attachedGauge(
+  name: string,
+  about: string,
+  read: (table: AttachedTableStatus) => number,
+): GaugeDescription {
+  const samples = ({ attached }: Standing) =>
+    attached.tables.map((each) => ({ labels: { source: each.source }, value: read(each) }));
+  return standingGauge(name, about, samples, ["source"]);
+}
+
 const one = (value: number | boolean): readonly MetricSample[] => [{ labels: {}, value: Number(value) }];
 
 const secondsSince = (from: number, now: number) => Math.max(0, now - from) / 1_000;
@@ -105,6 +116,36 @@ export const gaugeCatalogue: readonly GaugeDescription[] = [
     "Parked changes of an observer; at most 10,000 of each observer are counted.",
     ({ parked }) => parked.count,
   ),
+  scheduleGauge(
+    "overdue_changes",
+    "Changes of a schedule that should have fired and have not; at most 10,000 of each schedule are counted.",
+    ({ count }) => count,
+  ),
+  scheduleGauge(
+    "oldest_overdue_age_seconds",
+    "Time since the oldest counted overdue change was due; 0 if there is none.",
+    ({ oldest }, now) => (oldest === undefined ? 0 : secondsSince(oldest.getTime(), now)),
+  ),
+  attachedGauge(
+    "attached_problem",
+    "1 if observers see no changes of an attached SQL table, because it is parked or does not fit its triggers, otherwise 0. Absent, like the other gauges of attached tables, if the role may not read them.",
+    (table) => Number(attachedProblem(table) !== undefined),
+  ),
+  attachedGauge(
+    "attached_pending_changes",
+    "Changes of an attached SQL table that no worker has moved yet; at most 10,000 of each table are counted.",
+    ({ pending }) => pending,
+  ),
+  attachedGauge(
+    "attached_oldest_pending_age_seconds",
+    "Age of the oldest counted change of an attached SQL table; 0 if there is none.",
+    ({ oldestPendingAgeMs = 0 }) => oldestPendingAgeMs / 1_000,
+  ),
+  attachedGauge(
+    "attached_copying",
+    "1 while rows of an attached SQL table are copied or compared, otherwise 0.",
+    ({ copy }) => Number(copy.phase !== "done"),
+  ),
   standingGauge("sessions", "Processes with workers.", ({ status }) => one(status.sessions.size)),
   standingGauge(
     "clock_offset_seconds",
@@ -135,19 +176,6 @@ export const gaugeCatalogue: readonly GaugeDescription[] = [
     ["statistic"],
   ),
 ];
-
-/**
- * Counts what the store holds. Reads at most 10,000 hints of each observer, and as many of its parked
- * records for at most two seconds.
- */
-export async function readStanding(
-  db: Database,
-  environment: Environment,
-  closing: AbortSignal,
-): Promise<Standing> {
-  const now = environment.now();
-  return { status: await db.status(), observers: await observerBacklogs(db, environment, max, closing), now };
-}
 
 /** The samples of every gauge. */
 export function exposedGauges(sampled: SampledDistribution): readonly ExposedMetric[] {

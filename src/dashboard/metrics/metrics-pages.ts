@@ -2,7 +2,8 @@ import type { Database, DatabaseReach, SignOfLife } from "../../database/index.j
 import { type Environment, SingleFlight, systemEnvironment } from "../../environment/index.js";
 import { prometheusText } from "../../events/index.js";
 import { Shared } from "../sources/shared.js";
-import { exposedGauges, readStanding, type Standing } from "./gauges.js";
+import { readStanding, type Standing } from "../standing.js";
+import { exposedGauges } from "./gauges.js";
 import type { PlainAnswer, PlainPages } from "./plain-pages.js";
 
 export interface MetricsPagesOptions {
@@ -16,6 +17,10 @@ export interface MetricsPagesOptions {
   readonly unready?: (() => string | undefined) | undefined;
 }
 
+/**
+ * Most changes of one observer to count. Scrapers ask every few seconds, so counting must be quick.
+ */
+const max = { pending: 10_000, parked: 10_000 };
 /** Shortest time between two counts of the store's gauges, however often a scraper asks. */
 const standingMs = 10_000;
 /**
@@ -49,7 +54,7 @@ export class MetricsPages {
     const environment = options.environment ?? systemEnvironment;
     this.#environment = environment;
     const { signal } = this.#ending;
-    this.#standing = new Shared(environment, standingMs, () => readStanding(db, environment, signal));
+    this.#standing = new Shared(environment, standingMs, () => readStanding(db, environment, max, signal));
   }
 
   close(): void {

@@ -1,12 +1,15 @@
 import type { CoordinatorStatus } from "../../database/index.js";
-import type { ObserverOverview, Overview, Series } from "../api/index.js";
+import type { AttachedTableStatus } from "../../postgres/index.js";
+import type { AttachedOverview, ObserverOverview, Overview, Series } from "../api/index.js";
+import { attachedProblem } from "../attached.js";
 import type { Growth } from "../past/growth.js";
 import { addHistograms, durationsOf } from "../recording/histogram.js";
 import { type Report, seriesSeconds } from "../recording/report.js";
 import { addSeries } from "../recording/slot-counts.js";
 import { sumOf } from "../recording/sums.js";
+import type { Standing } from "../standing.js";
 import type { ViewContext } from "./context.js";
-import { countAll, countOf, type Standing, waitedMs } from "./standing.js";
+import { countAll, countOf, maxPending, waitedMs } from "./standing.js";
 
 /** The state of the database and of its observers. */
 export async function overview(context: Omit<ViewContext, "overview" | "past">): Promise<Overview> {
@@ -33,6 +36,8 @@ export async function overview(context: Omit<ViewContext, "overview" | "past">):
       overdue: countOf(overdue),
       oldestOverdueMs: waitedMs(overdue, standing.now),
     })),
+    attached: standing.attached.tables.map(attachedOverview),
+    attachedDenied: standing.attached.denied,
     commitsPerSecond: sum((report) => report.commitsPerSecond),
     conflictsPerSecond: sum((report) => report.conflictsPerSecond),
     rollbacksPerSecond: sum((report) => report.rollbacksPerSecond),
@@ -50,6 +55,19 @@ export async function overview(context: Omit<ViewContext, "overview" | "past">):
     latestTimestamp: status.latestTimestamp,
     coordinator: coordinatorShown(status.coordinator),
     statistics: status.statistics,
+  };
+}
+
+function attachedOverview(table: AttachedTableStatus): AttachedOverview {
+  const { source, name, parked, pending, oldestPendingAgeMs, copy } = table;
+  return {
+    source,
+    name,
+    problem: attachedProblem(table),
+    problemSince: parked?.at.getTime(),
+    copy,
+    pending: { count: pending, isBound: pending >= maxPending },
+    oldestPendingMs: oldestPendingAgeMs,
   };
 }
 

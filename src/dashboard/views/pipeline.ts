@@ -20,6 +20,7 @@ export const pipeline: View<Pipeline> = async (context) => {
       name,
       isInternal: isInternal(known, name),
       owner: ownerOf(known, name),
+      source: stands.attached.tables.find((each) => each.name === name)?.source,
       columns: columns.map((column) => ({ name: column.name, kind: column.kind })),
     };
   });

@@ -1,14 +1,16 @@
-import type { Database, DatabaseStatus } from "../../database/index.js";
+import type { Database } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
 import type { Count } from "../api/index.js";
-import { type Backlog, type ObserverBacklog, observerBacklogs } from "../backlog.js";
-import { type Overdue, overdueSchedules } from "../overdue.js";
+import type { Backlog } from "../backlog.js";
 import { readWithin } from "../read-within.js";
 import { sumOf } from "../recording/sums.js";
 import { Shared } from "../sources/shared.js";
+import { readStanding, type Standing } from "../standing.js";
 
 const everyMs = 900;
-const max = { pending: 10_000, parked: 1_000 };
+/** The most changes that are counted of an observer, a schedule or an attached table. */
+export const maxPending = 10_000;
+const max = { pending: maxPending, parked: 1_000 };
 /**
  * Counting the locks needs a scan of all tables. The scan runs at most once a minute, for at most
  * two seconds.
@@ -19,21 +21,16 @@ const locksMs = 2_000;
 const locksPatienceMs = 200;
 const maxLocks = 1_000;
 
-/** What the store holds at `now`. Counts stop at bounds. */
-export interface Standing {
-  readonly status: DatabaseStatus;
-  readonly observers: readonly ObserverBacklog[];
-  /** The schedules, each with the count of its changes that should have fired and have not. */
-  readonly schedules: readonly Overdue[];
+/** What the store holds, for the views. */
+export interface ShownStanding extends Standing {
   readonly locks: Count;
-  readonly now: number;
 }
 
 /**
  * Counts what the store holds, on demand: at most once a second for all viewers, and less often if
  * counting takes long.
  */
-export class StandingLook extends Shared<Standing> {
+export class StandingLook extends Shared<ShownStanding> {
   readonly #closing: AbortController;
 
   constructor(db: Database, environment: Environment) {
@@ -41,12 +38,10 @@ export class StandingLook extends Shared<Standing> {
     const { signal } = closing;
     const locks = new Shared(environment, locksEveryMs, () => countLocks(db, environment, signal));
     super(environment, everyMs, async () => {
-      const status = await db.status();
-      const observers = await observerBacklogs(db, environment, max, signal);
-      const schedules = await overdueSchedules(db, environment.now(), signal, max.pending);
+      const standing = await readStanding(db, environment, max, signal);
       // Until the first scan ends, the number of locks is unknown. The count then says "0 or more".
       const { value = { count: 0, isBound: true } } = await locks.newest(locksPatienceMs);
-      return { status, observers, schedules, locks: value, now: environment.now() };
+      return { ...standing, locks: value };
     });
     this.#closing = closing;
   }

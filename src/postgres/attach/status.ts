@@ -1,7 +1,7 @@
 import type { Database } from "../../database/index.js";
 import type { AnyTable } from "../../schema/index.js";
 import { definition } from "../../schema/index.js";
-import { type Setting, statement } from "../../store/postgres/index.js";
+import { plannedEachTime, type Setting } from "../../store/postgres/index.js";
 import { needSetting } from "./changes/attached.js";
 import { readCursor } from "./copy/copy.js";
 import { type Attachment, driftOf, isSameDeclaration, readAttachments } from "./table/attachment.js";
@@ -21,7 +21,7 @@ export interface AttachedTableStatus {
   readonly parked: { readonly at: Date; readonly error: string } | undefined;
   /** What does not fit between the declaration, the SQL table and its triggers. Empty if all fits. */
   readonly problems: readonly string[];
-  /** Count of the logged changes that no worker has moved. At most 100,000 are counted. */
+  /** Count of the logged changes that no worker has moved, up to `maxPending`. */
   readonly pending: number;
   /** When the oldest of these was logged, by the server's clock. */
   readonly oldestPending: Date | undefined;
@@ -36,7 +36,11 @@ export interface AttachedTableStatus {
   };
 }
 
-const maxCounted = 100_000;
+/** Options of {@link attachedTables}. */
+export interface AttachedTablesOptions {
+  /** How many changes of each table are counted at most. Default: 100,000. */
+  readonly maxPending?: number | undefined;
+}
 
 /**
  * How the attached tables of a database are. Changes nothing. `tables`: the program's tables, to
@@ -52,6 +56,7 @@ const maxCounted = 100_000;
 export async function attachedTables(
   database: Database,
   tables: readonly AnyTable[] = [],
+  { maxPending = 100_000 }: AttachedTablesOptions = {},
 ): Promise<readonly AttachedTableStatus[]> {
   const setting = needSetting({ store: database.openedStore });
   const sources = tables
@@ -61,7 +66,7 @@ export async function attachedTables(
   const found: AttachedTableStatus[] = [];
   for (const attachment of attachments) {
     const source = sources.find(({ sql }) => sql === attachment.sql);
-    found.push(await statusOf(database, setting, attachment, source));
+    found.push(await statusOf(database, setting, attachment, source, maxPending));
   }
   for (const source of sources) {
     if (!attachments.some(({ sql }) => sql === source.sql)) found.push(await notAttached(setting, source));
@@ -74,6 +79,7 @@ async function statusOf(
   setting: Setting,
   attachment: Attachment,
   source: AttachedSource | undefined,
+  maxPending: number,
 ): Promise<AttachedTableStatus> {
   const { sql, name, recorded, parked, shape, estimatedRows } = attachment;
   const problems: string[] = [];
@@ -91,22 +97,25 @@ async function statusOf(
     isAttached: recorded !== undefined,
     parked: parked && { at: new Date(parked.at), error: parked.error },
     problems: [...new Set(problems)],
-    ...(recorded === undefined ? nothing : await waiting(setting, attachment)),
+    ...(recorded === undefined || parked !== undefined
+      ? nothing
+      : await waiting(setting, attachment, maxPending)),
     copy: { phase, rows, estimatedRows },
   };
 }
 
 const nothing = { pending: 0, oldestPending: undefined, oldestPendingAgeMs: undefined };
 
-async function waiting({ connections, schema }: Setting, { id }: Attachment) {
-  const count = statement(
+async function waiting({ connections, schema }: Setting, { id, since }: Attachment, maxPending: number) {
+  // In the order of the index, so that the count of a large outbox ends at its bound.
+  const count = plannedEachTime(
     `select count(*), round(extract(epoch from min(at)) * 1000),
        round(extract(epoch from clock_timestamp() - min(at)) * 1000)
-     from (select o.at from ${schema}.outbox o join ${schema}.attachments a
-       on a.id = o.attachment and o.seq > a.since and a.error is null
-       where a.id = $1::integer order by o.seq limit ${maxCounted}) o`,
+     from (select o.at from ${schema}.outbox o
+       where o.attachment = $1::integer and o.seq > $2::bigint order by o.xid, o.seq limit $3::integer) o`,
   );
-  const [[pending, oldest, age] = []] = await connections.repeat(count, [id], "count changes");
+  const values = [id, since, maxPending];
+  const [[pending, oldest, age] = []] = await connections.repeat(count, values, "count changes");
   return {
     pending: Number(pending),
     oldestPending: typeof oldest === "string" ? new Date(Number(oldest)) : undefined,

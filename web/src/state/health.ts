@@ -1,10 +1,11 @@
 import type {
+  AttachedOverview,
   Count,
   ObserverOverview,
   Overview,
   ScheduleOverview,
 } from "../../../src/dashboard/api/index.js";
-import { counted, moreThan, rate } from "../format/numbers.js";
+import { count, counted, moreThan, rate } from "../format/numbers.js";
 import { duration } from "../format/times.js";
 import { trend } from "../format/trend.js";
 import type { View } from "../routing/route.js";
@@ -121,10 +122,44 @@ export function healthOfSchedule({ overdue, oldestOverdueMs = 0 }: ScheduleOverv
     : { level: "ok", word: "due", why };
 }
 
+/** How much of an SQL table is copied. */
+export function copyText({ copy: { phase, rows, estimatedRows } }: AttachedOverview): string {
+  if (phase === "done") return "copied";
+  if (phase === "prune") return "comparing";
+  return `copying, ${count(rows)}${estimatedRows ? ` of about ${count(estimatedRows)}` : ""} rows`;
+}
+
+/** The state of an attached SQL table: whether observers see its changes. */
+export function healthOfAttached(table: AttachedOverview): Health & { readonly remedy: string } {
+  const { problem, problemSince, pending, oldestPendingMs = 0, copy } = table;
+  if (problem !== undefined) {
+    const word = problemSince === undefined ? "does not fit" : "parked";
+    const why = `Observers see none of its changes. ${problem}`;
+    return { level: "bad", word, why, remedy: "Correct the table or its declaration. Then attach it again." };
+  }
+  const remedy = "Start a worker with the module that declares it.";
+  if (oldestPendingMs >= behindMs) {
+    const [level, word] =
+      oldestPendingMs >= lateMs ? (["bad", "late"] as const) : (["warn", "behind"] as const);
+    const changes = `${counted(pending.count, "change")}${pending.isBound ? " or more" : ""}`;
+    const why = `The oldest of ${changes} was committed ${duration(oldestPendingMs)} ago, and no worker has moved it.`;
+    return { level, word, why, remedy };
+  }
+  if (copy.phase !== "done")
+    return { level: "ok", word: "copying", why: "Its rows are being copied or compared.", remedy };
+  return { level: "ok", word: "fresh", why: "All its changes are moved.", remedy };
+}
+
+/** Attached tables by how bad their state is, the worst first. */
+export function worstAttachedFirst(attached: readonly AttachedOverview[]): readonly AttachedOverview[] {
+  const byRank = (table: AttachedOverview) => rank[healthOfAttached(table).level];
+  return attached.toSorted((a, b) => byRank(b) - byRank(a));
+}
+
 export interface Verdict extends Health {
   /** The view that shows more. */
   readonly lookAt: "workers" | undefined;
-  /** Whether it is about an observer or a process, so that the list of what is wrong says more. */
+  /** Whether the list of what is wrong says more about it. */
   readonly isListed: boolean;
 }
 
@@ -138,11 +173,15 @@ export function verdictOf(overview: Overview): Verdict {
       "No transaction can begin until one does.",
       "workers",
     );
-  const late = worstSchedule(overview);
   const worst = worstFirst(observers).map((observer) => ({ observer, health: healthOf(observer) }))[0];
   const silent = silentVerdict(overview);
-  if (silent !== undefined && worst?.health.level !== "bad") return silent;
-  if (late !== undefined && rank[late.level] > rank[worst?.health.level ?? "idle"]) return late;
+  const [other] = [silent, worstAttached(overview), worstSchedule(overview)]
+    .filter((each) => each !== undefined)
+    .sort((a, b) => rank[b.level] - rank[a.level]);
+  if (other !== undefined) {
+    const isWorse = rank[other.level] > rank[worst?.health.level ?? "idle"];
+    if (isWorse || (other === silent && worst?.health.level !== "bad")) return other;
+  }
   if (worst === undefined)
     return verdict(
       "idle",
@@ -174,6 +213,14 @@ function silentVerdict({ silent }: Overview): Verdict | undefined {
   const word = `${counted(there.length, "process does", "processes do")} not answer`;
   const why = "No heartbeat comes any more. Other workers take over the work.";
   return { ...verdict("warn", word, why, "workers"), isListed: true };
+}
+
+/** The attached table that is worst. Undefined if observers see the changes of all of them. */
+function worstAttached({ attached }: Overview): Verdict | undefined {
+  const [worst] = worstAttachedFirst(attached);
+  if (worst === undefined) return undefined;
+  const { level, word, why } = healthOfAttached(worst);
+  return level === "ok" ? undefined : { ...verdict(level, `${worst.source}: ${word}`, why), isListed: true };
 }
 
 /** The schedule that is furthest behind. Undefined if no schedule is behind. */

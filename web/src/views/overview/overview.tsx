@@ -6,6 +6,7 @@ import { ViewHead } from "../../parts/view-head.js";
 import { hashOf, type Route } from "../../routing/route.js";
 import { verdictOf } from "../../state/health.js";
 import { useStore } from "../../state/store.js";
+import { Attached } from "./attached.js";
 import { Figures } from "./figures.js";
 import { Freshness } from "./freshness.js";
 import { Schedules } from "./schedules.js";
@@ -31,6 +32,7 @@ function Shown({ now }: { readonly now: Overview }) {
       <Wrong now={now} />
       <ReachNote reach={now.reach} of="overview" />
       <Freshness now={now} />
+      <Attached now={now} />
       <Schedules schedules={now.schedules} />
       <Figures now={now} />
       <Statistics statistics={now.statistics} />

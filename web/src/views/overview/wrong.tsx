@@ -1,16 +1,23 @@
-import type { ObserverOverview, Overview } from "../../../../src/dashboard/api/index.js";
+import type { AttachedOverview, ObserverOverview, Overview } from "../../../../src/dashboard/api/index.js";
 import { ago, clock } from "../../format/times.js";
 import { Word } from "../../parts/mark.js";
 import { hashOf } from "../../routing/route.js";
-import { type Problem, problemsOf, worstFirst } from "../../state/health.js";
+import {
+  healthOfAttached,
+  type Problem,
+  problemsOf,
+  worstAttachedFirst,
+  worstFirst,
+} from "../../state/health.js";
 import { past, sinceOf } from "../../state/past.js";
 import { useStore } from "../../state/store.js";
 
 /** What is wrong, since when, how bad it is, and what to do. Shows nothing if nothing is wrong. */
 export function Wrong({ now }: { readonly now: Overview }) {
   const observers = worstFirst(now.observers).filter((observer) => problemsOf(observer).length > 0);
+  const attached = worstAttachedFirst(now.attached).filter((table) => healthOfAttached(table).level !== "ok");
   const { silent } = now;
-  if (observers.length === 0 && silent.length === 0) return null;
+  if (observers.length === 0 && attached.length === 0 && silent.length === 0) return null;
   return (
     <section class="panel" aria-labelledby="wrong">
       <div class="panel-head">
@@ -34,11 +41,36 @@ export function Wrong({ now }: { readonly now: Overview }) {
             </p>
           </li>
         ))}
+        {attached.map((table) => (
+          <AttachedTable key={table.source} table={table} now={now.now} />
+        ))}
         {observers.map((observer) => (
           <Observer key={observer.name} observer={observer} now={now.now} />
         ))}
       </ul>
     </section>
+  );
+}
+
+function AttachedTable({ table, now }: { readonly table: AttachedOverview; readonly now: number }) {
+  const { source, name, problemSince } = table;
+  const { level, word, why, remedy } = healthOfAttached(table);
+  return (
+    <li data-wrong={source}>
+      <a class="strong" href={hashOf("data", { table: name })}>
+        {source}
+      </a>
+      <p>
+        <Word level={level}>{word}</Word>{" "}
+        {problemSince === undefined ? null : (
+          <>
+            <b>since {clock(problemSince)}</b>, {ago(problemSince, now)}.{" "}
+          </>
+        )}
+        {why}
+      </p>
+      <p class="remedy">{remedy}</p>
+    </li>
   );
 }
 

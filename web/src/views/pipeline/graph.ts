@@ -9,6 +9,8 @@ export interface ColumnNode {
   readonly table: string;
   readonly column: string;
   readonly of: ColumnKind;
+  /** The attached SQL table that it comes from, if it comes from one. */
+  readonly source: string | undefined;
 }
 
 /** All inner tables that a recipe keeps for a table, as one node. */
@@ -73,11 +75,11 @@ export function graphOf({ tables, observers, flows }: Pipeline, options: GraphOp
   const nodes: GraphNode[] = [];
   const apart: ApartColumn[] = [];
   const internal = new Map<string, InternalNode["columns"]>();
-  for (const { name: table, columns, isInternal, owner } of tables)
+  for (const { name: table, columns, isInternal, owner, source } of tables)
     for (const { name: column, kind: of } of columns) {
       const id = nodeOf(table, column);
       if (!touched.has(id)) apart.push({ table, column, isInternal });
-      else if (id === columnId(table, column)) nodes.push({ id, kind: "column", table, column, of });
+      else if (id === columnId(table, column)) nodes.push({ id, kind: "column", table, column, of, source });
       else {
         const inner = [...(internal.get(id) ?? []), { table, column }];
         internal.set(id, inner);
@@ -93,7 +95,7 @@ export function graphOf({ tables, observers, flows }: Pipeline, options: GraphOp
   for (const id of touched) {
     if (ids.has(id) || !id.startsWith("column:")) continue;
     const [table = "", column = ""] = id.slice("column:".length).split(/\.(.*)/s);
-    nodes.push({ id, kind: "column", table, column, of: "column" });
+    nodes.push({ id, kind: "column", table, column, of: "column", source: undefined });
     ids.add(id);
   }
   return {

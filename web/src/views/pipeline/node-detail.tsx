@@ -144,6 +144,11 @@ function ColumnDetail({ node, graph, kept }: Props<ColumnNode>) {
           {node.table}.{node.column}
         </h2>
         <span class="tag">{node.of}</span>
+        {node.source === undefined ? null : (
+          <span class="faint">
+            of the SQL table <span class="mono">{node.source}</span>
+          </span>
+        )}
       </div>
       <Touching id={node.id} graph={graph} kept={kept} />
       <p class="links">
