@@ -61,6 +61,25 @@ test("on a phone, a healthy observer takes one line and an unhealthy one more", 
   await close();
 });
 
+test.each(["overview", "data?table=documents", "transactions", "workers"])(
+  "on a phone, no text of %s runs out of its cell",
+  async (view) => {
+    const { page, close } = await openPage(browser, `${server.url}#/${view}`, {
+      viewport: { width: 390, height: 844 },
+    });
+    const cells = page.locator("tbody :is(td, th):visible");
+    await cells.first().waitFor();
+    const outside = await cells.evaluateAll((all) =>
+      all
+        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
+        .map(({ textContent }) => textContent),
+    );
+    expect(await cells.count()).toBeGreaterThan(1);
+    expect(outside).toEqual([]);
+    await close();
+  },
+);
+
 test("on a phone, a transaction begins with what took how long, and what is unknown takes no line", async () => {
   const { page, close } = await openPage(browser, `${server.url}#/transactions`, {
     viewport: { width: 390, height: 844 },
