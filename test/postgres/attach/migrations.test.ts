@@ -71,6 +71,22 @@ test.each([
   await shop.expectEqual(db, orders);
 });
 
+test("the type of the key is changed between detaching and attaching, and writes meanwhile arrive", async () => {
+  const retype = "alter table T.orders alter column id type bigint";
+  await expect(shop.sql(retype)).rejects.toThrow(/cannot alter type of a column used in a trigger definition/);
+  await detachTable(db, `${shop.schema}.orders`);
+  await shop.sql(retype);
+  await shop.sql("insert into T.orders values (3000000000, 'c', 3); delete from T.orders where id = 1");
+  await attachTables(db, [orders]);
+  await shop.sql("update T.orders set total = 4 where id = 2");
+  await db.drain();
+  expect(await rowsOf(db, orders)).toEqual([
+    [2, { customer: "b", total: 4 }],
+    [3_000_000_000, { customer: "c", total: 3 }],
+  ]);
+  expect(await db.transact((tx) => tx.get(sums.total, "all"))).toBe(7);
+});
+
 test("a generated column arrives as it is stored, and an identity column may be the key", async () => {
   await shop.sql(`create table T.lines (id int generated always as identity primary key, price float8,
     gross float8 generated always as (price * 2) stored)`);
