@@ -1,22 +1,16 @@
 import type { Database } from "../../database/index.js";
-import { sleep } from "../../environment/index.js";
 import { SchemaError } from "../../errors/index.js";
 import { type AnyTable, definition } from "../../schema/index.js";
 import { quoteText, type Setting, statement } from "../../store/postgres/index.js";
+import { checkLockOptions, type LockOptions, runWithBriefLock } from "./brief-lock.js";
 import { needSetting } from "./changes/attached.js";
 import { purge } from "./changes/outbox.js";
-import { stateOf } from "./changes/park.js";
 import { declaredColumns, declaredKey, type Recorded, readAttachments } from "./table/attachment.js";
 import { lockTimeout, outboxDefinition, removal, triggersDefinition } from "./table/definition.js";
 import { checkOutboxOwner, checkPrivileges, checkTriggers } from "./table/privileges.js";
 import { qualifiedName } from "./table/qualified-name.js";
 import { type AttachedSource, attachedSource } from "./table/source.js";
 import { fittingTable, type SqlTable } from "./table/sql-table.js";
-
-/** The triggers need a lock for a moment. Other writers wait behind the request meanwhile. */
-const attempts = 50;
-const pauseMs = 200;
-const lockNotAvailable = "55P03";
 
 /**
  * Installs the triggers of attached tables, and lets workers copy the rows that exist. Writers wait
@@ -26,13 +20,19 @@ const lockNotAvailable = "55P03";
  *
  * @throws SchemaError if an SQL table does not exist or does not fit its declaration, if the role
  * lacks a privilege, or if a table was not made by `attach`. Nothing was changed.
- * @throws StoreError if the table was locked all the time.
+ * @throws StoreError if other transactions held the table all the time. It names them.
+ * @throws AbortedError if `signal` was aborted.
  *
  * @example
  * await using db = await open("postgres://app@localhost/shop", { tables: [orders] });
  * await attachTables(db, [orders]);
  */
-export async function attachTables(database: Database, tables: readonly AnyTable[]): Promise<void> {
+export async function attachTables(
+  database: Database,
+  tables: readonly AnyTable[],
+  options: LockOptions = {},
+): Promise<void> {
+  checkLockOptions(options);
   const setting = needSetting({ store: database.openedStore });
   const sources = tables.map(needSource);
   const planned = [];
@@ -40,11 +40,14 @@ export async function attachTables(database: Database, tables: readonly AnyTable
   await checkNames(setting, sources);
   await checkPrivileges(setting, sources);
   const { schema } = setting;
-  await install(setting, outboxDefinition(schema), "make the outbox of attached tables");
+  await makeOutbox(setting, options);
   for (const { source, table } of planned) {
     const recorded = recordOf(source, table);
     const id = await reserve(setting, source);
-    await install(setting, attachment(schema, source, id, recorded), `install the triggers of ${source.sql}`);
+    const { sql } = source;
+    const doing = `install the triggers of ${sql}`;
+    const what = { doing, sql, blocking: "writers" } as const;
+    await runWithBriefLock(setting, attachment(schema, source, id, recorded), what, options);
     await purgeAll(setting, String(id));
   }
 }
@@ -56,11 +59,18 @@ export async function attachTables(database: Database, tables: readonly AnyTable
  *
  * @throws SchemaError if the table was not made by `attach`, if a name is not attached, or if the
  * role may not remove the triggers. Nothing was changed.
+ * @throws StoreError if other transactions held the table all the time. It names them.
+ * @throws AbortedError if `signal` was aborted.
  *
  * @example
  * await detachTable(db, "public.orders");
  */
-export async function detachTable(database: Database, table: AnyTable | string): Promise<void> {
+export async function detachTable(
+  database: Database,
+  table: AnyTable | string,
+  options: LockOptions = {},
+): Promise<void> {
+  checkLockOptions(options);
   const setting = needSetting({ store: database.openedStore });
   const sql = typeof table === "string" ? qualifiedName(table).sql : needSource(table).sql;
   const attachments = await readAttachments(setting);
@@ -75,8 +85,9 @@ export async function detachTable(database: Database, table: AnyTable | string):
   }
   await checkOutboxOwner(setting);
   await checkTriggers(setting, sql);
-  await install(setting, outboxDefinition(setting.schema), "make the outbox of attached tables");
-  await install(setting, removal(setting.schema, found.id), `remove the triggers of ${sql}`);
+  await makeOutbox(setting, options);
+  const what = { doing: `remove the triggers of ${sql}`, sql, blocking: "readers and writers" } as const;
+  await runWithBriefLock(setting, removal(setting.schema, found.id), what, options);
   const { connections, schema } = setting;
   // Without the row, all its changes are obsolete, and nobody moves them.
   const remove = statement(`delete from ${schema}.attachments where id = $1::integer`);
@@ -166,15 +177,13 @@ async function purgeAll(setting: Setting, id: string): Promise<void> {
   while (await purge(setting, id));
 }
 
-async function install({ connections }: Setting, script: string, doing: string): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      // One round trip is one transaction, which holds its lock for as long as it runs.
-      await connections.script(script, doing);
-      return;
-    } catch (error) {
-      if (stateOf(error) !== lockNotAvailable || attempt === attempts) throw error;
-      await sleep(connections.environment, pauseMs);
-    }
-  }
+/** Makes the outbox, or brings it up to date. */
+async function makeOutbox(setting: Setting, options: LockOptions): Promise<void> {
+  const { schema } = setting;
+  const what = {
+    doing: "make the outbox of attached tables",
+    sql: `${schema}.outbox`,
+    blocking: "readers and writers",
+  } as const;
+  await runWithBriefLock(setting, outboxDefinition(schema), what, options);
 }

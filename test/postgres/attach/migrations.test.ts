@@ -73,7 +73,9 @@ test.each([
 
 test("the type of the key is changed between detaching and attaching, and writes meanwhile arrive", async () => {
   const retype = "alter table T.orders alter column id type bigint";
-  await expect(shop.sql(retype)).rejects.toThrow(/cannot alter type of a column used in a trigger definition/);
+  await expect(shop.sql(retype)).rejects.toThrow(
+    /cannot alter type of a column used in a trigger definition/,
+  );
   await detachTable(db, `${shop.schema}.orders`);
   await shop.sql(retype);
   await shop.sql("insert into T.orders values (3000000000, 'c', 3); delete from T.orders where id = 1");

@@ -82,6 +82,7 @@ async function run(cli: Cli, { db, app }: OpenedDatabase, options: AttachCommand
   await attachTables(
     db,
     tables.filter((table) => !names.has(table[definition].name)),
+    { signal: cli.signal },
   );
   let first: number | undefined;
   const rows = options.copy

@@ -35,7 +35,7 @@ export function addDetach(program: Command, cli: Cli): void {
           throw new UsageError(`The module ${what} declares no SQL table with \`attach\`.`);
         }
         const before = await attachedTables(db);
-        for (const table of tables) await detachTable(db, table);
+        for (const table of tables) await detachTable(db, table, { signal: cli.signal });
         const left = new Set((await attachedTables(db)).map(({ source }) => source));
         const detached = before.map(({ source }) => source).filter((source) => !left.has(source));
         await cli.print({ detached }, () => [
