@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { int, observer, table, text } from "percolatordb";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openAlone } from "../support/databases.js";
 import {
   newPlace,
@@ -62,6 +62,28 @@ test("the privileges that the page lists are enough for transactions, observers 
       pool.query(`set role ${role}; create table "${place.schema.replaceAll('"', '""')}".mine ()`),
     ),
   ).rejects.toThrow("permission denied");
+});
+
+test("the privileges are enough for a worker that is woken by other processes, and for what status reads", async () => {
+  await (await openAlone(place.location)).close();
+  await sql(await granted("### The role of the program"));
+  const location = placeAt(place.host, place.schema, role).location;
+  const options = { tables: [documents], observers: [measure], create: false };
+  await using db = await openAlone(location, options);
+  await using writer = await openAlone(location, options);
+  await using worker = db.work();
+  for (const row of ["a", "b", "c"]) {
+    await writer.transact((tx) => tx.set(documents.contents, row, "four"));
+    await vi.waitFor(
+      async () => expect(await writer.transact((tx) => tx.get(documents.length, row))).toBe(4),
+      { timeout: 60_000, interval: 5 },
+    );
+  }
+  await worker.idle();
+  expect((await db.status()).sessions.size).toBe(1);
+  for (const each of [db, writer]) {
+    expect((await each.status()).statistics).toMatchObject({ failures: 0 });
+  }
 });
 
 test("a role that may only read opens the database with `readOnly`, and writes nothing", async () => {

@@ -2,7 +2,7 @@ import { int, observer, table, text, tuple } from "percolatordb";
 import { attach, attachedTables, attachTables, detachTable } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openAlone } from "../../support/databases.js";
-import { storeAt } from "../../support/postgres/index.js";
+import { placeAt, storeAt } from "../../support/postgres/index.js";
 import { rowsOf, Shop, sums } from "./shop.js";
 
 let shop: Shop;
@@ -157,6 +157,40 @@ test("a role that may not read the SQL table parks it, and writers go on", async
   await attachTables(db, [orders]);
   await lowly.drain();
   await shop.expectEqual(db, orders);
+});
+
+test("the privileges that the page lists are enough for a worker to move, copy and park", async () => {
+  const { people, orders, options } = declare();
+  await shop.sql("insert into T.people values (1, 'four'); insert into T.orders values (1, 'a', 1)");
+  await using db = await openAlone(await storeAt(shop.place), options);
+  await attachTables(db, [people, orders]);
+  const name = `mover_${process.pid}`;
+  const list = (query: string) => query.split("; ").map((each) => `${each} to ${name}`);
+  // docs/postgres.md and docs/attached-tables.md list these.
+  const grants = list(
+    "grant usage on schema P; grant select, insert, update, delete on P.cells, P.writers; grant select, insert on P.tables; " +
+      "grant select, update on P.state, P.durable, P.woken; " +
+      "grant usage on schema T; grant select on T.people, T.orders; grant select, update on P.attachments; grant select, delete on P.outbox",
+  );
+  await shop.sql(`create role ${name} login; ${grants.join("; ")}`);
+  try {
+    const place = placeAt(shop.place.host, shop.place.schema, name);
+    await using lowly = await openAlone(place.location, { ...options, create: false });
+    await lowly.drain();
+    await shop.sql(
+      "update T.people set name = 'five5'; insert into T.orders values (2, 'b', 2); delete from T.orders where id = 1",
+    );
+    await shop.expectEqual(lowly, orders);
+    expect(await lowly.transact((tx) => tx.get(lengths.length, [1]))).toBe(5);
+    await shop.sql("alter table T.orders drop total");
+    await expect(lowly.drain()).rejects.toThrow(/no column "total"/);
+    expect(await attachedTables(db)).toContainEqual(
+      expect.objectContaining({ name: "orders", parked: expect.anything() }),
+    );
+    expect((await lowly.status()).statistics).toMatchObject({ failures: 0 });
+  } finally {
+    await shop.sql(`drop owned by ${name}; drop role ${name}`);
+  }
 });
 
 test("row-level security that hides rows parks the table instead of deleting them", async () => {
