@@ -51,7 +51,7 @@ export async function drop(
     const declaring = await sessions.declaring(name);
     if (declaring.length > 0) {
       throw new SchemaError(
-        `${name} was not dropped: ${declaring.join(", ")} declares it. Remove it from the program, deploy it everywhere, and drop it then.`,
+        `${name} was not dropped: ${declaring.join(", ")} ${declaring.length === 1 ? "declares" : "declare"} it. Remove it from the program, deploy it everywhere, and drop it then.`,
       );
     }
   }

@@ -1,5 +1,6 @@
 export { type DropReport, type DropTarget, drop, release } from "./drop.js";
 export { type ExpireOptions, expire, expiries, type TableExpiry } from "./expire.js";
+export type { RebuildDue } from "./lookup-versions.js";
 export {
   type FailedMigration,
   type MigrateOptions,

@@ -18,6 +18,7 @@ import {
   type TableDescription,
 } from "../schema/index.js";
 
+import { type RebuildDue, rebuildsDue } from "./lookup-versions.js";
 import { type UnfinishedPass, unfinishedPasses } from "./pass.js";
 
 /** What a program declares, to be compared with what the database records. */
@@ -33,6 +34,8 @@ export type SchemaAction =
   | "open"
   /** `db.migrate`, or `percolator migrate`. */
   | "migrate"
+  /** `rebuild` of a unique constraint or index, or `percolator rebuild`. */
+  | "rebuild"
   /** `db.backfill`, or `percolator backfill`. */
   | "backfill"
   /** `db.drop`, or `percolator drop`, when no program needs it. */
@@ -73,6 +76,8 @@ export interface SchemaReport {
   readonly dropped: readonly DroppedName[];
   /** Migrations and drops that were interrupted, or are running. */
   readonly unfinished: readonly UnfinishedPass[];
+  /** Unique constraints and indexes that have entries of an older version. */
+  readonly rebuildsDue: readonly RebuildDue[];
   /** Empty if the program declares what is recorded, or if no program was given. */
   readonly differences: readonly SchemaDifference[];
 }
@@ -86,6 +91,7 @@ export async function schemaReport(
   const byName = <T extends { readonly name: string }>(all: Iterable<T>) =>
     [...all].sort((a, b) => (a.name < b.name ? -1 : 1));
   const feeds = [...view.feedRecords.values()].filter(({ record }) => !record.isLeased);
+  const due = await rebuildsDue(registry, view);
   return {
     tables: byName(view.tables.values()),
     observers: byName([...view.observers.values()].map(({ record }) => record)),
@@ -104,16 +110,19 @@ export async function schemaReport(
       })),
     ),
     unfinished: await unfinishedPasses(registry),
-    differences: declared === undefined ? [] : new Comparison(view).of(declared),
+    rebuildsDue: due,
+    differences: declared === undefined ? [] : new Comparison(view, due).of(declared),
   };
 }
 
 class Comparison {
   readonly #view: RegistryView;
+  readonly #rebuildsDue: readonly RebuildDue[];
   readonly #found: SchemaDifference[] = [];
 
-  constructor(view: RegistryView) {
+  constructor(view: RegistryView, due: readonly RebuildDue[]) {
     this.#view = view;
+    this.#rebuildsDue = due;
   }
 
   of({ tables = [], observers = [], feeds = [] }: DeclaredSchema): readonly SchemaDifference[] {
@@ -166,11 +175,36 @@ class Comparison {
         );
       } else this.#add(`${name}.${column}`, "open", "The column is new: open records it.");
     }
+    this.#lookup(name, table.version ?? 1, recorded.version ?? 1);
     for (const { name: column, schema, version = 1, ttlMs } of recorded.columns) {
       const now = table.columns.get(column);
       if (now?.codec === undefined) continue;
       this.#column(`${name}.${column}`, now.codec, schema === true, version);
       this.#ttl(`${name}.${column}`, now.ttlMs, ttlMs ?? null);
+    }
+  }
+
+  /** A unique constraint or index, by the table that it keeps. */
+  #lookup(name: string, declared: number, recorded: number): void {
+    const due = this.#rebuildsDue.find(({ table }) => table === name);
+    if (declared > recorded) {
+      this.#add(
+        name,
+        "rebuild",
+        `The program keeps it in version ${declared}, after version ${recorded}: open records that. Rebuild it when no program with an older version runs.`,
+      );
+    } else if (declared < recorded) {
+      this.#add(
+        name,
+        "program",
+        `Programs keep it in version ${recorded}, and this one in version ${declared}: what it writes must be rebuilt later.`,
+      );
+    } else if (due !== undefined) {
+      this.#add(
+        name,
+        "rebuild",
+        `It has entries of version ${due.built}, and programs keep it in version ${recorded}. Rebuild it when no program with an older version runs.`,
+      );
     }
   }
 

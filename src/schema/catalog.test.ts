@@ -149,7 +149,8 @@ describe("marks", () => {
     expect(marked.columns.map((column) => column.schema)).toEqual([true, true, undefined]);
     const kept = describeTable(names[definition]);
     expect(kept.writtenWith).toEqual({ table: "people", column: "name" });
-    for (const each of [marked, kept]) {
+    const versioned = { ...kept, version: 3, firstVersion: 2 };
+    for (const each of [marked, kept, versioned, { ...kept, version: 2 }]) {
       expect(JSON.parse(JSON.stringify(each))).toStrictEqual(each);
       expect(describeTable(tableFromDescription(each)[definition])).toEqual(each);
       expect(describeTable(bytesTable(each)[definition])).toEqual(each);
@@ -161,6 +162,26 @@ describe("marks", () => {
     const { codec: untyped } = tableFromDescription(marked).profile as Column<unknown>;
     expect(untyped.decode(people.profile.codec.encode({ any: 1 }))).toEqual({ any: 1 });
     expect(() => untyped.encode({ any: 1 })).toThrow(/people\.profile has a schema/);
+  });
+
+  it("have the version of a unique constraint or index, which only rises", () => {
+    const inVersion = (version: number) =>
+      describeTable(table("names", { owner: text() }, { version })[definition]);
+    expect(inVersion(1)).not.toHaveProperty("version");
+    expect(inVersion(2)).toMatchObject({ version: 2, firstVersion: 2 });
+    expect(compareTables(inVersion(1), inVersion(2))).toEqual({
+      additions: [],
+      clashes: [],
+      hasNewMarks: true,
+    });
+    expect(compareTables(inVersion(2), inVersion(1)).hasNewMarks).toBe(false);
+    const raised = mergeTables(inVersion(1), inVersion(2));
+    expect(raised).toMatchObject({ version: 2 });
+    expect(raised).not.toHaveProperty("firstVersion");
+    expect(mergeTables(inVersion(2), inVersion(3))).toMatchObject({ version: 3, firstVersion: 2 });
+    expect(mergeTables(inVersion(3), inVersion(2))).toMatchObject({ version: 3 });
+    for (const version of [0, 1.5, "2" as never])
+      expect(() => inVersion(version)).toThrow(/version must be a whole number from 1/);
   });
 
   it("are recorded when they are first declared, and stay", () => {

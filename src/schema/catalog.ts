@@ -53,6 +53,13 @@ export interface TableDescription {
    * and this table. Missing if no such column is known.
    */
   readonly writtenWith?: ColumnName | undefined;
+  /**
+   * The highest version in which a program has declared the unique constraint or index that keeps
+   * the table. Missing if it is 1.
+   */
+  readonly version?: number | undefined;
+  /** The version in which the table was first recorded. Missing if it is 1. */
+  readonly firstVersion?: number | undefined;
 }
 
 /** How a declaration differs from the record. */
@@ -61,8 +68,8 @@ export interface TableComparison {
   readonly additions: readonly string[];
   /**
    * Whether the declaration has a mark that the record lacks. The marks are `schema` of a column,
-   * its compression, a higher `version` of its values, another `ttlMs`, and `writtenWith` of a
-   * table.
+   * its compression, a higher `version` of its values, another `ttlMs`, and `writtenWith` and a
+   * higher `version` of a table.
    */
   readonly hasNewMarks: boolean;
   /** Contradictions between declaration and record, one sentence each. */
@@ -82,8 +89,15 @@ export function describeTable(table: TableDefinition): TableDescription {
     ...versionMark(codec?.versions?.written),
     ...ttlMark(ttlMs),
   }));
-  const { name, key, writtenWith } = table;
-  return { name, key: key.tag, columns, ...(writtenWith === undefined ? {} : { writtenWith }) };
+  const { name, key, writtenWith, version = 1, firstVersion = version } = table;
+  return {
+    name,
+    key: key.tag,
+    columns,
+    ...(writtenWith === undefined ? {} : { writtenWith }),
+    ...versionMark(version),
+    ...(firstVersion === 1 ? {} : { firstVersion }),
+  };
 }
 
 /**
@@ -94,7 +108,7 @@ export function describeTable(table: TableDefinition): TableDescription {
  * @throws SchemaError if this version of the package cannot read the description.
  */
 export function tableFromDescription(description: TableDescription): UntypedTable {
-  const { name, key, writtenWith } = description;
+  const { name, key, writtenWith, version, firstVersion = 1 } = description;
   checkName("table", name);
   if (!Array.isArray(description.columns) || description.columns.length === 0) {
     throw new SchemaError(
@@ -111,7 +125,8 @@ export function tableFromDescription(description: TableDescription): UntypedTabl
     }
     columns.set(column.name, defineFromDescription(name, column));
   }
-  return bindTable({ name, key: keyFromTag(name, key), columns, writtenWith }) as UntypedTable;
+  const marks = { writtenWith, version, firstVersion };
+  return bindTable({ name, key: keyFromTag(name, key), columns, ...marks }) as UntypedTable;
 }
 
 /**
@@ -147,6 +162,7 @@ export function compareTables(recorded: TableDescription, declared: TableDescrip
         `column ${nameInWords(declared.writtenWith)}`,
     );
   }
+  hasNewMarks ||= (declared.version ?? 1) > (recorded.version ?? 1);
   const known = new Map(recorded.columns.map((column) => [column.name, column]));
   for (const column of declared.columns) {
     const before = known.get(column.name);
@@ -178,10 +194,11 @@ export function mergeTables(recorded: TableDescription, declared: TableDescripti
     ...recorded,
     columns: [...marked, ...additions.map((name) => known.get(name)!)],
     ...(writtenWith === undefined ? {} : { writtenWith }),
+    ...versionMark(Math.max(recorded.version ?? 1, declared.version ?? 1)),
   };
 }
 
-function versionMark(version = 1): Pick<ColumnDescription, "version"> {
+function versionMark(version = 1): { readonly version?: number } {
   return version === 1 ? {} : { version };
 }
 

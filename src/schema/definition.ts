@@ -50,6 +50,10 @@ export interface TableDefinition {
    * database's record.
    */
   readonly writer?: TableWriter | undefined;
+  /** Version of the unique constraint or index that keeps the table. Undefined if it is 1. */
+  readonly version?: number | undefined;
+  /** The version in which the database first recorded the table. Undefined if it is 1, or not known. */
+  readonly firstVersion?: number | undefined;
   /** Where the rows come from. Programs then cannot write the table. Undefined for other tables. */
   readonly source?: TableSource | undefined;
 }

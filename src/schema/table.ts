@@ -55,6 +55,11 @@ export interface TableOptions<K, C extends ColumnDeclarations = ColumnDeclaratio
    */
   readonly writtenWith?: TableWriter | undefined;
   /**
+   * Version of the unique constraint or index that keeps the table: a whole number from 1. The database
+   * records the highest one, and `db.schema` says whether the rows must be rebuilt. Default: 1.
+   */
+  readonly version?: number | undefined;
+  /**
    * Milliseconds from the commit of a cell until it expires, for all columns and families, or for
    * some of them by name: `{ token: 3_600_000 }`. A later write of the cell begins the time again.
    *
@@ -144,7 +149,7 @@ export function table<C extends ColumnDeclarations, K = string>(
   options: TableOptions<K, C> = {},
 ): Table<C, K> {
   checkName("table", name);
-  checkOptionNames(`table ${name}`, options, { key: true, writtenWith: true, ttlMs: true });
+  checkOptionNames(`table ${name}`, options, { key: true, writtenWith: true, version: true, ttlMs: true });
   const key = options.key ?? textKey;
   if (!isKeyCodec(key)) {
     throw new SchemaError(
@@ -156,8 +161,16 @@ export function table<C extends ColumnDeclarations, K = string>(
     key,
     columns: withTtl(name, defineColumns(name, columns), options.ttlMs),
     ...definedWriter(name, options.writtenWith),
+    ...definedVersion(name, options.version),
   };
   return bindTable(defined) as unknown as Table<C, K>;
+}
+
+function definedVersion(tableName: string, version = 1): Pick<TableDefinition, "version"> {
+  if (Number.isSafeInteger(version) && version >= 1) return version === 1 ? {} : { version };
+  throw new SchemaError(
+    `Table ${tableName}: version must be a whole number from 1, not ${describeValue(version)}`,
+  );
 }
 
 /** The columns with the times after which their cells expire. */

@@ -47,7 +47,7 @@ async function tableFindings({ db, app }: ObserverFacts): Promise<readonly Findi
 }
 
 async function observerFindings(
-  { db, status, nowMs, signal }: ObserverFacts,
+  { db, status, app, nowMs, signal }: ObserverFacts,
   { name, version, backfills }: ObserverRecord,
 ): Promise<readonly Finding[]> {
   const check = `observer ${name}`;
@@ -59,15 +59,25 @@ async function observerFindings(
   ).length;
   const findings: Finding[] = [];
   const waits = pending.count === 0 ? "nothing pending" : `${showCount(pending)} pending`;
-  const start = "Start a worker with the module that declares it: percolator worker LOCATION APP.";
-  if (running === 0 && pending.count > 0) findings.push(problem(check, `no worker runs it, ${waits}`, start));
-  else if (running === 0) findings.push(warning(check, `no worker runs it, ${waits}`, start));
-  else if (pending.oldest !== undefined && nowMs - pending.oldest.getTime() > oldMs) {
+  const isForeign = app?.observers.some((each) => each.name === name) === false;
+  if (running === 0) {
+    const what = `no worker runs it, ${waits}${isForeign ? ", and the module does not declare it" : ""}`;
+    const advice = isForeign
+      ? `If no other module declares it: percolator unregister LOCATION ${name}. Until then its changes wait.`
+      : "Start a worker with the module that declares it: percolator worker LOCATION APP.";
+    findings.push(pending.count > 0 ? problem(check, what, advice) : warning(check, what, advice));
+  } else if (pending.oldest !== undefined && nowMs - pending.oldest.getTime() > oldMs) {
     const age = formatDuration(nowMs - pending.oldest.getTime());
     const advice =
       "See `percolator pending` for changes that keep failing. If there are none, start more workers.";
     findings.push(warning(check, `${waits}, the oldest for ${age}`, advice));
   } else findings.push(ok(check, `run by ${counted(running, "session")}, ${waits}`));
+  if (running > 0 && isForeign) {
+    const advice =
+      "Other workers run it. If no module should, replace them, and then: " +
+      `percolator unregister LOCATION ${name}.`;
+    findings.push(warning(check, "it is registered, but the module does not declare it", advice));
+  }
   if (older > 0) {
     findings.push(
       warning(
@@ -99,7 +109,7 @@ function appFindings(app: App | undefined, records: ReadonlyMap<string, Observer
         warning(
           check,
           "it is not registered",
-          "Its worker registers it. Then run `percolator backfill` for existing cells.",
+          `Its worker registers it. For existing cells, then run: percolator backfill LOCATION APP ${name}.`,
         ),
       );
     } else if (record.version > version) {
@@ -113,19 +123,11 @@ function appFindings(app: App | undefined, records: ReadonlyMap<string, Observer
       );
     } else if (record.version < version) {
       const what = `registered in version ${record.version}, the module has ${version}`;
-      findings.push(
-        warning(check, what, "Its worker registers the new version. Then run `percolator backfill`."),
-      );
+      const advice =
+        "Its worker registers the new version. When the old workers have ended, run: " +
+        `percolator backfill LOCATION APP ${name}.`;
+      findings.push(warning(check, what, advice));
     }
-  }
-  const own = new Set(app.observers.map(({ name }) => name));
-  for (const name of records.keys()) {
-    if (own.has(name)) continue;
-    const advice =
-      "If no other module declares it, call db.unregister(name). Until then the database keeps its hints.";
-    findings.push(
-      warning(`observer ${name}`, "it is registered, but the module does not declare it", advice),
-    );
   }
   return findings;
 }

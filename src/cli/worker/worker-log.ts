@@ -1,11 +1,12 @@
 import type { Database } from "../../database/index.js";
 import type { Timer } from "../../environment/index.js";
 import type { EventMap } from "../../events/index.js";
-import type { Worker } from "../../observer/index.js";
+import { isServiceFailure, type Worker } from "../../observer/index.js";
 import type { AnySchedule } from "../../recipes/index.js";
 import type { Cli } from "../cli.js";
 import { counted, oneLine } from "../print/layout.js";
 import { Progress } from "../print/progress.js";
+import { FailureRate } from "./failure-rate.js";
 
 /** Count of runs by outcome. */
 export type RunCounts = Record<EventMap["run"]["outcome"], number>;
@@ -42,6 +43,7 @@ export class WorkerLog {
   readonly #db: Database;
   readonly #progress: Progress;
   readonly #runs: RunCounts = { ...noRuns };
+  readonly #failures: FailureRate;
   readonly #unlisten: readonly (() => void)[];
   #timer: Timer | undefined;
   #isObsolete = false;
@@ -50,11 +52,10 @@ export class WorkerLog {
     this.#cli = cli;
     this.#db = db;
     this.#progress = new Progress(cli);
+    this.#failures = new FailureRate(cli.environment);
     this.#unlisten = [
       db.on("run", (run) => this.#run(run)),
-      db.on("backgroundFailure", ({ doing, error }) => {
-        this.#tell("backgroundFailure", { doing, error: textOf(error) }, `${doing}: ${textOf(error)}`);
-      }),
+      db.on("backgroundFailure", ({ doing, error }) => this.#backgroundFailed(doing, error)),
     ];
     if (cli.err.isTerminal) this.#showProgress();
     if (cli.io.report !== undefined) this.#reportSoon();
@@ -161,22 +162,41 @@ export class WorkerLog {
     this.#timer = environment.setTimer(again, progressMs, { background: true });
   }
 
-  #run({ observer, outcome, attempts, error, cause }: EventMap["run"]): void {
+  #backgroundFailed(doing: string, error: unknown): void {
+    const text = textOf(error);
+    const suppressed = this.#failures.admit(doing, text);
+    if (suppressed === undefined) return;
+    this.#tell(
+      "backgroundFailure",
+      { doing, error: text, suppressed },
+      `${doing}: ${text}${before(suppressed)}`,
+    );
+  }
+
+  #run(run: EventMap["run"]): void {
+    const { observer, outcome, error } = run;
     this.#runs[outcome]++;
     if (outcome !== "failed" && outcome !== "timeout" && outcome !== "parked") return;
-    const what =
-      outcome === "parked"
-        ? `parked after ${counted(attempts, "attempt")}`
-        : `${outcome === "timeout" ? "timed out" : "failed"}, attempt ${attempts}`;
+    if (outcome === "failed" && isServiceFailure(error)) {
+      // Every due change fails in this way, repeatedly, until the store answers or the deploy has ended.
+      const suppressed = this.#failures.admit(`run ${observer}`, error.code);
+      if (suppressed !== undefined) this.#runFailed(run, "setback", suppressed);
+    } else this.#runFailed(run, outcome, 0);
+  }
+
+  #runFailed(
+    { observer, outcome, attempts, error, cause }: EventMap["run"],
+    kind: EventMap["run"]["outcome"] | "setback",
+    suppressed: number,
+  ): void {
     const text = textOf(error);
     const stack = stackOf(error);
     const { table, column, row } = this.#db.describeCell(cause.cell);
-    const place = `${table}.${column}, row ${row}`;
     this.#tell(
       outcome,
-      { observer, table, column, row, attempts, error: text, stack },
-      `${observer} ${what}, on ${place}: ${text}`,
-      stack,
+      { observer, table, column, row, attempts, error: text, stack, suppressed },
+      `${observer} ${whatOf(kind, attempts)}, on ${table}.${column}, row ${row}: ${text}${before(suppressed)}`,
+      kind === "setback" ? [] : stack,
     );
   }
 
@@ -200,6 +220,18 @@ export class WorkerLog {
     const { environment } = this.#cli;
     this.#timer = environment.setTimer(() => this.#showProgress(), progressMs, { background: true });
   }
+}
+
+/** What happened to a run that did not succeed. A setback is a failure that counts as no attempt. */
+function whatOf(kind: EventMap["run"]["outcome"] | "setback", attempts: number): string {
+  if (kind === "parked") return `parked after ${counted(attempts, "attempt")}`;
+  if (kind === "setback") return "failed, which counts as no attempt";
+  return `${kind === "timeout" ? "timed out" : "failed"}, attempt ${attempts}`;
+}
+
+/** How many failures were left out since the last one that was printed. */
+function before(suppressed: number): string {
+  return suppressed === 0 ? "" : ` (and ${counted(suppressed, "time")} before)`;
 }
 
 /** Returns the innermost frames of an error's stack, as Node formats them. */

@@ -55,6 +55,11 @@ const setbackCodes: ReadonlySet<unknown> = new Set<unknown>([
   "ABORTED",
 ]);
 
+/** Whether a run that failed with this error counts as no attempt, because the observer is not to blame. */
+export function isServiceFailure(error: unknown): error is PercolatorError {
+  return error instanceof PercolatorError && serviceCodes.has(error.code);
+}
+
 /** The kind of a failure, and the error to show. */
 export function classify(thrown: unknown): { readonly kind: FailureKind; readonly error: unknown } {
   if (thrown instanceof RunError) return classifyRun(thrown);
@@ -72,7 +77,7 @@ function classifyRun({ error, gaveUp }: RunError): { readonly kind: FailureKind;
     return { kind: gaveUp instanceof StoppedError ? "stopped" : "timeout", error: gaveUp };
   }
   if (!(error instanceof PercolatorError)) return { kind: "failed", error };
-  if (serviceCodes.has(error.code)) return { kind: "setback", error };
+  if (isServiceFailure(error)) return { kind: "setback", error };
   return { kind: error.retryable ? "conflict" : "failed", error };
 }
 

@@ -153,6 +153,8 @@ const isTableDescription = record<TableDescription>({
   writtenWith: optional(
     record<ColumnName>({ table: isString, column: isString, qualifier: optional(isString) }),
   ),
+  version: optional(isWhole),
+  firstVersion: optional(isWhole),
 });
 const observerShape = { table: isString, column: isString, kind: isKind };
 const isStoredObserver = record<StoredObserver>(observerShape);

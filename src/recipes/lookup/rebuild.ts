@@ -57,6 +57,7 @@ interface RecordedRebuild extends RebuildProgress {
 export interface Rebuildable {
   readonly column: Column<unknown, unknown>;
   readonly entries: Column<unknown, unknown>;
+  readonly version: number;
   /** Adds the entries of a row that are missing. Returns how many, and a duplicate if there is one. */
   readonly restore: (
     tx: Transaction,
@@ -77,7 +78,7 @@ const maxExamples = 100;
  */
 export async function rebuild(
   db: Database,
-  { column, entries, restore, isStale }: Rebuildable,
+  { column, entries, version, restore, isStale }: Rebuildable,
   options: RebuildOptions,
 ): Promise<RebuildReport> {
   checkOptions("rebuild", options, { resume: "any", signal: "any", onProgress: "any" });
@@ -121,6 +122,8 @@ export async function rebuild(
         if (resume !== undefined) {
           tx.setNote(note, isOver ? undefined : Buffer.from(JSON.stringify(after)));
         }
+        // `db.schema` reads it.
+        if (isOver && version > 1) tx.setNote(`rebuilt/${entries.table.name}`, Buffer.from(String(version)));
         return { after, isOver, duplicates: found.duplicates };
       },
       { isolation: "serializable", label: "rebuild", signal },

@@ -31,6 +31,11 @@ export interface IndexOptions<V, I, K = string> {
    * same terms for the same value and row.
    */
   readonly of: (value: V, row: K) => Iterable<I>;
+  /**
+   * A whole number from 1. Raise it when `of` changes: `percolator schema` then says that the entries
+   * must be rebuilt, until they are. Default: 1.
+   */
+  readonly version?: number | undefined;
 }
 
 /** A range of an index's entries. */
@@ -59,6 +64,7 @@ export interface IndexEntry<I, K = string> {
 const indexOptions: Readonly<Record<keyof IndexOptions<never, never>, OptionKind>> = {
   by: "any",
   of: "function",
+  version: "any",
 };
 
 /**
@@ -84,7 +90,9 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
     // The definition of a table does not carry the type of its keys.
     this.#keys = keyText(column.table.key as KeyCodec<K>);
     const key = tuple(options.by, text());
-    const entries = table(name, { entry: boolean() }, { key, writtenWith: isExact ? this : undefined });
+    const { version } = options;
+    const writtenWith = isExact ? this : undefined;
+    const entries = table(name, { entry: boolean() }, { key, writtenWith, version });
     this.table = entries;
     this.#entries = entries.entry as Column<boolean, readonly [I, string]>;
   }
@@ -158,6 +166,7 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
       {
         column: this.column as Column<unknown, unknown>,
         entries: this.#entries as unknown as Column<unknown, unknown>,
+        version: this.#options.version ?? 1,
         restore: async (tx, row, value) => {
           const rowText = this.#keys.format(row as K);
           let added = 0;

@@ -35,6 +35,17 @@ export class UniqueConstraintError extends InvalidValueError {
   }
 }
 
+/** The options of {@link uniqueConstraint}. */
+export interface UniqueOptions<V> {
+  /** Returns a key for each value. Values with equal keys count as the same. */
+  readonly by: (value: V) => string;
+  /**
+   * A whole number from 1. Raise it when `by` changes: `percolator schema` then says that the owners
+   * must be rebuilt, until they are. Default: 1.
+   */
+  readonly version?: number | undefined;
+}
+
 /** A column in which no two rows have the same value. {@link uniqueConstraint} creates it. */
 export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyLookup {
   /** @internal */
@@ -44,16 +55,18 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyL
   /** The table that holds the owner of each value. List it in `tables` of `open`. */
   readonly table: AnyTable;
   readonly #by: (value: V) => string;
+  readonly #version: number;
   readonly #keys: KeyText<K>;
   readonly #owner: Column<string>;
 
   /** @internal */
-  constructor(name: string, column: Column<V, K>, by: (value: V) => string) {
+  constructor(name: string, column: Column<V, K>, { by, version = 1 }: UniqueOptions<V>) {
     this.name = name;
     this.column = column;
     this.#by = by;
+    this.#version = version;
     this.#keys = keyText(column.table.key as KeyCodec<K>);
-    const owners = table(name, { owner: text() }, { writtenWith: this });
+    const owners = table(name, { owner: text() }, { writtenWith: this, version });
     this.table = owners;
     this.#owner = owners.owner;
   }
@@ -114,6 +127,7 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyL
       {
         column: this.column as Column<unknown, unknown>,
         entries: this.#owner as Column<unknown, unknown>,
+        version: this.#version,
         restore: async (tx, row, value) => {
           const key = this.#by(value as V);
           const rowText = this.#keys.format(row as K);
@@ -169,8 +183,8 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyL
 export function uniqueConstraint<V, K>(
   name: string,
   column: Column<V, K>,
-  options: { readonly by: (value: V) => string },
+  options: UniqueOptions<V>,
 ): UniqueConstraint<V, K> {
-  checkOptions("uniqueConstraint", options, { by: "function" });
-  return new UniqueConstraint(name, column, options.by);
+  checkOptions("uniqueConstraint", options, { by: "function", version: "any" });
+  return new UniqueConstraint(name, column, options);
 }

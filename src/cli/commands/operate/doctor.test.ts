@@ -144,9 +144,12 @@ describe("doctor", () => {
         "warning catalog: table more of the module is not recorded",
         "problem catalog: column documents.size is recorded as column of int, but declared as column of text",
         "problem observer sizes: registered in version 2, the module has 1",
-        "warning observer other: it is registered, but the module does not declare it",
+        "warning observer other: no worker runs it, nothing pending, and the module does not declare it",
       ]),
     );
+    const said = bad.filter(({ check }) => check === "observer other");
+    expect(said).toMatchObject([{ advice: expect.stringContaining("percolator unregister LOCATION other") }]);
+    expect(said[0]!.advice).not.toContain("Start a worker");
     expect((await cli.run(["status", "data", "--json"])).documents[0]).toMatchObject({
       tables: [{ name: "documents" }, { name: "ledger" }, { name: "visits" }],
     });

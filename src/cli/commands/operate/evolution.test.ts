@@ -46,7 +46,7 @@ describe("migrate", () => {
   it("counts with --check, and rewrites without it", async () => {
     const checked = await cli.run(["migrate", "data", "app.mjs", "--check"]);
     expect(checked.code).toBe(1);
-    expect(checked.lines[0]).toBe("people (who 2): 2 cells of older versions of 2, 0 failed");
+    expect(checked.lines[0]).toBe("people (who 2): 2 of 2 cells are of older versions, 0 failed");
     const done = await cli.run(["migrate", "data", "app.mjs", "people", "--rate", "1000", "--json"]);
     expect(done.code).toBe(0);
     expect(done.documents).toEqual([
@@ -75,7 +75,7 @@ describe("migrate", () => {
     const { code, lines } = await cli.run(["migrate", "data", "app.mjs"]);
     expect(code).toBe(1);
     expect(lines.slice(0, 2)).toEqual([
-      "people (who 2): 2 cells rewritten of 3, 1 failed",
+      "people (who 2): 2 of 3 cells rewritten, 1 failed",
       "  people.who, row bad: the column's upgrade from version 1 to 2 failed: no name",
     ]);
   });

@@ -55,7 +55,7 @@ async function run(
 ): Promise<void> {
   const tables = chosen(app?.tables ?? [], names);
   const check = options.check === true;
-  const done = check ? "of older versions" : "rewritten";
+  const done = check ? "are of older versions" : "rewritten";
   const [reports, durationMs] = await withPass(cli, options, done, async (pass, progress) => {
     const reports = await db.migrate(tables, { ...pass, check });
     return [reports, Math.round(progress.elapsedMs)] as const;
@@ -87,7 +87,7 @@ function lines(
 ): string[] {
   const versions = Object.entries(columns).map(([name, version]) => `${name} ${version}`);
   return [
-    `${table} (${versions.join(", ")}): ${counted(changed, "cell")} ${done} of ${scanned}, ${failed} failed`,
+    `${table} (${versions.join(", ")}): ${changed} of ${counted(scanned, "cell")} ${done}, ${failed} failed`,
     ...failures.map(({ row, column, error }) => `  ${table}.${column}, row ${row}: ${error}`),
   ];
 }

@@ -30,6 +30,18 @@ const before = {
   byCity: exactIndex("by_city", people.city, { by: text(), of: (city) => [city] }),
 };
 const byName = eventualIndex("by_name", people.name, { by: text(), of: (name) => [name] });
+/** The tables of a program that keeps all of them in this version. */
+const tablesOf = (version: number) => [
+  uniqueConstraint("emails", people.email, { by: (email) => email, version }).table,
+  ...[exactIndex, eventualIndex].map(
+    (index, at) =>
+      index(["by_city", "by_name"][at]!, [people.city, people.name][at]!, {
+        by: text(),
+        of: (value) => [value],
+        version,
+      }).table,
+  ),
+];
 const tables = [people, before.emails.table, before.byCity.table, byName.table];
 
 let cli: CommandLine;
@@ -64,6 +76,54 @@ beforeEach(async () => {
       }
     }),
   );
+});
+
+describe("schema", () => {
+  const differences = async (module = "app.ts") =>
+    (await cli.run(["schema", "data", module])).lines.filter((line) => /emails|by_city|by_name/.test(line));
+  const raised = app.replaceAll(/(toLowerCase\(\)|of: lower) \}/g, "$1, version: 2 }");
+
+  it("says that a raised version needs a rebuild, until there was one", async () => {
+    await cli.write("app.ts", raised);
+    const older = (name: string) =>
+      `differs: ${name} [rebuild] The program keeps it in version 2, after version 1: open records that. Rebuild it when no program with an older version runs.`;
+    const before = await cli.run(["schema", "data", "app.ts"]);
+    expect(before.code).toBe(1);
+    expect(before.lines).toEqual(expect.arrayContaining(["emails", "by_city", "by_name"].map(older)));
+    await (await open(join(cli.folder, "data"), { tables: tablesOf(2) })).close();
+    expect((await cli.run(["rebuild", "data", "app.ts", "by_city"])).code).toBe(0);
+    const due = (name: string) => `rebuild due of ${name}: entries of version 1, kept in version 2`;
+    expect((await cli.run(["schema", "data"])).lines.filter((line) => line.startsWith("rebuild"))).toEqual(
+      ["by_name", "emails"].map(due),
+    );
+    expect((await differences()).filter((line) => line.includes("[rebuild]"))).toEqual(
+      ["emails", "by_name"].map(
+        (name) =>
+          `differs: ${name} [rebuild] It has entries of version 1, and programs keep it in version 2. Rebuild it when no program with an older version runs.`,
+      ),
+    );
+    const [document] = (await cli.run(["schema", "data", "--json"])).documents;
+    expect(document).toMatchObject({
+      rebuildsDue: [
+        { table: "by_name", version: 2, built: 1 },
+        { table: "emails", version: 2, built: 1 },
+      ],
+    });
+    expect((await cli.run(["rebuild", "data", "app.ts"])).code).toBe(0);
+    expect((await cli.run(["schema", "data", "app.ts"])).stdout).not.toMatch(/rebuild/);
+    await cli.write("old.ts", app);
+    expect(await differences("old.ts")).toContain(
+      "differs: emails [program] Programs keep it in version 2, and this one in version 1: what it writes must be rebuilt later.",
+    );
+  });
+
+  it("says nothing of a version with which a database begins", async () => {
+    await cli.write("app.ts", raised);
+    await (await open(join(cli.folder, "new"), { tables: tablesOf(2) })).close();
+    const { lines } = await cli.run(["schema", "new", "app.ts"]);
+    expect(lines.filter((line) => /rebuild/.test(line))).toEqual([]);
+    expect(lines).toContain("table emails: key text, written with people.email, version 2");
+  });
 });
 
 describe("rebuild", () => {

@@ -14,14 +14,16 @@ export function addSchema(program: Command, cli: Cli): void {
     summary: "print what is recorded, and how a module differs",
     description:
       "Prints what the database records: tables with their keys, columns, codecs and versions, unique constraints and exact " +
-      "indexes with the column that they are written with, observers, feeds, dropped names, and migrations and drops that have not ended. With a module, also each " +
-      "difference between the module and the record, and what deals with it: open, migrate, backfill, drop, or a change of " +
+      "indexes with the column that they are written with, observers, feeds, dropped names, migrations and drops that have not ended, " +
+      "and unique constraints and indexes that must be rebuilt. With a module, also each " +
+      "difference between the module and the record, and what deals with it: open, migrate, rebuild, backfill, drop, or a change of " +
       "the program. Changes nothing, so it can run before a deploy.",
     examples: ["schema ./data", "schema ./data ./app.ts", "schema ./data ./app.ts --json"],
     json: [
-      '{"tables","observers","feeds","dropped","unfinished","differences"}. A table is {"name","key","columns","writtenWith"}, a column',
-      '{"name","kind","codec","schema","version","ttlMs"}. A difference is {"name","action","text"}, where "action" is open,',
-      "migrate, backfill, drop, unregister, removeFeed or program.",
+      '{"tables","observers","feeds","dropped","unfinished","rebuildsDue","differences"}. A table is',
+      '{"name","key","columns","writtenWith","version","firstVersion"}, a column {"name","kind","codec","schema","version","ttlMs"}.',
+      'A rebuild that is due is {"table","version","built"}. A difference is {"name","action","text"}, where "action" is open,',
+      "migrate, rebuild, backfill, drop, unregister, removeFeed or program.",
     ],
     exit: ["1: the module differs from what is recorded"],
   });
@@ -39,7 +41,8 @@ export function addSchema(program: Command, cli: Cli): void {
     );
 }
 
-function recordedLines({ tables, observers, feeds, dropped, unfinished }: SchemaReport): readonly string[] {
+function recordedLines(report: SchemaReport): readonly string[] {
+  const { tables, observers, feeds, dropped, unfinished, rebuildsDue } = report;
   return [
     ...tables.flatMap(tableLines),
     ...observers.map(
@@ -56,15 +59,23 @@ function recordedLines({ tables, observers, feeds, dropped, unfinished }: Schema
     ...unfinished.map(
       ({ kind, table, changed }) => `unfinished ${kind} of ${table}: ${counted(changed, "cell")} so far`,
     ),
+    ...rebuildsDue.map(
+      ({ table, version, built }) =>
+        `rebuild due of ${table}: entries of version ${built}, kept in version ${version}`,
+    ),
   ];
 }
 
-function tableLines({ name, key, columns, writtenWith }: TableDescription): readonly string[] {
+function tableLines({ name, key, columns, writtenWith, version }: TableDescription): readonly string[] {
   const kept =
     writtenWith === undefined
       ? ""
       : `, written with ${writtenWith.table}.${writtenWith.column}${writtenWith.qualifier === undefined ? "" : `:${writtenWith.qualifier}`}`;
-  return [`table ${name}: key ${key}${kept}`, ...columns.map((column) => `  ${columnText(column)}`)];
+  const edition = version === undefined ? "" : `, version ${version}`;
+  return [
+    `table ${name}: key ${key}${kept}${edition}`,
+    ...columns.map((column) => `  ${columnText(column)}`),
+  ];
 }
 
 function columnText({ name, kind, codec, schema, version, ttlMs }: ColumnDescription): string {

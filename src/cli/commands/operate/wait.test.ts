@@ -60,7 +60,8 @@ describe("wait", () => {
       observers: [titles],
     });
     const waiting = cli.start(["wait", "data"]);
-    const note = "note: no worker runs titles (1); start one";
+    const note =
+      "note: no worker runs titles (1); start one, or unregister what no program has any more: percolator unregister LOCATION OBSERVER";
     await eventually(() => expect((waiting.stderr as Printed).text).toContain(note));
     waiting.signal("SIGTERM");
     expect(await waiting.outcome).toMatchObject({ code: 143 });

@@ -33,7 +33,8 @@ export function addWait(program: Command, cli: Cli): void {
     summary: "wait until observers have nothing left to do",
     description:
       "Waits until no observer is due on a change, and no schedule is overdue. This includes everything committed " +
-      "before, and all changes that follow from it. Workers in other processes do the work; this command only watches. " +
+      "before, and all changes that follow from it. While programs go on writing, it ends at the first moment at which " +
+      "nothing waits, so give --timeout then. Workers in other processes do the work; this command only watches. " +
       "It waits for changes that will be tried again, but not for parked ones. If changes wait for an observer that no " +
       "worker runs, it says so after 2 s.",
     examples: ["wait ./data", "wait ./data --timeout 5m && echo settled"],
@@ -77,7 +78,10 @@ async function waitUntilIdle(
       orphaned = new Set(orphans.map(({ observer }) => observer));
       if (still.length > 0 && !noted) {
         noted = true;
-        await cli.note(`no worker runs ${still.map(describe).join(", ")}; start one`);
+        await cli.note(
+          `no worker runs ${still.map(describe).join(", ")}; start one, or unregister what no program has any more: ` +
+            "percolator unregister LOCATION OBSERVER",
+        );
       }
     }
     if (elapsedMs >= timeoutMs) throw await timeoutError(db, timeoutMs, cli.environment.now(), cli.signal);

@@ -8,6 +8,7 @@ import {
 } from "../../../../test/support/command-line.js";
 import { documents, libraryCommandLine, withLibrary } from "../../../../test/support/library.js";
 import { open } from "../../../database/index.js";
+import { NewerValueError } from "../../../errors/index.js";
 import { observer } from "../../../observer/index.js";
 import { schedule } from "../../../recipes/index.js";
 import { text } from "../../../schema/index.js";
@@ -205,6 +206,34 @@ describe("worker", () => {
       expect(failure).toMatchObject({ table: "documents", column: "thumbnail", row: "new" });
       expect((failure as unknown as { stack: string[] }).stack[0]).toMatch(/^at .+\.ts:\d+:\d+/);
     }
+  });
+
+  it("prints a failure that counts as no attempt once in 10 s for an observer, with the number of others", async () => {
+    let runs = 0;
+    shared.app = {
+      tables: [documents],
+      observers: [
+        observer("behind", documents.title, (_tx, { row }) => {
+          runs++;
+          throw new NewerValueError(`${row} has a newer version`);
+        }),
+      ],
+    };
+    const begun = performance.now();
+    const command = await start();
+    for (let row = 0; row < 8; row++) await set("documents.title", `r${row}`, "x");
+    // Each row fails several times.
+    await eventually(() => expect(runs).toBeGreaterThan(32));
+    command.signal("SIGINT");
+    const { lines } = await command.outcome;
+    const failures = lines.filter((line) => line.includes("NewerValueError"));
+    const spansOf10s = Math.floor((performance.now() - begun) / 10_000);
+    expect(failures.length).toBeGreaterThan(0);
+    expect(failures.length).toBeLessThanOrEqual(1 + spansOf10s);
+    expect(failures[0]).toMatch(
+      / behind failed, which counts as no attempt, on documents\.title, row r\d: NewerValueError: r\d has a newer version$/,
+    );
+    expect(lines.filter((line) => line.startsWith("    at "))).toEqual([]);
   });
 
   it("prints lines with their time for people", async () => {
