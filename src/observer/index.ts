@@ -7,7 +7,7 @@ export {
   parseRecordColumn,
   type RecordColumn,
 } from "./hint/acknowledgment.js";
-export { type FailureText, isServiceFailure } from "./hint/failure.js";
+export { type FailureText, serviceFailure } from "./hint/failure.js";
 export { parseHintRow } from "./hint/hint.js";
 export { parkedTable } from "./hint/parked-entry.js";
 export { discardLoad, listLoads } from "./load/discard.js";

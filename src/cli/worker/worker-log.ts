@@ -1,7 +1,7 @@
 import type { Database } from "../../database/index.js";
 import type { Timer } from "../../environment/index.js";
 import type { EventMap } from "../../events/index.js";
-import { isServiceFailure, type Worker } from "../../observer/index.js";
+import { serviceFailure, type Worker } from "../../observer/index.js";
 import type { AnySchedule } from "../../recipes/index.js";
 import type { Cli } from "../cli.js";
 import { counted, oneLine } from "../print/layout.js";
@@ -177,11 +177,14 @@ export class WorkerLog {
     const { observer, outcome, error } = run;
     this.#runs[outcome]++;
     if (outcome !== "failed" && outcome !== "timeout" && outcome !== "parked") return;
-    if (outcome === "failed" && isServiceFailure(error)) {
-      // Every due change fails in this way, repeatedly, until the store answers or the deploy has ended.
-      const suppressed = this.#failures.admit(`run ${observer}`, error.code);
-      if (suppressed !== undefined) this.#runFailed(run, "setback", suppressed);
-    } else this.#runFailed(run, outcome, 0);
+    const code = outcome === "failed" ? serviceFailure(error) : undefined;
+    if (code === undefined) {
+      this.#runFailed(run, outcome, 0);
+      return;
+    }
+    // Every due change fails in this way, repeatedly, until the store answers or the deploy has ended.
+    const suppressed = this.#failures.admit(`run ${observer}`, code);
+    if (suppressed !== undefined) this.#runFailed(run, "setback", suppressed);
   }
 
   #runFailed(

@@ -55,9 +55,9 @@ const setbackCodes: ReadonlySet<unknown> = new Set<unknown>([
   "ABORTED",
 ]);
 
-/** Whether a run that failed with this error counts as no attempt, because the observer is not to blame. */
-export function isServiceFailure(error: unknown): error is PercolatorError {
-  return error instanceof PercolatorError && serviceCodes.has(error.code);
+/** The code of an error for which the observer is not to blame, so that its run counts as no attempt. */
+export function serviceFailure(error: unknown): ErrorCode | undefined {
+  return error instanceof PercolatorError && serviceCodes.has(error.code) ? error.code : undefined;
 }
 
 /** The kind of a failure, and the error to show. */
@@ -77,7 +77,7 @@ function classifyRun({ error, gaveUp }: RunError): { readonly kind: FailureKind;
     return { kind: gaveUp instanceof StoppedError ? "stopped" : "timeout", error: gaveUp };
   }
   if (!(error instanceof PercolatorError)) return { kind: "failed", error };
-  if (isServiceFailure(error)) return { kind: "setback", error };
+  if (serviceFailure(error) !== undefined) return { kind: "setback", error };
   return { kind: error.retryable ? "conflict" : "failed", error };
 }
 
