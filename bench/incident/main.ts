@@ -46,7 +46,7 @@ await runProgram<Options, Incident>({
   define: (command) =>
     command
       .argument("[views...]", "the only views to take pictures of")
-      .option("--rate <number>", "orders a second", whole, 120)
+      .option("--rate <number>", "orders a second; each causes four or five transactions", whole, 120)
       .option("--seconds <number>", "how long the incident lasts before one process is stopped", whole, 25)
       .option(
         "--stopped <number>",
@@ -61,6 +61,7 @@ await runProgram<Options, Incident>({
       ? withFolder("incident", (folder) => measure(folder, options))
       : measure(options.data, options),
   describe: ({ overview, missing }) => [
+    `${overview.commitsPerSecond.toFixed(0)} commits and ${overview.conflictsPerSecond.toFixed(0)} conflicts a second. Silent: ${overview.silent.length}. Not seen: ${overview.unseen.length}.`,
     table(
       ["observer", ...["waiting", "oldest s", "parked", "runs/s", "failures/s", "conflicts/s"].map(right)],
       overview.observers.map((each) => [
@@ -134,10 +135,13 @@ async function stopSafely(stopped: Child, shown: Child): Promise<void> {
 }
 
 /** The parts of the incident that the overview does not show. */
-function* missingOf({ observers, commitsPerSecond, conflictsPerSecond }: Overview): Generator<string> {
+function* missingOf(overview: Overview): Generator<string> {
+  const { observers, commitsPerSecond, conflictsPerSecond, silent, unseen } = overview;
   const of = (name: string) => observers.find((each) => each.name === name);
   if (commitsPerSecond < 50) yield `only ${commitsPerSecond.toFixed(0)} commits a second`;
   if (conflictsPerSecond === 0) yield "no conflict";
+  if (!silent.some(({ exists }) => exists === true)) yield "the stopped process is not said to be silent";
+  if (unseen.length === 0) yield "the process without a dashboard is not said to be unseen";
   if ((of("approve")?.parked.count ?? 0) < 10) yield "approve has parked fewer than ten changes";
   if ((of("receipts")?.oldestPendingMs ?? 0) < 5_000) yield "receipts is not behind";
   if ((of("notify")?.parked.count ?? 0) === 0 || (of("notify")?.pending.count ?? 0) === 0)
