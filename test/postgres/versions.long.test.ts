@@ -1,5 +1,5 @@
 import { int, observer, open, table, text } from "percolatordb";
-import { postgresStore } from "percolatordb/postgres";
+import { attachTables, postgresStore, postgresViews } from "percolatordb/postgres";
 import { storeConformance } from "percolatordb/testing";
 import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -7,6 +7,7 @@ import { type PostgresServer, startPostgres } from "../../examples/support/postg
 import { copyEmbeddedPostgres, type EmbeddedPostgres } from "../support/postgres/embedded.js";
 import { placeAt } from "../support/postgres/index.js";
 import { ProgramProcess } from "../support/program-process.js";
+import { Shop, sums } from "./attach/shop.js";
 import { count, counted } from "./counted.js";
 
 const documents = table("documents", { contents: text(), length: int() });
@@ -34,6 +35,14 @@ describe.each(versions)("%s of PostgreSQL", (version) => {
     await embedded?.[Symbol.asyncDispose]();
   });
 
+  const serverVersion = async () => {
+    const pool = new Pool({ host: server.host, user: "postgres", database: "postgres", max: 1 });
+    const { rows } = await pool.query<{ major: number }>(
+      "select current_setting('server_version_num')::int / 10000 as major",
+    );
+    await pool.end();
+    return rows[0]!.major;
+  };
   const newPlaceHere = () => placeAt(server.host, `versions ${++schemas}`);
 
   it("is the one that is tested", async () => {
@@ -70,6 +79,57 @@ describe.each(versions)("%s of PostgreSQL", (version) => {
     await db.collect();
     expect(await db.transact((tx) => tx.getMany(documents.length, rows))).toEqual(rows.map(() => 5));
     expect(await db.check()).toEqual([]);
+  });
+
+  it("follows attached tables, and notices a changed one", async () => {
+    const shop = await Shop.at(newPlaceHere());
+    const { orders, add } = shop.declare();
+    try {
+      await using db = await open(shop.place.location, { tables: [orders, sums], observers: [add] });
+      await shop.sql("insert into T.orders select i, 'c' || i, i from generate_series(1, 500) i");
+      await attachTables(db, [orders]);
+      await shop.expectEqual(db, orders);
+      for (const change of [
+        "update T.orders set total = total + 1 where id % 2 = 0",
+        "insert into T.orders values (1, 'again', 9) on conflict (id) do update set total = excluded.total",
+        "update T.orders set id = id + 1000 where id <= 10",
+        "merge into T.orders o using (values (20, 7.0), (2000, 8.0)) v(id, total) on o.id = v.id " +
+          "when matched then update set total = v.total when not matched then insert values (v.id, 'm', v.total)",
+        "begin; delete from T.orders where id = 30; savepoint s; delete from T.orders; rollback to s; commit",
+        "delete from T.orders where id between 100 and 200",
+        "alter table T.orders add note text default 'x'",
+        "truncate T.orders; insert into T.orders (id, customer, total) values (1, 'new', 1)",
+      ]) {
+        if (!change.startsWith("merge") || (await serverVersion()) >= 15) await shop.sql(change);
+        await shop.expectEqual(db, orders);
+      }
+      await shop.sql("alter table T.orders drop total");
+      await expect(db.drain()).rejects.toThrow(/no column "total"/);
+    } finally {
+      await shop[Symbol.asyncDispose]();
+    }
+  });
+
+  it("makes views that look for a key with the index", async () => {
+    const place = newPlaceHere();
+    const pool = new Pool({ host: server.host, user: "postgres", database: "postgres", max: 1 });
+    await using db = await open(place.location, { tables: [documents], observers: [measure] });
+    for (let from = 0; from < 20_000; from += 5_000) {
+      await db.transact((tx) => {
+        for (let i = from; i < from + 5_000; i++) tx.set(documents.contents, `d${i}`, "x".repeat(i % 50));
+      });
+    }
+    await db.drain();
+    await postgresViews(db, [documents], { schema: "derived" });
+    await pool.query(`analyze "${place.schema}".cells`);
+    const look = "select length from derived.documents where key = 'd77'";
+    expect((await pool.query(look)).rows).toEqual([{ length: "27" }]);
+    const { rows } = await pool.query(`explain (format json) ${look}`);
+    const plan = JSON.stringify(rows[0]["QUERY PLAN"]);
+    expect(plan).toMatch(/"Index Name"/);
+    expect(plan).not.toMatch(/"Seq Scan","Parallel Aware":(true|false)[^}]*"Relation Name":"cells"/);
+    await pool.query("drop schema derived cascade");
+    await pool.end();
   });
 
   it("keeps what workers in other processes do through a crash of the server", async () => {
