@@ -12,6 +12,7 @@ import { certificate, key } from "../support/coordinator/certificates.js";
 import { openAlone } from "../support/databases.js";
 
 let server: Server | undefined;
+let connections = 0;
 
 afterEach(() => {
   server?.close();
@@ -22,7 +23,9 @@ afterEach(() => {
  * does not even begin with TLS.
  */
 async function start(answer: "yes" | "no" | "silence"): Promise<string> {
+  connections = 0;
   server = createServer((socket) => {
+    connections++;
     socket.on("error", () => undefined);
     socket.once("data", () => {
       socket.write(answer === "no" ? "N" : "S");
@@ -33,7 +36,7 @@ async function start(answer: "yes" | "no" | "silence"): Promise<string> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  return `postgres://postgres@127.0.0.1:${port}/postgres?schema=tls&deadlineMs=300`;
+  return `postgres://postgres@127.0.0.1:${port}/postgres?schema=tls`;
 }
 
 async function rejection(location: string): Promise<Error & { readonly code?: string }> {
@@ -47,18 +50,22 @@ async function rejection(location: string): Promise<Error & { readonly code?: st
 
 test("a server without TLS is refused if the location requires TLS", async () => {
   const error = await rejection(`${await start("no")}&sslmode=require`);
-  expect(error).toMatchObject({ code: "STORE" });
+  expect(error).toMatchObject({ code: "STORE", retryable: false });
+  expect(connections, "another attempt would not help").toBe(1);
   expect(error.message).toMatch(/does not support SSL/);
 });
 
 test("a server whose certificate another authority has signed is refused with verify-full", async () => {
   const error = await rejection(`${await start("yes")}&sslmode=verify-full`);
-  expect(error).toMatchObject({ code: "STORE" });
-  expect(error.message).toMatch(/certificate/);
+  expect(error).toMatchObject({ code: "STORE", retryable: false });
+  expect(connections, "another attempt would not help").toBe(1);
+  expect(error.message).toMatch(
+    /certificate.*Check the server's certificate, and `sslmode` and `sslrootcert`/,
+  );
 });
 
 test("a server that accepts TLS and then says nothing is refused at the deadline, and its connection ends", async () => {
-  const location = `${await start("silence")}&sslmode=require`;
+  const location = `${await start("silence")}&sslmode=require&deadlineMs=300`;
   const ended = new Promise<void>((resolve) => {
     server!.on("connection", (socket) => socket.on("close", () => resolve()));
   });

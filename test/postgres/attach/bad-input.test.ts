@@ -1,6 +1,7 @@
 import { bytes, codec, float, int, json, text, tuple } from "percolatordb";
-import { attach, attachTables } from "percolatordb/postgres";
+import { attach, attachedTables, attachTables } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { z } from "zod";
 import { openAlone } from "../../support/databases.js";
 import { storeAt } from "../../support/postgres/index.js";
 import { Shop } from "./shop.js";
@@ -131,6 +132,30 @@ describe("tables", () => {
     await shop.sql("insert into T.bad values (1, row(1, 2))");
     await db.drain();
     expect(await db.transact((tx) => tx.get(any.a, [1]))).toEqual({ x: 1, y: 2 });
+  });
+
+  test("a JSON column is checked by its schema: a row that does not fit parks the table, until it is corrected", async () => {
+    await shop.sql("create table T.carts (id int primary key, lines jsonb)");
+    const lines = z.array(z.object({ sku: z.string(), count: z.int().min(1) }));
+    const carts = attach(`${shop.schema}.carts`, { key: tuple(int()), columns: { lines: json(lines) } });
+    await using db = await openAlone(await storeAt(shop.place), { tables: [carts] });
+    await attachTables(db, [carts]);
+    await shop.sql(`insert into T.carts values (1, '[{"sku": "a", "count": 2}]'), (2, null)`);
+    await db.drain();
+    const read = (id: number) => db.transact((tx) => tx.get(carts.lines, [id]));
+    expect(await read(1)).toEqual([{ sku: "a", count: 2 }]);
+    expect(await read(2)).toBeUndefined();
+    await shop.sql(`update T.carts set lines = '[{"sku": "b", "count": 0}]' where id = 2`);
+    await expect(db.drain()).rejects.toThrow(
+      /A row of .*carts" does not fit its declaration: .*lines.*count/s,
+    );
+    expect((await attachedTables(db, [carts]))[0]).toMatchObject({
+      parked: { error: expect.stringMatching(/count/) },
+    });
+    await shop.sql(`update T.carts set lines = '[{"sku": "b", "count": 1}]' where id = 2`);
+    await attachTables(db, [carts]);
+    await db.drain();
+    expect(await read(2)).toEqual([{ sku: "b", count: 1 }]);
   });
 
   test.each([

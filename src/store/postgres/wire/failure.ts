@@ -60,12 +60,24 @@ const passing: ReadonlySet<string> = new Set([
 /** The role's `lock_timeout` or `statement_timeout` has ended the statement, which a new transaction may survive. */
 const timeouts: ReadonlySet<string> = new Set(["55P03", "57014"]);
 /** Failures of the connection that a further attempt does not mend. */
-const lasting: ReadonlySet<string> = new Set(["ENOTFOUND", "EACCES", "ERR_TLS_CERT_ALTNAME_INVALID"]);
+const lasting: ReadonlySet<string> = new Set(["ENOTFOUND", "EACCES"]);
+/** OpenSSL's and Node's codes of a certificate that is refused. */
+const ofCertificate = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH|ERR_TLS_CERT_)/;
 
 /** Whether another attempt may succeed. */
 export function mayPass({ state, cause }: QueryFailure): boolean {
   if (state !== undefined) return passing.has(state) || state.startsWith("08");
-  return !lasting.has(String((cause as { readonly code?: unknown } | undefined)?.code));
+  return !lasting.has(codeOf(cause)) && !isOfTls(cause);
+}
+
+const codeOf = (cause: unknown) => String((cause as { readonly code?: unknown } | undefined)?.code);
+
+/** Whether TLS was refused. `pg` gives no code if the server does not offer it. */
+function isOfTls(cause: unknown): boolean {
+  return (
+    ofCertificate.test(codeOf(cause)) ||
+    /does not support SSL/.test(String((cause as Error | undefined)?.message))
+  );
 }
 
 const grants = "docs/postgres.md lists the privileges that it needs";
@@ -113,8 +125,10 @@ export function storeError(failure: unknown, doing: string, place: string): Erro
     });
   }
   const hint =
-    state === undefined
-      ? "The server cannot be reached, or did not answer in time: check the location, the network and the server"
-      : (advice[state] ?? advice[state.slice(0, 2)] ?? "See the server's log");
+    state === undefined && isOfTls(cause)
+      ? "Check the server's certificate, and `sslmode` and `sslrootcert` in the location"
+      : state === undefined
+        ? "The server cannot be reached, or did not answer in time: check the location, the network and the server"
+        : (advice[state] ?? advice[state.slice(0, 2)] ?? "See the server's log");
   return new StoreError(message(hint), { cause, retryable: mayPass(failure) || timeouts.has(String(state)) });
 }
