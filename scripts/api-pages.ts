@@ -141,10 +141,16 @@ const pages = (project.children ?? []).map((module) => ({
   collapsed: true,
   items: (module.groups ?? []).map(({ title, children }) => ({
     text: title,
+    // With a link, the theme makes no button inside a button.
+    link: `/api/${module.name}/#${title.toLowerCase().replaceAll(" ", "-")}`,
     collapsed: true,
     items: children.map(({ name }) => ({
       text: name,
-      link: `/api/${module.name}/${title.toLowerCase().replaceAll(" ", "-")}/${name}`,
+      // What a module exports again has no page of its own.
+      link:
+        title === "References"
+          ? `/api/${module.name}/#${name.toLowerCase()}`
+          : `/api/${module.name}/${title.toLowerCase().replaceAll(" ", "-")}/${name}`,
     })),
   })),
 }));

@@ -8,6 +8,8 @@ import { llmsFiles } from "./llms.js";
 import { nav, sidebar } from "./pages.js";
 import { searchOptions } from "./search.js";
 import { slugOf } from "./slug.js";
+import { narrowTables } from "./tables.js";
+import { wholeOptions } from "./whole-options.js";
 
 /** Where the site is served, such as `/docs/`. */
 const base = process.env.DOCS_BASE ?? "/";
@@ -51,6 +53,8 @@ export default defineConfig({
       md.use(linksOutside, { repository });
       md.use(inlineFigures);
       md.use(blockNames);
+      md.use(narrowTables);
+      md.use(wholeOptions);
     },
   },
   themeConfig: {
@@ -61,6 +65,12 @@ export default defineConfig({
     docFooter: { prev: "Before", next: "Next" },
     footer: { message: "Apache-2.0" },
     externalLinkIcon: true,
+    notFound: {
+      title: "There is no such page",
+      quote: "The address may have changed. The search and the menu know all pages.",
+      linkText: "To the first page",
+      linkLabel: "To the first page",
+    },
   },
   vite: { build: { chunkSizeWarningLimit: 4_000 } },
 });
