@@ -10,7 +10,7 @@ import { CommandLine, type Outcome } from "../support/command-line.js";
 import { type Emulator, startEmulator } from "../support/emulator/index.js";
 import { ProgramProcess } from "../support/program-process.js";
 import type { LoadOrders } from "./load.js";
-import { OperationsPage } from "./page.js";
+import { CommandPage } from "./page.js";
 
 /** The answer of a probe or metrics page. */
 export interface Answer {
@@ -71,7 +71,7 @@ export class Served {
 
 /** A cluster that is started and operated by the commands of docs/operations.md, under load. */
 export class OperatedCluster implements AsyncDisposable {
-  readonly page = new OperationsPage();
+  readonly page = new CommandPage("docs/operations.md");
   readonly emulator: Emulator;
   readonly line: CommandLine;
   readonly coordinators: Served[] = [];

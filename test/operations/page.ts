@@ -7,19 +7,26 @@ import { wordsOf } from "../docs/story.js";
 export interface ShownCommand {
   readonly text: string;
   readonly line: number;
+  /** Marked `no-run`: a test may take it, and need not. */
+  readonly isShownOnly?: boolean;
 }
 
-/**
- * The commands of docs/operations.md with their placeholders filled in. Remembers which of them
- * were used.
- */
-export class OperationsPage {
-  readonly #markdown = readFileSync(join(root, "docs/operations.md"), "utf8");
-  readonly #commands = [...this.#ofBlocks(), ...this.#ofSentences()];
+/** The commands of a page with their placeholders filled in. Remembers which of them were used. */
+export class CommandPage {
+  readonly #page: string;
+  readonly #markdown: string;
+  readonly #commands: readonly ShownCommand[];
   readonly #used = new Set<ShownCommand>();
   readonly #ran = new Set<string | undefined>();
   /** The page's placeholders, with their values here. */
   readonly words: Record<string, string> = {};
+
+  /** Reads a page, such as `docs/operations.md`. */
+  constructor(page: string) {
+    this.#page = page;
+    this.#markdown = readFileSync(join(root, page), "utf8");
+    this.#commands = [...this.#ofBlocks(), ...this.#ofSentences()];
+  }
 
   /**
    * Returns the words of the first command with this beginning, with the placeholders filled in.
@@ -27,7 +34,7 @@ export class OperationsPage {
    */
   take(beginning: string): readonly string[] {
     const command = this.#commands.find(({ text }) => `${text} `.startsWith(`${beginning} `));
-    if (command === undefined) throw new Error(`docs/operations.md shows no command \`${beginning}\`.`);
+    if (command === undefined) throw new Error(`${this.#page} shows no command \`${beginning}\`.`);
     for (const each of this.#commands)
       if (`${command.text} `.startsWith(`${each.text} `)) this.#used.add(each);
     return wordsOf(command.text).map((word) => this.#fill(word));
@@ -46,6 +53,7 @@ export class OperationsPage {
     const nameOf = ({ text }: ShownCommand) => text.split(" ")[1];
     const names = new Set([...this.#ran, ...[...this.#used].map(nameOf)]);
     return this.#commands
+      .filter(({ isShownOnly }) => isShownOnly !== true)
       .filter((each) => (isName(each) ? !names.has(nameOf(each)) : !this.#used.has(each)))
       .map(({ text, line }) => `line ${line}: ${text}`);
   }
@@ -61,13 +69,13 @@ export class OperationsPage {
 
   #ofBlocks(): readonly ShownCommand[] {
     return blocksOf(this.#markdown)
-      .filter(({ language, isShownOnly }) => language === "sh" && !isShownOnly)
-      .flatMap(({ body, line }) =>
+      .filter(({ language }) => language === "sh")
+      .flatMap(({ body, line, isShownOnly }) =>
         body
           .split("\n")
           .map((text) => text.replace(/\s+#.*$/, "").trim())
           .filter((text) => text !== "")
-          .map((text) => ({ text, line })),
+          .map((text) => ({ text, line, isShownOnly })),
       );
   }
 

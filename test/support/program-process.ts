@@ -7,6 +7,8 @@ import { patienceMs, until } from "./waiting.js";
 
 export interface ProcessOptions {
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /** The folder in which Node runs the script as it is. Default: this project, whose scripts are built first. */
+  readonly cwd?: string | undefined;
   /** The network of the process. Default: this machine's. */
   readonly namespace?: NetworkNamespace | undefined;
 }
@@ -18,15 +20,15 @@ export class ProgramProcess {
   readonly #exited: Promise<unknown>;
   #errors = "";
 
-  /** Runs a TypeScript file of this project. */
+  /** Runs a TypeScript file of this project, or a script of another folder. */
   constructor(script: string, args: readonly string[] = [], options: ProcessOptions = {}) {
-    const nodeArgs = nodeArguments(script, args);
+    const nodeArgs = options.cwd === undefined ? nodeArguments(script, args) : [script, ...args];
     const [program, programArgs] = options.namespace?.command(process.execPath, nodeArgs) ?? [
       process.execPath,
       nodeArgs,
     ];
     this.#child = spawn(program, programArgs, {
-      cwd: root,
+      cwd: options.cwd ?? root,
       stdio: ["pipe", "pipe", "pipe"],
       env: { ...process.env, ...options.env },
     });
