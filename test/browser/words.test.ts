@@ -126,7 +126,7 @@ describe("health", () => {
     expect(healthOfAttached({ ...late, oldestPendingMs: 6_000 })).toMatchObject({
       level: "warn",
       word: "behind",
-      why: "The oldest of 3 changes was committed 6.0 s ago, and no worker has moved it.",
+      why: "The oldest of 3 changes was written 6.0 s ago, and no worker has moved it.",
     });
     expect(healthOfAttached({ ...late, oldestPendingMs: 61_000 })).toMatchObject({
       level: "bad",

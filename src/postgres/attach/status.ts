@@ -23,7 +23,7 @@ export interface AttachedTableStatus {
   readonly problems: readonly string[];
   /** Count of the logged changes that no worker has moved, up to `maxPending`. */
   readonly pending: number;
-  /** When the oldest of these was logged, by the server's clock. */
+  /** When the SQL transaction of the oldest of these began, by the server's clock. */
   readonly oldestPending: Date | undefined;
   /** Milliseconds since then, by the server's clock. */
   readonly oldestPendingAgeMs: number | undefined;

@@ -142,7 +142,7 @@ export function healthOfAttached(table: AttachedOverview): Health & { readonly r
     const [level, word] =
       oldestPendingMs >= lateMs ? (["bad", "late"] as const) : (["warn", "behind"] as const);
     const changes = `${counted(pending.count, "change")}${pending.isBound ? " or more" : ""}`;
-    const why = `The oldest of ${changes} was committed ${duration(oldestPendingMs)} ago, and no worker has moved it.`;
+    const why = `The oldest of ${changes} was written ${duration(oldestPendingMs)} ago, and no worker has moved it.`;
     return { level, word, why, remedy };
   }
   if (copy.phase !== "done")

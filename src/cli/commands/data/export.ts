@@ -120,7 +120,15 @@ async function chosenTables(
 ): Promise<readonly TableDescription[]> {
   for (const name of names ?? []) findTable(opened, name);
   const chosen = [...new Set(names ?? opened.names)].sort();
-  return chosen.map((name) => describeTable(opened.table(name)![definition]));
+  const due = new Map((await opened.db.schema()).rebuildsDue.map(({ table, built }) => [table, built]));
+  return chosen.map((name) => {
+    const described = opened.table(name)![definition];
+    // Where it is imported, the entries begin in the version that they have here.
+    const { version } = described;
+    return describeTable(
+      version === undefined ? described : { ...described, firstVersion: due.get(name) ?? version },
+    );
+  });
 }
 
 /**

@@ -109,8 +109,15 @@ describe("schema", () => {
         { table: "emails", version: 2, built: 1 },
       ],
     });
+    const dueInCopy = async (copy: string) => {
+      expect((await cli.run(["export", "data", `${copy}.jsonl`])).code).toBe(0);
+      expect((await cli.run(["import", copy, `${copy}.jsonl`])).code).toBe(0);
+      return (await cli.run(["schema", copy])).lines.filter((line) => line.startsWith("rebuild"));
+    };
+    expect(await dueInCopy("before")).toEqual(["by_name", "emails"].map(due));
     expect((await cli.run(["rebuild", "data", "app.ts"])).code).toBe(0);
     expect((await cli.run(["schema", "data", "app.ts"])).stdout).not.toMatch(/rebuild/);
+    expect(await dueInCopy("after")).toEqual([]);
     await cli.write("old.ts", app);
     expect(await differences("old.ts")).toContain(
       "differs: emails [program] Programs keep it in version 2, and this one in version 1: what it writes must be rebuilt later.",
