@@ -53,6 +53,35 @@ describe("a unique constraint", () => {
     await expect(exactly.rebuild(db, { signal: stopped })).rejects.toMatchObject({ code: "ABORTED" });
   });
 
+  test("is due after its version was raised, until a rebuild has ended", async () => {
+    const inVersion = (version: number) =>
+      uniqueConstraint("emails", users.email, { by: (email) => email, version });
+    await using db = await open("memory:");
+    await db.transact((tx) => inVersion(1).set(tx, "u", "u@x"));
+    await db.transact((tx) => {
+      for (let i = 0; i < 250; i++) tx.set(users.email, `u${i}`, `${i}@x`);
+    });
+    const raised = inVersion(3);
+    await db.transact((tx) => raised.set(tx, "u", "v@x"));
+    const due = async () => (await db.schema()).rebuildsDue;
+    expect(await due()).toEqual([{ table: "emails", version: 3, built: 1 }]);
+    for (const pages of [1, 4]) {
+      const stopping = new AbortController();
+      let seen = 0;
+      const onProgress = () => {
+        if (++seen === pages) stopping.abort();
+      };
+      const stopped = raised.rebuild(db, { onProgress, signal: stopping.signal, resume: "3" });
+      await expect(stopped).rejects.toMatchObject({ code: "ABORTED" });
+      expect(await due()).toEqual([{ table: "emails", version: 3, built: 1 }]);
+    }
+    // A rebuild by a program of an older version does not make it current.
+    await inVersion(2).rebuild(db);
+    expect(await due()).toEqual([{ table: "emails", version: 3, built: 2 }]);
+    await raised.rebuild(db);
+    expect(await due()).toEqual([]);
+  });
+
   test("does not add the owner of a value that a transaction in progress frees", async () => {
     await using db = await open("memory:");
     await db.transact((tx) => tx.set(users.email, "u1", "old@x"));

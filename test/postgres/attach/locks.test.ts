@@ -118,6 +118,8 @@ test("the wait can be aborted, and its time is checked", async () => {
   ending.abort(new Error("no longer needed"));
   await expect(attaching).rejects.toMatchObject({ code: "ABORTED" });
   await long.query("commit");
+  const aborted = { signal: AbortSignal.abort() };
+  await expect(attachTables(db, [orders], aborted)).rejects.toMatchObject({ code: "ABORTED" });
   await expect(attachTables(db, [orders], { waitMs: -1 })).rejects.toMatchObject({
     code: "INVALID_ARGUMENT",
   });

@@ -224,6 +224,18 @@ test("the tables that the first version made are extended", async () => {
   await shop.expectEqual(db, orders);
 });
 
+test("changes from before a table was attached do not count as pending", async () => {
+  const { orders, options } = declare();
+  await using db = await openAlone(await storeAt(shop.place), options);
+  await attachTables(db, [orders]);
+  await shop.sql("insert into T.orders values (1, 'a', 1)");
+  // What attaching would have purged, if it was not killed before.
+  await shop.sql(`update P.attachments set since = (select max(seq) from P.outbox)`);
+  expect(await attachedTables(db, [orders])).toMatchObject([{ pending: 0, oldestPending: undefined }]);
+  await shop.sql("insert into T.orders values (2, 'b', 2)");
+  expect(await attachedTables(db, [orders])).toMatchObject([{ pending: 1 }]);
+});
+
 test("a table that was dropped is detached by its name", async () => {
   const { people, orders, options } = declare();
   await using db = await openAlone(await storeAt(shop.place), options);
