@@ -6,6 +6,7 @@ export type { Environment, ProcessMeter, ProcessVitals, Timer } from "./environm
 export { packageManifest } from "./manifest.js";
 export { onAbort } from "./on-abort.js";
 export { OneAtATime } from "./one-at-a-time.js";
+export { Pace } from "./pace.js";
 export { SingleFlight } from "./single-flight.js";
 export { eventLoopTurn, sleep } from "./sleep.js";
 export { systemEnvironment } from "./system.js";

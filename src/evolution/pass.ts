@@ -1,4 +1,4 @@
-import { eventLoopTurn, sleep, throwIfAborted } from "../environment/index.js";
+import { eventLoopTurn, Pace, throwIfAborted } from "../environment/index.js";
 import type { Registry } from "../observer/index.js";
 import { currentTimestamp } from "../oracle/index.js";
 import { type ColumnDefinition, columnPath, familyRange } from "../schema/index.js";
@@ -117,10 +117,9 @@ class RunningPass {
   readonly #registry: Registry;
   readonly #pass: Pass;
   readonly #options: PassOptions;
+  readonly #pace: Pace;
   #state: PassRecord;
   #splitPoints: readonly Uint8Array[] = [];
-  /** Monotonic time before which the next page must not begin. */
-  #notBefore = 0;
   #recordedAt: number;
 
   constructor(registry: Registry, pass: Pass, options: PassOptions) {
@@ -128,6 +127,7 @@ class RunningPass {
     this.#pass = pass;
     this.#options = options;
     const { environment } = registry.context;
+    this.#pace = new Pace(environment, options.rate);
     this.#recordedAt = environment.monotonic();
     const id = environment.uniqueId();
     const none = { row: undefined, column: undefined, scanned: 0, changed: 0, failed: 0 };
@@ -142,7 +142,7 @@ class RunningPass {
     this.#report();
     for (;;) {
       throwIfAborted(this.#options.signal, this.#pass.doing);
-      await this.#wait();
+      await this.#pace.wait(this.#options.signal, this.#pass.doing);
       const next = await this.#page();
       if (!this.#pass.looksOnly && (next === undefined || this.#isRecordDue())) {
         await this.#record(next === undefined);
@@ -210,7 +210,7 @@ class RunningPass {
     try {
       const reader = new SnapshotReader(context, at, { signal: this.#options.signal });
       const start = row === undefined ? undefined : { row, column };
-      const page = await reader.range({ table, start, columns, limit: this.#rowsAtOnce });
+      const page = await reader.range({ table, start, columns, limit: this.#pace.atOnce(cellsAtOnce) });
       const cells: PassedCell[] = [];
       for (const { row, cells: found } of page.rows) {
         for (const { column, value, commit } of found)
@@ -240,22 +240,7 @@ class RunningPass {
       changed: this.#state.changed + changed,
       failed: this.#state.failed + failed,
     };
-    const { rate } = this.#options;
-    if (rate === undefined) return;
-    const now = this.#registry.context.environment.monotonic();
-    this.#notBefore = Math.max(this.#notBefore, now) + (changed / rate) * 1_000;
-  }
-
-  /** Few rows at once if the rate is low, so that the changes are spread over the time. */
-  get #rowsAtOnce(): number {
-    const { rate } = this.#options;
-    return rate === undefined ? cellsAtOnce : Math.min(cellsAtOnce, Math.max(1, Math.round(rate / 4)));
-  }
-
-  async #wait(): Promise<void> {
-    const { environment } = this.#registry.context;
-    const waitMs = this.#notBefore - environment.monotonic();
-    if (waitMs > 0) await sleep(environment, waitMs, this.#options.signal, this.#pass.doing);
+    this.#pace.count(changed);
   }
 
   #report(): void {

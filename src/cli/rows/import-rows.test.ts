@@ -76,6 +76,13 @@ const jsonl = ["--format", "jsonl", ...into];
 const many = (count: number, wrong: readonly number[] = []) =>
   `id,cents\n${Array.from({ length: count }, (_, n) => `${String(n).padStart(6, "0")},${wrong.includes(n) ? "x" : n}\n`).join("")}`;
 
+/** The same as lines of JSON. */
+const manyObjects: typeof many = (count, wrong = []) =>
+  Array.from(
+    { length: count },
+    (_, n) => `${JSON.stringify({ id: String(n).padStart(6, "0"), cents: wrong.includes(n) ? "x" : n })}\n`,
+  ).join("");
+
 describe("import --format csv", () => {
   it("writes typed values, and leaves empty fields and skipped columns out", async () => {
     await write(
@@ -411,6 +418,14 @@ describe("import --format jsonl", () => {
   });
 });
 
+it("writes at most the rows of --rate in a second", async () => {
+  await write("orders.csv", many(20));
+  const begunAt = performance.now();
+  expect((await cli.run(["import", "data", "orders.csv", ...csv, "--rate", "20/s"])).code).toBe(0);
+  // Four batches of five rows, with three waits between them.
+  expect(performance.now() - begunAt).toBeGreaterThan(740);
+});
+
 describe("an import of rows that is interrupted", () => {
   it("ends cleanly after a signal, and the same command continues", async () => {
     await write("orders.csv", many(3_000));
@@ -426,26 +441,40 @@ describe("an import of rows that is interrupted", () => {
     expect(written.every(([, count]) => count === 1)).toBe(true);
   });
 
-  it("was killed, and the same command writes each remaining row once", async () => {
-    await write("orders.csv", many(3_000, [40, 2_000]));
-    const file = join(cli.folder, "orders.csv");
-    const options = [...csv, "--max-bad", "2", "--bad", join(cli.folder, "bad.jsonl")];
-    const args = ["import", join(cli.folder, "data"), file, ...options];
-    const killed = new ProgramProcess("src/cli/main.ts", [...args, "--rate", "2000/s"]);
-    await eventually(async () => {
-      expect(killed.hasEnded, killed.errors).toBe(false);
-      const { lines } = await cli.run(["scan", "data", "orders.cents", "--after", "000500", "--limit", "1"]);
-      expect(lines).toHaveLength(1);
-    });
-    await killed.kill();
-    const before = (await writes()).length;
-    expect(before).toBeLessThan(2_998);
-    const { documents } = await cli.run([...args, "--json"]);
-    expect(documents[0]).toMatchObject({ rows: 2_998 - before, bad: 2 });
-    const written = await writes();
-    expect(written).toHaveLength(2_998);
-    expect(written.every(([, count]) => count === 1)).toBe(true);
-    const bad = (await read("bad.jsonl")).trimEnd().split("\n");
-    expect(bad.map((line) => JSON.parse(line).line)).toEqual([42, 2_002]);
-  });
+  it.each([
+    ["csv", csv, many, [42, 2_002]],
+    ["jsonl", jsonl, manyObjects, [41, 2_001]],
+  ] as const)(
+    "was killed, and the same command writes each remaining row once: %s",
+    async (format, flags, lines, badLines) => {
+      await write(`orders.${format}`, lines(3_000, [40, 2_000]));
+      const file = join(cli.folder, `orders.${format}`);
+      const options = [...flags, "--max-bad", "2", "--bad", join(cli.folder, "bad.jsonl")];
+      const args = ["import", join(cli.folder, "data"), file, ...options];
+      const killed = new ProgramProcess("src/cli/main.ts", [...args, "--rate", "2000/s"]);
+      await eventually(async () => {
+        expect(killed.hasEnded, killed.errors).toBe(false);
+        const { lines } = await cli.run([
+          "scan",
+          "data",
+          "orders.cents",
+          "--after",
+          "000500",
+          "--limit",
+          "1",
+        ]);
+        expect(lines).toHaveLength(1);
+      });
+      await killed.kill();
+      const before = (await writes()).length;
+      expect(before).toBeLessThan(2_998);
+      const { documents } = await cli.run([...args, "--json"]);
+      expect(documents[0]).toMatchObject({ rows: 2_998 - before, bad: 2 });
+      const written = await writes();
+      expect(written).toHaveLength(2_998);
+      expect(written.every(([, count]) => count === 1)).toBe(true);
+      const bad = (await read("bad.jsonl")).trimEnd().split("\n");
+      expect(bad.map((line) => JSON.parse(line).line)).toEqual(badLines);
+    },
+  );
 });

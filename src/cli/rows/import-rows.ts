@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
-import { sleep } from "../../environment/index.js";
+import { Pace } from "../../environment/index.js";
 import { InvalidValueError } from "../../errors/index.js";
 import type { Json } from "../../schema/index.js";
 import type { Cli } from "../cli.js";
@@ -75,6 +75,7 @@ class RowImport {
   readonly #mapping: RowMapping;
   readonly #batches: RowBatches;
   readonly #progress: Progress;
+  readonly #pace: Pace;
   #bad: BadLineFile | undefined;
   #header: readonly string[] | undefined;
   /** The state after the last batch, and how much of it an earlier run has done. */
@@ -89,8 +90,6 @@ class RowImport {
   #batch: ParsedRow[] = [];
   #batchBytes = 0;
   #badLines: BadLine[] = [];
-  /** Monotonic time before which the next batch must not be written. */
-  #notBefore = 0;
 
   constructor(
     cli: Cli,
@@ -105,6 +104,7 @@ class RowImport {
     this.#mapping = mapping;
     this.#batches = new RowBatches({ db, note: this.#noteName(), signal: cli.signal });
     this.#progress = new Progress(cli);
+    this.#pace = new Pace(cli.environment, request.rate);
   }
 
   /** An import of one file into one table has one note. */
@@ -222,15 +222,15 @@ class RowImport {
   }
 
   get #isFull(): boolean {
-    const { rate } = this.#request;
-    const most = rate === undefined ? batchRows : Math.min(batchRows, Math.max(1, Math.round(rate / 4)));
-    return this.#batch.length + this.#badLines.length >= most || this.#batchBytes >= batchBytes;
+    const records = this.#batch.length + this.#badLines.length;
+    return records >= this.#pace.atOnce(batchRows) || this.#batchBytes >= batchBytes;
   }
 
   /** Writes the batch, with the place behind it. */
   async #write(file: RowFile, line: number): Promise<void> {
     const { dryRun } = this.#request;
-    await this.#wait(this.#batch.length);
+    await this.#pace.wait(this.#cli.signal, "The import");
+    this.#pace.count(this.#batch.length);
     while (!dryRun) {
       try {
         await this.#bad?.write(this.#badLines);
@@ -283,15 +283,6 @@ class RowImport {
         `line ${line}${column === null ? "" : `, column ${JSON.stringify(column)}`}: ${reason}`,
       );
     }
-  }
-
-  async #wait(rows: number): Promise<void> {
-    const { rate } = this.#request;
-    if (rate === undefined) return;
-    const { environment, signal } = this.#cli;
-    const waitMs = this.#notBefore - environment.monotonic();
-    if (waitMs > 0) await sleep(environment, waitMs, signal, "The import");
-    this.#notBefore = Math.max(this.#notBefore, environment.monotonic()) + (rows / rate) * 1_000;
   }
 
   #show(): void {
