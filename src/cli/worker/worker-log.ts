@@ -61,21 +61,26 @@ export class WorkerLog {
     if (cli.io.report !== undefined) this.#reportSoon();
   }
 
-  /** Prints that the worker has started. `served` holds the addresses of its HTTP servers. */
+  /**
+   * Prints that the worker has started. `served` holds the addresses of its HTTP servers. `created` is where this
+   * process made the database. If the user mistyped its location, this is the only sign.
+   */
   async started(
     worker: Worker,
     served: Readonly<Record<string, string | undefined>>,
     schedules: readonly AnySchedule[] = [],
+    created?: string,
   ): Promise<void> {
     const { observers } = worker;
     const names = schedules.map(({ name }) => name);
     const places = Object.entries(served).flatMap(([what, url]) =>
       url === undefined ? [] : `; ${what} at ${url}`,
     );
+    const made = created === undefined ? "" : `; created the database, since there was none at ${created}`;
     await this.#print(
       "started",
-      { observers, schedules: names, ...served },
-      `running ${[...observers, ...names.map((name) => `schedule ${name}`)].join(", ")}${places.join("")}`,
+      { observers, schedules: names, ...served, created },
+      `running ${[...observers, ...names.map((name) => `schedule ${name}`)].join(", ")}${places.join("")}${made}`,
     );
   }
 

@@ -1,5 +1,7 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { Writable } from "node:stream";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import {
   CommandLine,
   eventually,
@@ -7,6 +9,8 @@ import {
   type RunningCommand,
 } from "../../../../test/support/command-line.js";
 import { documents, libraryCommandLine, withLibrary } from "../../../../test/support/library.js";
+import { newPlace, removePlace } from "../../../../test/support/postgres/index.js";
+import { ProgramProcess } from "../../../../test/support/program-process.js";
 import { open } from "../../../database/index.js";
 import { NewerValueError } from "../../../errors/index.js";
 import { observer } from "../../../observer/index.js";
@@ -272,15 +276,51 @@ describe("worker", () => {
     await command.outcome;
   });
 
-  it("creates a database if there is none", async () => {
+  it("creates a database if there is none, and says so", async () => {
     cli = await CommandLine.create();
     await cli.write("app.mjs", "export default globalThis.app;\n");
     const command = await start();
+    const path = join(cli.folder, "data");
+    expect((command.stdout as Printed).text).toContain(
+      `created the database, since there was none at ${path}`,
+    );
     expect(await set("documents.title", "first", "abc")).toMatchObject({ code: 0 });
     await cli.run(["wait", "data", "--timeout", "1m"]);
     command.signal("SIGTERM");
     await command.outcome;
     expect((await cli.run(["get", "data", "documents.size", "first"])).stdout).toBe("3\n");
+    const again = await start("--json");
+    again.signal("SIGTERM");
+    await again.outcome;
+    expect(eventsOf(again)[0]).not.toHaveProperty("created");
+  });
+
+  it("creates no database with --no-create", async () => {
+    const { code, stderr } = await cli.run(["worker", "missing", "app.mjs", "--no-create"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("There is no database in");
+    expect(existsSync(join(cli.folder, "missing"))).toBe(false);
+    const args = ["worker", join(cli.folder, "missing"), join(cli.folder, "app.mjs"), "--no-create"];
+    const supervisor = new ProgramProcess("src/cli/main.ts", [...args, "--processes", "2"]);
+    await supervisor.ended();
+    expect(supervisor.lines).toEqual([]);
+    expect(supervisor.end).toBe("1");
+    expect(supervisor.errors).toContain("There is no database in");
+  });
+
+  it("says which schema it created on PostgreSQL, without the password", async () => {
+    const place = await newPlace();
+    onTestFinished(() => removePlace(place));
+    const location = place.location.replace("postgres@", "postgres:secret@");
+    const command = cli.start(["worker", location, "app.mjs", "--json"]);
+    await eventually(() => expect(eventsOf(command)).toHaveLength(1));
+    command.signal("SIGTERM");
+    await command.outcome;
+    expect(eventsOf(command)[0]).toMatchObject({
+      event: "started",
+      created: expect.stringContaining(encodeURIComponent(place.schema)),
+    });
+    expect((command.stdout as Printed).text).not.toContain("secret");
   });
 
   it("handles changes that were set with the module before the first worker", async () => {

@@ -7,14 +7,15 @@ import {
   type ReportRequest,
   sharedTables,
 } from "../../../dashboard/index.js";
-import type { Database, OpenOptions } from "../../../database/index.js";
+import { type Database, type OpenOptions, openStore } from "../../../database/index.js";
 import { onAbort, sleep } from "../../../environment/index.js";
 import type { Worker } from "../../../observer/index.js";
 import type { AnyDerivation, AnySchedule } from "../../../recipes/index.js";
 import { aborted } from "../../aborted.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand, parsedBy } from "../../command.js";
-import { type OpenedDatabase, withDatabase } from "../../database/open-database.js";
+import { missingPlace } from "../../database/needs.js";
+import { type OpenedDatabase, placeOf, withDatabase } from "../../database/open-database.js";
 import {
   addCoordinatorFlags,
   type CoordinatorFlags,
@@ -52,6 +53,7 @@ interface WorkerOptions extends CoordinatorFlags, DashboardFlags, MetricsFlags {
   readonly retention?: number | undefined;
   readonly drainDeadline: number;
   readonly watch?: boolean | undefined;
+  readonly create: boolean;
 }
 
 /**
@@ -84,8 +86,8 @@ export function addWorker(program: Command, cli: Cli): void {
       "worker ./data ./app.ts --json >> worker.log",
     ],
     json: [
-      'A line for each event, with "event" and "time": started {"observers","schedules","metrics","dashboard"}',
-      "(addresses, with --metrics and --dashboard), failed and timeout and parked",
+      'A line for each event, with "event" and "time": started {"observers","schedules","metrics","dashboard","created"}',
+      "(addresses, with --metrics and --dashboard; where it created the database, if there was none), failed and timeout and parked",
       '{"observer","table","column","row","attempts","error","stack","suppressed"}, scheduleFailure {"schedule","key","error"},',
       'derivationFailure {"derivation","error"}, backgroundFailure {"doing","error","suppressed"}, obsolete {"reasons"},',
       'stopping {"signal","running"}, abandoned {"running"}, stopped {"runs","givenUp"}, with "runs" counted by outcome.',
@@ -110,6 +112,7 @@ export function addWorker(program: Command, cli: Cli): void {
       "number of processes that share the work (default: only this one)",
       parsedBy(parseCount(1)),
     )
+    .option("--no-create", "fail if the database does not exist, instead of creating it")
     .option("--watch", "restart when the module or a file that it imports has changed; not with --processes")
     .option(
       "--concurrency <n>",
@@ -171,12 +174,13 @@ async function workHere(cli: Cli, location: string, app: string, options: Worker
   const request = {
     location,
     app,
-    create: true,
+    create: options.create,
     coordinator: options,
     abandon: abandon.signal,
     options: (loaded: App | undefined) => checkApp(app, loaded, options),
   };
-  await withDatabase(cli, request, (opened) => work(cli, location, opened, options, abandon));
+  const created = await missingPlace(placeOf(location, cli.io.cwd), cli.environment);
+  await withDatabase(cli, request, (opened) => work(cli, location, opened, { ...options, created }, abandon));
 }
 
 function checkApp(app: string, loaded: App | undefined, options: WorkerOptions): OpenOptions {
@@ -204,7 +208,7 @@ async function work(
   cli: Cli,
   location: string,
   opened: OpenedDatabase,
-  options: WorkerOptions,
+  options: WorkerOptions & { readonly created: string | undefined },
   abandon: AbortController,
 ): Promise<void> {
   const { db } = opened;
@@ -224,7 +228,12 @@ async function work(
   const scheduled = schedules.map((schedule) => workSchedule(db, schedule, log, ending.signal));
   const backfilled = backfillDerivations(db, opened.app?.derivations ?? [], log, ending.signal);
   try {
-    await log.started(worker, { metrics: metrics?.url, dashboard: dashboard?.url }, schedules);
+    await log.started(
+      worker,
+      { metrics: metrics?.url, dashboard: dashboard?.url },
+      schedules,
+      options.created,
+    );
     await Promise.race([aborted(cli.signal), untilObsolete(cli, worker, log, readiness)]);
     ending.abort();
     const isEnded = await stop(cli, worker, options.drainDeadline, log);
@@ -360,6 +369,7 @@ async function supervise(
     throw new UsageError(`--processes takes 1 to ${maxProcesses}, not ${processes}.`);
   }
   const args = [...selfOf(cli, "--processes"), ...workerArguments(location, app, options)];
+  if (!options.create) await checkExists(cli, location);
   const { env = {} } = cli.io;
   const isRecorded = options.dashboard !== undefined;
   const run = (dashboard?: string) => {
@@ -376,6 +386,12 @@ async function supervise(
   else await run().ended;
 }
 
+/** Fails if there is no database, once instead of in each process. */
+async function checkExists(cli: Cli, location: string): Promise<void> {
+  const store = await openStore(placeOf(location, cli.io.cwd), { create: false }, cli.environment);
+  await store.close();
+}
+
 /**
  * Supervises the processes and serves a dashboard. For the dashboard, this process opens the
  * database too, but it runs no observers.
@@ -390,7 +406,7 @@ async function superviseSeen(
   const request = {
     location,
     app,
-    create: true,
+    create: options.create,
     coordinator: options,
     options: (loaded: App | undefined) => ({ ...checkApp(app, loaded, options), collectEveryMs: 0 }),
   };
@@ -413,10 +429,11 @@ function workerArguments(
   options: WorkerOptions,
   further: readonly string[] = [],
 ): readonly string[] {
-  const { json, concurrency, observer = [], retention, drainDeadline } = options;
+  const { json, create, concurrency, observer = [], retention, drainDeadline } = options;
   return [
     "worker",
     ...(json ? ["--json"] : []),
+    ...(create ? [] : ["--no-create"]),
     ...(concurrency === undefined ? [] : ["--concurrency", String(concurrency)]),
     ...observer.flatMap((name) => ["--observer", name]),
     ...(retention === undefined ? [] : ["--retention", String(retention)]),

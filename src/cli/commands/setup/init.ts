@@ -1,26 +1,17 @@
-import { readdirSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { isPostgres, openStore } from "../../../database/index.js";
-import type { Environment } from "../../../environment/index.js";
 import { parkedTable } from "../../../observer/index.js";
 import { oracleTable } from "../../../oracle/index.js";
 import { definition } from "../../../schema/index.js";
 import { hintTable, systemTable } from "../../../transaction/index.js";
 import type { Cli } from "../../cli.js";
 import { addAppOption, type DatabaseOptions, databaseCommand } from "../../command.js";
+import { type Need, needsOf } from "../../database/needs.js";
 import { placeOf } from "../../database/open-database.js";
 import { loadApp } from "../../input/module.js";
 
 interface InitOptions extends DatabaseOptions {
   readonly dryRun?: boolean | undefined;
-}
-
-/** Something that a database needs at its location, and whether it exists. */
-interface Need {
-  readonly name: string;
-  readonly path: string;
-  readonly state: "there" | "missing" | "incomplete";
 }
 
 export function addInit(program: Command, cli: Cli): void {
@@ -68,40 +59,6 @@ async function init(cli: Cli, location: string, { app: module, dryRun = false }:
   await cli.print({ location: isPostgres(place) ? needs[0]!.path : place, dryRun, needs }, () =>
     needs.map((need) => show(need, dryRun)),
   );
-}
-
-async function needsOf(
-  place: string,
-  tables: readonly string[],
-  environment: Environment,
-): Promise<readonly Need[]> {
-  if (place.startsWith("bigtable:")) return await tableNeeds(place, tables);
-  if (!isPostgres(place)) return [folderNeed(place)];
-  const { findPostgresDatabase } = await import("../../../store/postgres/index.js");
-  const { description, state } = await findPostgresDatabase(place, { environment });
-  return [{ name: "schema", path: description, state: state === "older" ? "incomplete" : state }];
-}
-
-async function tableNeeds(place: string, tables: readonly string[]): Promise<readonly Need[]> {
-  const { planTables } = await import("../../../store/bigtable/index.js");
-  const plans = await planTables(place, tables);
-  return plans.map(({ table, path, exists, missing }) => {
-    const state = !exists ? "missing" : missing.length > 0 ? "incomplete" : "there";
-    return { name: `table ${table}`, path, state };
-  });
-}
-
-function folderNeed(place: string): Need {
-  const path = place.startsWith("file://") ? fileURLToPath(place) : place;
-  return { name: "folder", path, state: isEmpty(path) ? "missing" : "there" };
-}
-
-function isEmpty(path: string): boolean {
-  try {
-    return readdirSync(path).length === 0;
-  } catch {
-    return true;
-  }
 }
 
 function show({ name, path, state }: Need, dryRun: boolean): string {

@@ -1,0 +1,56 @@
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { isPostgres } from "../../database/index.js";
+import type { Environment } from "../../environment/index.js";
+
+/** Something that a database needs at its location, and whether it exists. */
+export interface Need {
+  readonly name: string;
+  readonly path: string;
+  readonly state: "there" | "missing" | "incomplete";
+}
+
+/** What the database at a location needs. `tables` counts on Bigtable only. */
+export async function needsOf(
+  place: string,
+  tables: readonly string[],
+  environment: Environment,
+): Promise<readonly Need[]> {
+  if (place.startsWith("bigtable:")) return await tableNeeds(place, tables);
+  if (!isPostgres(place)) return [folderNeed(place)];
+  const { findPostgresDatabase } = await import("../../store/postgres/index.js");
+  const { description, state } = await findPostgresDatabase(place, { environment });
+  return [{ name: "schema", path: description, state: state === "older" ? "incomplete" : state }];
+}
+
+/**
+ * Where the folder or schema of a database is that does not exist. Undefined if it exists, and on Bigtable, where a
+ * worker's account need not be allowed to look.
+ */
+export async function missingPlace(place: string, environment: Environment): Promise<string | undefined> {
+  if (place.startsWith("bigtable:")) return undefined;
+  const [need] = await needsOf(place, [], environment);
+  return need?.state === "missing" ? need.path : undefined;
+}
+
+async function tableNeeds(place: string, tables: readonly string[]): Promise<readonly Need[]> {
+  const { planTables } = await import("../../store/bigtable/index.js");
+  const plans = await planTables(place, tables);
+  return plans.map(({ table, path, exists, missing }) => {
+    const state = !exists ? "missing" : missing.length > 0 ? "incomplete" : "there";
+    return { name: `table ${table}`, path, state };
+  });
+}
+
+function folderNeed(place: string): Need {
+  const path = place.startsWith("file://") ? fileURLToPath(place) : place;
+  return { name: "folder", path, state: isEmpty(path) ? "missing" : "there" };
+}
+
+function isEmpty(path: string): boolean {
+  try {
+    return readdirSync(path).length === 0;
+  } catch {
+    return true;
+  }
+}
