@@ -1,15 +1,18 @@
 /**
- * Writes the fixture of this version, `npm run release-fixture`: a database and its export, as this version writes
- * them, and what is in them. `test/releases` opens the fixtures of all versions. Make it again as often as you like
- * before a release, and never after it.
+ * Writes the fixture of this version, `npm run release-fixture`: a database in a folder and its export, and one on
+ * PostgreSQL, as this version writes them, and what is in them. `test/releases` opens the fixtures of all versions.
+ * Make it again as often as you like before a release, and never after it.
  */
-import { spawnSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import type { RowStore } from "percolatordb";
 import { openLmdbStore } from "percolatordb/lmdb";
+import { postgresStore } from "percolatordb/postgres";
+import { startPostgres } from "../examples/support/postgres-server.js";
 import { contentOf } from "../test/releases/content.js";
 import { accounts, openProgram, pages, visits } from "../test/releases/program.js";
 
@@ -27,8 +30,13 @@ const changes = 6;
  */
 const deaths = { "before its commit point": 1, "after its commit point": 2 } as const;
 
-async function write(folder: string): Promise<number> {
-  await using db = await openProgram(folder, { fails: true });
+/** The schema of the database on PostgreSQL. */
+const schema = "release";
+
+const target = join(root, "test/fixtures/releases", version);
+
+async function write(location: string): Promise<number> {
+  await using db = await openProgram(location, { fails: true });
   const since = (await db.status()).latestTimestamp;
   await db.transact(
     async (tx) => {
@@ -64,8 +72,8 @@ async function write(folder: string): Promise<number> {
 }
 
 /** Begins a transfer, and ends this process at a mutation of the accounts. */
-async function die(folder: string, when: keyof typeof deaths): Promise<void> {
-  const store = await openLmdbStore(folder);
+async function die(location: string, when: keyof typeof deaths): Promise<void> {
+  const store = await storeAt(location);
   let mutations = 0;
   const dying = new Proxy(store, {
     get(target, name) {
@@ -87,30 +95,46 @@ async function die(folder: string, when: keyof typeof deaths): Promise<void> {
   await new Promise(() => undefined);
 }
 
-async function main(): Promise<void> {
-  const target = join(root, "test/fixtures/releases", version);
+function storeAt(location: string): Promise<RowStore> {
+  return location.startsWith("postgres:")
+    ? postgresStore({ connection: location, schema })
+    : openLmdbStore(location);
+}
+
+/** Writes the database. `copy` copies it as it is, with its locks, because reading it resolves them. */
+async function make(location: string, contentFile: string, copy: () => void): Promise<void> {
+  const since = await write(location);
+  for (const when of Object.keys(deaths)) {
+    const program = [...process.execArgv, import.meta.filename, location, when];
+    const { signal, stderr } = spawnSync(process.execPath, program, { encoding: "utf8" });
+    if (signal !== "SIGKILL") throw new Error(`The process did not die ${when}.\n${stderr}`);
+  }
+  const locks = await countLocks(location);
+  copy();
+  await using db = await openProgram(location, { fails: true });
+  const content = await contentOf(db, since, changes);
+  writeFileSync(
+    join(target, contentFile),
+    `${JSON.stringify({ since, changes, locks, content }, undefined, 2)}\n`,
+  );
+}
+
+async function countLocks(location: string): Promise<number> {
+  await using db = await openProgram(location, { fails: true });
+  let locks = 0;
+  for await (const _ of db.locks()) locks++;
+  return locks;
+}
+
+function writePacked(file: string, data: Buffer): void {
+  writeFileSync(join(target, file), gzipSync(data, { level: 9 }));
+}
+
+async function makeFolder(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "percolator-fixture-"));
   try {
-    const since = await write(folder);
-    for (const when of Object.keys(deaths)) {
-      const { signal, stderr } = spawnSync(
-        process.execPath,
-        [...process.execArgv, import.meta.filename, folder, when],
-        {
-          encoding: "utf8",
-        },
-      );
-      if (signal !== "SIGKILL") throw new Error(`The process did not die ${when}.\n${stderr}`);
-    }
-    const { locks, data } = await locked(folder);
-    mkdirSync(target, { recursive: true });
-    writeFileSync(join(target, "data.mdb.gz"), gzipSync(data, { level: 9 }));
-    // Reading resolves the locks, so the content and the export come after the copy.
-    await using db = await openProgram(folder, { fails: true });
-    const content = await contentOf(db, since, changes);
-    writeFileSync(
-      join(target, "content.json"),
-      `${JSON.stringify({ since, changes, locks, content }, undefined, 2)}\n`,
+    await make(folder, "content.json", () =>
+      writePacked("data.mdb.gz", readFileSync(join(folder, "data.mdb"))),
     );
     const cli = [join(root, "src/cli/main.ts"), "export", folder, join(target, "export.jsonl.gz"), "--force"];
     const { status, stderr } = spawnSync(process.execPath, [...process.execArgv, ...cli], {
@@ -122,16 +146,22 @@ async function main(): Promise<void> {
   }
 }
 
-/** The bytes of the folder's file, and how many locks are in it. */
-async function locked(folder: string): Promise<{ readonly locks: number; readonly data: Buffer }> {
-  let locks = 0;
-  {
-    await using db = await openProgram(folder, { fails: true });
-    for await (const _ of db.locks()) locks++;
+async function makePostgres(): Promise<void> {
+  const { host, user, stop } = await startPostgres();
+  try {
+    const location = `postgres://${user}@/postgres?${new URLSearchParams({ host, schema })}`;
+    const dump = ["-h", host, "-U", user, "-n", schema, "--no-owner", "--no-privileges", "postgres"];
+    await make(location, "postgres.json", () =>
+      writePacked("postgres.sql.gz", execFileSync("pg_dump", dump)),
+    );
+  } finally {
+    await stop();
   }
-  return { locks, data: readFileSync(join(folder, "data.mdb")) };
 }
 
-const [, , dyingFolder, when] = process.argv;
-if (dyingFolder === undefined) await main();
-else await die(dyingFolder, when as keyof typeof deaths);
+const [, , dyingLocation, when] = process.argv;
+if (dyingLocation === undefined) {
+  mkdirSync(target, { recursive: true });
+  await makeFolder();
+  await makePostgres();
+} else await die(dyingLocation, when as keyof typeof deaths);

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import { gunzipSync } from "node:zlib";
 import type { Database } from "percolatordb";
 import { afterEach, expect, test } from "vitest";
 import { CommandLine } from "../support/command-line.js";
+import { newPlace, withSuperuser } from "../support/postgres/index.js";
 import { contentOf } from "./content.js";
 import { accounts, openProgram, pages } from "./program.js";
 
@@ -14,6 +16,9 @@ import { accounts, openProgram, pages } from "./program.js";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const fixtures = join(root, "test/fixtures/releases");
 const versions = (await readdir(fixtures)).sort();
+const stores = ["folder", "PostgreSQL"] as const;
+type Store = (typeof stores)[number];
+const cases = versions.flatMap((version) => stores.map((store) => [version, store] as const));
 
 interface Expected {
   /** A timestamp before the first change of the feed. */
@@ -25,25 +30,47 @@ interface Expected {
 }
 
 let db: Database | undefined;
-let folder: string | undefined;
+let remove: (() => Promise<unknown>) | undefined;
 afterEach(async () => {
   await db?.close();
-  if (folder !== undefined) await rm(folder, { recursive: true });
-  [db, folder] = [undefined, undefined];
+  await remove?.();
+  [db, remove] = [undefined, undefined];
 });
 
-async function expectedOf(version: string): Promise<Expected> {
-  return JSON.parse(await readFile(join(fixtures, version, "content.json"), "utf8"));
+async function expectedOf(version: string, store: Store = "folder"): Promise<Expected> {
+  const file = store === "folder" ? "content.json" : "postgres.json";
+  return JSON.parse(await readFile(join(fixtures, version, file), "utf8"));
+}
+
+async function unpacked(version: string, file: string): Promise<Buffer> {
+  return gunzipSync(await readFile(join(fixtures, version, file)));
 }
 
 /** Opens a copy of the database that a version has written. */
-async function openCopy(version: string): Promise<Database> {
-  folder = await mkdtemp(join(tmpdir(), "percolator-release-"));
+async function openCopy(version: string, store: Store): Promise<Database> {
+  db = await openProgram(store === "folder" ? await copyFolder(version) : await copySchema(version));
+  return db;
+}
+
+async function copyFolder(version: string): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "percolator-release-"));
+  remove = () => rm(folder, { recursive: true });
   const path = join(folder, "data");
   await mkdir(path);
-  await writeFile(join(path, "data.mdb"), gunzipSync(await readFile(join(fixtures, version, "data.mdb.gz"))));
-  db = await openProgram(path);
-  return db;
+  await writeFile(join(path, "data.mdb"), await unpacked(version, "data.mdb.gz"));
+  return path;
+}
+
+async function copySchema(version: string): Promise<string> {
+  const { host } = await newPlace();
+  const name = `release_${process.pid}`;
+  await withSuperuser(host, (pool) => pool.query(`create database ${name}`));
+  remove = () => withSuperuser(host, (pool) => pool.query(`drop database ${name} with (force)`));
+  execFileSync("psql", ["-h", host, "-U", "postgres", "-d", name, "-q", "-v", "ON_ERROR_STOP=1"], {
+    input: await unpacked(version, "postgres.sql.gz"),
+    stdio: ["pipe", "ignore", "inherit"],
+  });
+  return `postgres://postgres@/${name}?${new URLSearchParams({ host, schema: "release" })}`;
 }
 
 async function count(items: AsyncIterable<unknown>): Promise<number> {
@@ -57,19 +84,35 @@ test("there is a fixture of this version", async () => {
   expect(versions).toContain(version);
 });
 
-test.each(versions)(
-  "a database of %s has all that it had: rows, history, feed, parked and due changes",
-  async (version) => {
-    const { since, changes, content } = await expectedOf(version);
-    expect(await contentOf(await openCopy(version), since, changes)).toEqual(content);
+test.each(cases)(
+  "a database of %s (%s) has all that it had: rows, history, feed, parked and due changes",
+  async (version, store) => {
+    const { since, changes, content } = await expectedOf(version, store);
+    expect(await contentOf(await openCopy(version, store), since, changes)).toEqual(content);
   },
 );
 
-test.each(versions)(
-  "locks of dead processes in a database of %s are resolved as their primaries decide",
-  async (version) => {
-    const { locks } = await expectedOf(version);
-    const db = await openCopy(version);
+test("the folder and the schema of a version hold the same", async () => {
+  for (const version of versions) {
+    const contents = await Promise.all(
+      stores.map(async (store) => (await expectedOf(version, store)).content),
+    );
+    expect(withoutTimestamps(contents[1])).toEqual(withoutTimestamps(contents[0]));
+  }
+});
+
+/** Timestamps differ, because PostgreSQL's begin with another one. */
+function withoutTimestamps(content: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(content, (key, value) => (/timestamp/i.test(key) || key === "time" ? "some" : value)),
+  );
+}
+
+test.each(cases)(
+  "locks of dead processes in a database of %s (%s) are resolved as their primaries decide",
+  async (version, store) => {
+    const { locks } = await expectedOf(version, store);
+    const db = await openCopy(version, store);
     expect(locks).toBeGreaterThan(0);
     expect(await count(db.locks())).toBe(locks);
     const cents = await db.transact((tx) => tx.getMany(accounts.cents, ["ann", "bob", "cid", "dan"]));
@@ -78,8 +121,8 @@ test.each(versions)(
   },
 );
 
-test.each(versions)("observers go on in a database of %s, and it is sound", async (version) => {
-  const db = await openCopy(version);
+test.each(cases)("observers go on in a database of %s (%s), and it is sound", async (version, store) => {
+  const db = await openCopy(version, store);
   await db.drain();
   expect(await count(db.pending())).toBe(0);
   for await (const parked of db.parked()) await db.retry(parked);
