@@ -15,6 +15,8 @@ import {
 import { startCoordinator } from "percolatordb/coordinator";
 import { serveDashboard, serveMetrics } from "percolatordb/dashboard";
 import { memoryStore } from "percolatordb/memory";
+import { postgresStore } from "percolatordb/postgres";
+import { Pool } from "pg";
 
 const things = table("things", { name: text(), copy: text() });
 const copies = observer("copies", things.name, (tx, { row, value }) => tx.set(things.copy, row, value ?? ""));
@@ -100,6 +102,21 @@ export const kinds: Readonly<Record<string, (place: string) => Promise<void>>> =
     await open(place, { coordinator: { start: true, tls: true } }).catch(() => undefined);
   },
   bigtable: (place) => used(place, { coordinator: "auto" }),
+  postgres: (place) => used(place),
+  "postgres on a pool of the program": async (place) => {
+    const parameters = new URLSearchParams(place.split("?")[1]);
+    const pool = new Pool({ host: parameters.get("host")!, user: "postgres", database: "postgres" });
+    const schema = parameters.get("schema")!;
+    {
+      await using db = await open(await postgresStore({ pool, schema }), { observers });
+      await use(db);
+    }
+    await pool.end();
+  },
+  "postgres in two phases": (place) => used(place, { commit: "two-phase" }),
+  "postgres that cannot be opened": async (place) => {
+    await open(place, { create: false }).catch(() => undefined);
+  },
 };
 
 const say = (what: unknown) => process.stdout.write(`${JSON.stringify(what)}\n`);

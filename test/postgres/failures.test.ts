@@ -1,4 +1,4 @@
-import { type Database, systemEnvironment, table, text } from "percolatordb";
+import { type Database, open, systemEnvironment, table, text } from "percolatordb";
 import { postgresStore } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openAlone } from "../support/databases.js";
@@ -118,6 +118,36 @@ describe("a server that refuses", () => {
     client.release(true);
     await (await opening).close();
     await Promise.all([held.end(), pool.end()]);
+  });
+
+  test("connections, while three processes write more than it has: every commit is there, once", async () => {
+    await (await openAlone(place.location, { tables: [documents] })).close();
+    await sql(`alter role ${role} nosuperuser connection limit 7`);
+    await sql(`grant usage on schema ${quoted()} to ${role}`);
+    await sql(`grant select, insert, update, delete on all tables in schema ${quoted()} to ${role}`);
+    await sql(`grant usage, select, update on all sequences in schema ${quoted()} to ${role}`);
+    // Each needs two connections, and wants ten under load.
+    const databases = [];
+    for (let i = 0; i < 3; i++) databases.push(await open(location(), { tables: [documents] }));
+    const [writers, rounds] = [20, 10];
+    const add = (db: Database, row: string) =>
+      db.transact(async (tx) => {
+        const before = Number((await tx.get(documents.contents, row)) ?? 0);
+        tx.set(documents.contents, row, String(before + 1));
+      });
+    await Promise.all(
+      databases.flatMap((db) =>
+        Array.from({ length: writers }, async (_, i) => {
+          for (let round = 0; round < rounds; round++) await add(db, `r${i}`);
+        }),
+      ),
+    );
+    const { rows } = await sql(`select count(*)::int as n from pg_stat_activity where usename = '${role}'`);
+    expect((rows as { n: number }[])[0]!.n).toBeLessThanOrEqual(7);
+    await using snapshot = await databases[0]!.snapshot();
+    for (let i = 0; i < writers; i++)
+      expect(await snapshot.get(documents.contents, `r${i}`)).toBe(String(databases.length * rounds));
+    for (const db of databases) await db.close();
   });
 
   test("a database or a schema that does not exist says what to create", async () => {
