@@ -21,7 +21,7 @@ test.each<[string, Partial<Fight>]>([
   ["name that with --from", { winner: "unseen transaction", isWinnerObserver: false }],
   ['let "load" notify', { loser: "load", isLoserObserver: false }],
   [
-    "transactions without a label run at once",
+    "Let one process write a row: there, retries of db.transact take turns",
     { loser: "transaction", winner: "transaction", isLoserObserver: false, isWinnerObserver: false },
   ],
   [

@@ -68,7 +68,7 @@ export function adviceOn(fight: Fight): string {
     return `${winner} wins against ${calling(loser)}. Read less before the write, or let ${calling(loser)} notify ${winner}, which then writes.`;
   }
   if (loser === winner) {
-    return `Several ${calling(loser)} run at once on this cell. Make them shorter, spread the row by hash, or queue the changes.`;
+    return `Several ${calling(loser)} run at once on this cell. Let one process write a row: there, retries of db.transact take turns on each row. Or spread the row by hash, or queue the changes.`;
   }
   return `${calling(loser)} and ${calling(winner)} overlap. Read late, commit early, and do not wait for other services inside the transaction.`;
 }
