@@ -138,12 +138,9 @@ ${rows.join("\n")}
 const pages = (project.children ?? []).map((module) => ({
   text: module.name,
   link: `/api/${module.name}/`,
-  collapsed: true,
   items: (module.groups ?? []).map(({ title, children }) => ({
     text: title,
-    // With a link, the theme makes no button inside a button.
     link: `/api/${module.name}/#${title.toLowerCase().replaceAll(" ", "-")}`,
-    collapsed: true,
     items: children.map(({ name }) => ({
       text: name,
       // What a module exports again has no page of its own.

@@ -37,10 +37,46 @@ function examplePages(): DefaultTheme.SidebarItem[] {
   }));
 }
 
-/** The API's pages, by entry and kind; none before `npm run docs:api`. */
-function apiPages(): DefaultTheme.SidebarItem[] {
-  const file = join(docs, "api", "pages.json");
-  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as DefaultTheme.SidebarItem[]) : [];
+/** An entry point of the API with its kinds, or a kind with its names. */
+interface ApiItem {
+  readonly text: string;
+  readonly link: string;
+  readonly items: readonly ApiItem[];
+}
+
+/** The API's entry points; none before `npm run docs:api`. */
+const apiFile = join(docs, "api", "pages.json");
+const entries: readonly ApiItem[] = existsSync(apiFile)
+  ? (JSON.parse(readFileSync(apiFile, "utf8")) as ApiItem[])
+  : [];
+
+/**
+ * The menu of a page of the API: all entry points, the kinds of its own, and the names of its own kind. With all
+ * names, each page would hold a menu that is larger than itself.
+ */
+function apiMenu(own?: ApiItem, kind?: ApiItem): DefaultTheme.SidebarItem[] {
+  const link = ({ text, link }: ApiItem) => ({ text, link });
+  const kindItem = (item: ApiItem) =>
+    item === kind ? { ...link(item), items: item.items.map(link) } : link(item);
+  const entry = (item: ApiItem) =>
+    item === own ? { ...link(item), items: item.items.map(kindItem) } : link(item);
+  return [
+    { text: "The API", link: "/api/", items: entries.map(entry) },
+    { text: "Guide", link: "/first-hour" },
+  ];
+}
+
+/** The menus by the folder of the pages. */
+function apiMenus(): DefaultTheme.SidebarMulti {
+  const menus: DefaultTheme.SidebarMulti = { "/api/": apiMenu() };
+  for (const entry of entries) {
+    menus[entry.link] = apiMenu(entry);
+    for (const kind of entry.items) {
+      const folder = kind.items[0]?.link.replace(/[^/]*$/, "");
+      if (folder !== undefined && folder !== entry.link) menus[folder] = apiMenu(entry, kind);
+    }
+  }
+  return menus;
 }
 
 /** A page that another part of the project may not have written yet. */
@@ -127,8 +163,5 @@ export const nav: DefaultTheme.NavItem[] = [
 
 export const sidebar: DefaultTheme.SidebarMulti = {
   "/": [...guide, { text: "API", link: "/api/" }],
-  "/api/": [
-    { text: "The API", link: "/api/", items: apiPages() },
-    { text: "Guide", link: "/first-hour" },
-  ],
+  ...apiMenus(),
 };

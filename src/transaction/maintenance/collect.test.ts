@@ -75,11 +75,11 @@ test("if aborted before it has published the safepoint, it publishes none", asyn
     isPublished = true;
     return false;
   });
-  const latest = () => {
+  const next = async () => {
     controller.abort("enough");
     return 1;
   };
-  const aborting = { ...context, oracle: { ...context.oracle, latest } };
+  const aborting = { ...context, oracle: { ...context.oracle, next } };
   const collecting = collect(aborting, ["accounts"], 1, { retentionMs: 0, signal: controller.signal });
   await expect(collecting).rejects.toThrow(AbortedError);
   expect(isPublished).toBe(false);

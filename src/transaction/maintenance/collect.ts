@@ -134,16 +134,19 @@ class Collection {
 
   /**
    * Step 1. The safepoint only moves forward. It stays at or below what the oracle has issued, and
-   * at or below the start of every active transaction that began within the retention.
+   * at or below the start of every active transaction that began within the retention. The retention
+   * counts from the earlier of this process's clock and a new timestamp, because a clock that is
+   * ahead would collect what others still read.
    */
   async #publish(oldestActive: number): Promise<number> {
     const { environment, settings, oracle, active, safepoint, store } = this.#context;
     const retentionMs = this.#options.retentionMs ?? settings.retentionMs;
     const keptMs = retentionMs + graceMs(store.capabilities, retentionMs);
-    const latest = await oracle.latest();
+    const issued = await oracle.next({ signal: this.#options.signal });
     throwIfAborted(this.#options.signal, doing);
     const held = active.oldest(heldMs(settings.retentionMs));
-    const wanted = Math.min((environment.now() - keptMs) * 1_000, latest, oldestActive, held);
+    const now = Math.min(environment.now() * 1_000, issued);
+    const wanted = Math.min(now - keptMs * 1_000, oldestActive, held);
     return safepoint.publish(Math.max(0, Math.floor(wanted)), this.#options.signal);
   }
 
