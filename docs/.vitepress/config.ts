@@ -36,6 +36,8 @@ export default defineConfig({
   rewrites: { "decisions.md": "decisions/index.md" },
   srcExclude: ["figures/**"],
   lastUpdated: false,
+  // Otherwise each page would hold the menus and the file names of all pages, which are larger than most pages.
+  metaChunk: true,
   async buildEnd({ outDir }) {
     const { index, full } = llmsFiles(base);
     await writeFile(join(outDir, "llms.txt"), index);

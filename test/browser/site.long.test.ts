@@ -143,6 +143,18 @@ describe.each([
   });
 });
 
+test("a page does not hold the menus of all others", async () => {
+  const sizeOf = async (path: string) => (await (await fetch(`${site.url}${path}`)).text()).length;
+  expect(await sizeOf("api/percolatordb/functions/open.html")).toBeLessThan(60_000);
+  expect(await sizeOf("index.html")).toBeLessThan(40_000);
+  const { page, close } = await openPage(browser, `${site.url}api/percolatordb/functions/open.html`, desk);
+  const menu = page.locator(".VPSidebar");
+  await menu.getByRole("link", { name: "observer", exact: true }).waitFor();
+  await menu.getByRole("link", { name: "percolatordb/recipes", exact: true }).click();
+  await menu.getByRole("link", { name: "Functions", exact: true }).waitFor();
+  await close();
+});
+
 /** Words, and a page that must be among the first results. */
 const searches: Readonly<Record<string, string>> = {
   "tx.set": "/api/percolatordb/interfaces/Transaction.html#set",
