@@ -45,9 +45,10 @@ export async function observerBacklogs(
   for (const [observer, record] of await db.observers()) {
     let retrying = 0;
     const pending = new BacklogCount(max.pending);
-    for await (const { since, lastError } of db.pending({ observer, signal: closing })) {
+    for await (const { since, attempts, crashes } of db.pending({ observer, signal: closing })) {
       if (!pending.add(since)) break;
-      if (lastError !== undefined) retrying++;
+      // What was only due while a process ended has not failed.
+      if (attempts > crashes) retrying++;
     }
     const time = { environment, closing, timeMs: parkedMs, doing: "Counting parked changes" };
     const parked = new BacklogCount(max.parked);

@@ -24,7 +24,8 @@ function headLine(opened: OpenedDatabase, cell: Cell & { readonly observer: stri
 
 /** Converts a pending change to JSON. */
 export function pendingToJson(opened: OpenedDatabase, change: PendingChange): object {
-  const { observer, table, column, qualifier, since, timestamp, attempts, notBefore, lastError } = change;
+  const { observer, table, column, qualifier, since, timestamp, attempts, crashes, notBefore, lastError } =
+    change;
   return {
     observer,
     table,
@@ -34,6 +35,7 @@ export function pendingToJson(opened: OpenedDatabase, change: PendingChange): ob
     since: since.toISOString(),
     timestamp,
     attempts,
+    crashes,
     notBefore: notBefore?.toISOString() ?? null,
     lastError: lastError ?? null,
   };
@@ -45,13 +47,17 @@ export function pendingLines(
   change: PendingChange,
   nowMs: number,
 ): readonly string[] {
-  const { since, attempts, notBefore, lastError } = change;
+  const { since, attempts, crashes, notBefore, lastError } = change;
   const head = `${headLine(opened, change)}  for ${formatDuration(Math.max(0, nowMs - since.getTime()))}`;
   if (attempts === 0) return [head];
   const waitMs = (notBefore?.getTime() ?? 0) - nowMs;
   const next = waitMs > 0 ? `next attempt in ${formatDuration(waitMs)}` : "next attempt now";
+  if (attempts <= crashes) {
+    const ended = crashes === 1 ? "a process" : `${crashes} processes`;
+    return [head, `  ${ended} ended while it was due, ${next}`];
+  }
   const error = lastError === undefined ? "" : `: ${oneLine(lastError)}`;
-  return [head, `  failed ${counted(attempts, "time")}, ${next}${error}`];
+  return [head, `  failed ${counted(attempts - crashes, "time")}, ${next}${error}`];
 }
 
 /** Converts a parked change to JSON. */

@@ -15,8 +15,13 @@ export interface PendingChange extends ObservedCell {
   readonly since: Date;
   /** Commit timestamp of the change, or of what made it due again. */
   readonly timestamp: number;
-  /** Attempts that failed. */
+  /** Attempts that failed, or that a process did not survive. */
   readonly attempts: number;
+  /**
+   * How many of the attempts were counted because a process ended uncleanly while the change was due.
+   * Its run may have been the cause.
+   */
+  readonly crashes: number;
   /** Time of the next attempt. Undefined if no attempt has failed. */
   readonly notBefore: Date | undefined;
   /** The last failure in one line. */
@@ -116,6 +121,7 @@ function pendingChange(
     since: timestampToDate(timestamp),
     timestamp,
     attempts: state.attempts,
+    crashes: state.crashes ?? 0,
     notBefore: state.notBefore > 0 ? new Date(state.notBefore) : undefined,
     lastError: state.error,
   };

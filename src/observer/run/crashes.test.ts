@@ -4,7 +4,7 @@ import { documents } from "../../../test/support/observer/documents.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { TestClock } from "../../testing/kit/index.js";
-import { listParked, observer, retryParked, type Worker } from "../index.js";
+import { listParked, listPending, observer, retryParked, type Worker } from "../index.js";
 
 const attempts = 3;
 const maximumMs = 20_000;
@@ -80,6 +80,27 @@ class Lives {
     for (let waited = 0; this.begun < count && waited < 9; waited++) await this.environment.advance(100);
   }
 }
+
+test("a waiting change tells how often it failed, and how often a process ended while it was due", async () => {
+  const lives = new Lives("one-phase");
+  const first = await lives.next();
+  await lives.write(first, "a", "bad");
+  first.pool.work();
+  await lives.untilBegun(1);
+  lives.end();
+  lives.fails = true;
+  const second = await lives.next();
+  await lives.write(second, "b", "good");
+  second.pool.work();
+  await lives.untilBegun(2);
+  await lives.environment.settle();
+  const pending = await all(listPending(second.registry));
+  expect(pending).toMatchObject([
+    { row: "a", attempts: 1, crashes: 1, lastError: "The process ended while this change was due." },
+    { row: "b", attempts: 1, crashes: 0, lastError: "Error: no luck" },
+  ]);
+  lives.end();
+});
 
 describe.each(["one-phase", "two-phase"] as const)(
   "a cell that keeps changing, committing in %s",

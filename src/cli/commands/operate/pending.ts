@@ -20,8 +20,8 @@ export function addPending(program: Command, cli: Cli): void {
       "again.",
     examples: ["pending ./data", "pending ./data --observer cluster --limit 20", "pending ./data --json"],
     json: [
-      'A line for each change: {"observer","table","column","qualifier","row","since","timestamp","attempts","notBefore",',
-      '"lastError"}; null if there is none.',
+      'A line for each change: {"observer","table","column","qualifier","row","since","timestamp","attempts","crashes",',
+      '"notBefore","lastError"}; null if there is none.',
     ],
   })
     .option("--observer <name>", "only changes of this observer")
