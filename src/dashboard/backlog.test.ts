@@ -85,14 +85,15 @@ test("the count fails if the dashboard closes, and if the store does", async () 
 test("pending changes that failed are counted, and what a stopped run left has no age", async () => {
   const since = new Date(5_000);
   const all = [
-    { since: new Date(0), attempts: 0, crashes: 0 },
-    { since, attempts: 2, crashes: 1 },
-    // A process ended while it was due, and nothing failed.
-    { since: new Date(9_000), attempts: 1, crashes: 1 },
+    { since: new Date(0), crashes: 0 },
+    { since, crashes: 0, lastError: "Error: no" },
+    // One process ended while it was due, and nothing failed.
+    { since: new Date(9_000), crashes: 1 },
+    { since: new Date(9_000), crashes: 2 },
   ];
   const { db } = databaseOf({ pending: () => all, parked: async function* () {} });
   const [approve] = await observerBacklogs(db, systemEnvironment, max, open);
-  expect(approve).toMatchObject({ retrying: 1, pending: { count: 3, more: false, oldest: since } });
+  expect(approve).toMatchObject({ retrying: 2, pending: { count: 4, more: false, oldest: since } });
   const only = (async function* () {
     yield new Date(0);
   })();

@@ -1,6 +1,7 @@
 import type { Database } from "../database/index.js";
 import type { Environment } from "../environment/index.js";
 import type { ObserverRecord } from "../observer/index.js";
+import { failingOf } from "./failures/retrying.js";
 import { readWithin } from "./read-within.js";
 
 /** How many changes of one kind wait. */
@@ -45,10 +46,9 @@ export async function observerBacklogs(
   for (const [observer, record] of await db.observers()) {
     let retrying = 0;
     const pending = new BacklogCount(max.pending);
-    for await (const { since, attempts, crashes } of db.pending({ observer, signal: closing })) {
-      if (!pending.add(since)) break;
-      // What was only due while a process ended has not failed.
-      if (attempts > crashes) retrying++;
+    for await (const change of db.pending({ observer, signal: closing })) {
+      if (!pending.add(change.since)) break;
+      if (failingOf(change) !== undefined) retrying++;
     }
     const time = { environment, closing, timeMs: parkedMs, doing: "Counting parked changes" };
     const parked = new BacklogCount(max.parked);

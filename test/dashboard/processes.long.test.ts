@@ -33,6 +33,7 @@ test("one dashboard shows all processes of a worker, even after one of them was 
   ];
   command = new Command(args);
   await command.until((told) => told.events("started").length >= 2);
+  expect(command.events("supervising")[0]).toMatchObject({ created: folder.path });
   const url = command.events("supervising")[0]!.dashboard as string;
   const get = async <T>(path: string) => (await (await fetch(new URL(`api/${path}`, url))).json()) as T;
   await using db = await open(folder.path);

@@ -273,8 +273,19 @@ describe.each(places)("programs of two versions, in %s", (_, place) => {
       await expectTotals(orders.total);
       await worker.idle();
       await expectTotals(orders.totalExact);
+      for (const db of [one, other]) {
+        await db.transact((tx) => setBoth(tx, "gone", 1));
+        await db.transact((tx) => {
+          tx.delete(orders.total, "gone");
+          tx.delete(orders.totalExact, "gone");
+        });
+      }
       await addBoth(2);
       await worker.idle();
+      await using deleted = await one.snapshot();
+      expect([await deleted.get(orders.total, "gone"), await deleted.get(orders.totalExact, "gone")]).toEqual(
+        [undefined, undefined],
+      );
       await expectTotals(orders.totalExact);
       await worker.close();
       await one.unregister("retype-total");

@@ -1,7 +1,11 @@
-import { readdirSync } from "node:fs";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isPostgres } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
+
+/** The file of a folder's database. Other files in it, such as `lost+found`, are not a database. */
+const dataFileName = "data.mdb";
 
 /** Something that a database needs at its location, and whether it exists. */
 export interface Need {
@@ -44,13 +48,5 @@ async function tableNeeds(place: string, tables: readonly string[]): Promise<rea
 
 function folderNeed(place: string): Need {
   const path = place.startsWith("file://") ? fileURLToPath(place) : place;
-  return { name: "folder", path, state: isEmpty(path) ? "missing" : "there" };
-}
-
-function isEmpty(path: string): boolean {
-  try {
-    return readdirSync(path).length === 0;
-  } catch {
-    return true;
-  }
+  return { name: "folder", path, state: existsSync(join(path, dataFileName)) ? "there" : "missing" };
 }

@@ -49,15 +49,14 @@ export function pendingLines(
 ): readonly string[] {
   const { since, attempts, crashes, notBefore, lastError } = change;
   const head = `${headLine(opened, change)}  for ${formatDuration(Math.max(0, nowMs - since.getTime()))}`;
-  if (attempts === 0) return [head];
+  if (lastError === undefined && crashes === 0) return [head];
   const waitMs = (notBefore?.getTime() ?? 0) - nowMs;
   const next = waitMs > 0 ? `next attempt in ${formatDuration(waitMs)}` : "next attempt now";
-  if (attempts <= crashes) {
+  if (lastError === undefined) {
     const ended = crashes === 1 ? "a process" : `${crashes} processes`;
     return [head, `  ${ended} ended while it was due, ${next}`];
   }
-  const error = lastError === undefined ? "" : `: ${oneLine(lastError)}`;
-  return [head, `  failed ${counted(attempts - crashes, "time")}, ${next}${error}`];
+  return [head, `  failed ${counted(attempts, "time")}, ${next}: ${oneLine(lastError)}`];
 }
 
 /** Converts a parked change to JSON. */

@@ -9,6 +9,7 @@ import type { Cli } from "../cli.js";
 import { type CoordinatorFlags, coordinatorOf } from "../input/coordinator-flags.js";
 import { type App, loadApp } from "../input/module.js";
 import { UsageError } from "../usage-error.js";
+import { missingPlace } from "./needs.js";
 
 const lastMs = 1_000;
 
@@ -19,6 +20,8 @@ export interface DatabaseRequest {
   readonly app?: string | undefined;
   /** Whether to create the database if it does not exist. Default: false. */
   readonly create?: boolean | undefined;
+  /** Whether to find out if it was created. Default: false. */
+  readonly looksForPlace?: boolean | undefined;
   /**
    * Whether the command only reads. If so, a folder that this process cannot write is opened with
    * `readOnly`. Default: false.
@@ -39,6 +42,8 @@ export interface DatabaseRequest {
 export interface OpenedDatabase extends KnownTables {
   readonly db: Database;
   readonly app: App | undefined;
+  /** Where the database was created, if the request asked for that. */
+  readonly created?: string | undefined;
 }
 
 /** Opens the database, runs `use`, and closes the database. */
@@ -49,6 +54,8 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const place = placeOf(request.location, cli.io.cwd);
   const app = request.app === undefined ? undefined : await loadApp(request.app, cli.io.cwd);
+  const looks = request.create === true && request.looksForPlace === true;
+  const created = looks ? await missingPlace(place, cli.environment) : undefined;
   const db = await open(place, {
     environment: cli.environment,
     coordinator: await coordinatorOf(cli, request.location, request.coordinator),
@@ -59,7 +66,7 @@ export async function withDatabase<T>(
     ...request.options?.(app),
   });
   try {
-    return await use({ db, app, ...(await knownTables(db, app?.tables ?? [])) });
+    return await use({ db, app, created, ...(await knownTables(db, app?.tables ?? [])) });
   } finally {
     await close(cli, db, request.abandon);
   }

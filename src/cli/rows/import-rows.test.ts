@@ -451,7 +451,7 @@ describe("an import of rows that is interrupted", () => {
       const file = join(cli.folder, `orders.${format}`);
       const options = [...flags, "--max-bad", "2", "--bad", join(cli.folder, "bad.jsonl")];
       const args = ["import", join(cli.folder, "data"), file, ...options];
-      const killed = new ProgramProcess("src/cli/main.ts", [...args, "--rate", "2000/s"]);
+      const killed = new ProgramProcess("src/cli/main.ts", [...args, "--rate", "1000/s"]);
       await eventually(async () => {
         expect(killed.hasEnded, killed.errors).toBe(false);
         const { lines } = await cli.run([

@@ -49,7 +49,7 @@ class TestWorker implements WorkerProcess {
   }
 }
 
-function start(processes: number, options: { json?: boolean; killAfterMs?: number } = {}) {
+function start(processes: number, options: { json?: boolean; killAfterMs?: number; created?: string } = {}) {
   const clock = new TestClock();
   const [stdout, stderr] = [new Printed(), new Printed()];
   const io: Io = {
@@ -67,6 +67,7 @@ function start(processes: number, options: { json?: boolean; killAfterMs?: numbe
     cli,
     processes,
     killAfterMs: options.killAfterMs ?? 40_000,
+    created: options.created,
     start: (number) => {
       const worker = new TestWorker(number);
       workers.push(worker);
@@ -107,6 +108,16 @@ describe("several processes of a worker", () => {
         runs: { ...noRuns, committed: 6, failed: 3 },
       },
     ]);
+  });
+
+  it("are told to begin with a database that was just created", async () => {
+    const { clock, cli, workers, outcome, lines } = start(1, { created: "/data" });
+    await clock.settle();
+    expect(lines()[0]).toContain("starting 1 process; created the database, since there was none at /data");
+    cli.end("SIGTERM");
+    await clock.settle();
+    workers[0]!.end(0);
+    expect(await clock.until(outcome)).toBe("ended");
   });
 
   it("all end if one may run nothing any more; one whose program exits with the same code is restarted", async () => {

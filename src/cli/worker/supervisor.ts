@@ -5,7 +5,7 @@ import { exitCodes } from "../print/exit.js";
 import { counted, oneLine } from "../print/layout.js";
 import { Progress } from "../print/progress.js";
 import { UsageError } from "../usage-error.js";
-import { noRuns, type RunCounts } from "./worker-log.js";
+import { createdText, noRuns, type RunCounts } from "./worker-log.js";
 import type { ProcessEnd, WorkerProcess } from "./worker-process.js";
 
 export interface SupervisorOptions {
@@ -14,6 +14,8 @@ export interface SupervisorOptions {
   readonly processes: number;
   /** Address of the dashboard for all processes, if there is one. */
   readonly dashboard?: string | undefined;
+  /** Where this process created the database. */
+  readonly created?: string | undefined;
   /** Starts the process with this number. Numbers begin at 1. */
   readonly start: (number: number) => WorkerProcess;
   /** Milliseconds after a signal until the supervisor kills a process that has not ended. */
@@ -60,10 +62,14 @@ export class Supervisor {
 
   /** Runs the processes. Resolves when all have ended after a signal. */
   async run(): Promise<void> {
-    const { processes, dashboard } = this.#options;
+    const { processes, dashboard, created } = this.#options;
     const { signal } = this.#cli;
     const served = dashboard === undefined ? "" : `; dashboard at ${dashboard}`;
-    await this.#tell("supervising", { processes, dashboard }, `starting ${processText(processes)}${served}`);
+    await this.#tell(
+      "supervising",
+      { processes, dashboard, created },
+      `starting ${processText(processes)}${served}${createdText(created)}`,
+    );
     if (this.#cli.err.isTerminal) this.#showProgress();
     const onSignal = () => this.#stop();
     signal.addEventListener("abort", onSignal, { once: true });

@@ -20,6 +20,11 @@ export const noRuns: Readonly<RunCounts> = Object.freeze({
   parked: 0,
 });
 
+/** What a worker says at its start of where it created the database. */
+export function createdText(place: string | undefined): string {
+  return place === undefined ? "" : `; created the database, since there was none at ${place}`;
+}
+
 /** What a worker process reports to its supervisor. */
 export interface WorkerReport {
   readonly runs: Readonly<RunCounts>;
@@ -76,11 +81,10 @@ export class WorkerLog {
     const places = Object.entries(served).flatMap(([what, url]) =>
       url === undefined ? [] : `; ${what} at ${url}`,
     );
-    const made = created === undefined ? "" : `; created the database, since there was none at ${created}`;
     await this.#print(
       "started",
       { observers, schedules: names, ...served, created },
-      `running ${[...observers, ...names.map((name) => `schedule ${name}`)].join(", ")}${places.join("")}${made}`,
+      `running ${[...observers, ...names.map((name) => `schedule ${name}`)].join(", ")}${places.join("")}${createdText(created)}`,
     );
   }
 

@@ -2,7 +2,7 @@ import type { CallOptions, ChannelOptions, ClientDuplexStream } from "@grpc/grpc
 import { keepalive, coordinatorLimits as limits } from "../limits.js";
 import { Client, type Metadata } from "../packages.js";
 import { introduction } from "../security/admission.js";
-import { credentialsOf } from "../security/client-credentials.js";
+import { channelSecurity } from "../security/client-credentials.js";
 import type { Security } from "../security/client-security.js";
 import type { Received } from "../wire/message-codec.js";
 import type { Method } from "../wire/service.js";
@@ -37,13 +37,8 @@ export class Channel {
     this.#security = security;
     this.#version = version;
     const { tls, token } = security;
-    const name = tls?.serverName;
-    this.#client = new Client(`dns:${address}`, credentialsOf({ tls, token }), {
-      ...channelOptions,
-      ...(name === undefined
-        ? {}
-        : { "grpc.ssl_target_name_override": name, "grpc.default_authority": name }),
-    });
+    const { credentials, options } = channelSecurity(address, { tls, token });
+    this.#client = new Client(`dns:${address}`, credentials, { ...channelOptions, ...options });
   }
 
   /** Uses the current token, which may have changed since the connection was made. */

@@ -79,5 +79,9 @@ test("an error without a message is called by its name, parked or not", () => {
   });
   expect(groupOf(failing("RangeError: "))).toBe(groupOf(failure("", 1)));
   expect(groupOf(failing("RangeError: Order 7 failed"))).toBe(groupOf(failure("Order 8 failed", 1)));
-  expect(failingOf({ observer: "review" } as PendingChange)).toBeUndefined();
+  const dueWhile = (crashes: number) => failingOf({ observer: "review", crashes } as PendingChange);
+  expect(dueWhile(0)).toBeUndefined();
+  // A process may have ended for any reason. If it happens again, the change may be the reason.
+  expect(dueWhile(1)).toBeUndefined();
+  expect(dueWhile(2)?.error.name).toContain("ended while this change was due");
 });

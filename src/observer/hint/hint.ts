@@ -40,6 +40,9 @@ const noBytes = new Uint8Array(0);
  */
 export const buckets = 64;
 
+/** The error of a hint whose runs have not failed, and that was due when a process ended. */
+export const crashNote = "The process ended while this change was due.";
+
 /**
  * The state of a hint. It changes only if a run of the hint fails, takes long, or ends with its
  * process.
@@ -51,7 +54,7 @@ export interface HintState {
   readonly notBefore: number;
   /** The last failure in one line. */
   readonly error?: string | undefined;
-  /** How many of the attempts were in progress when their process ended. */
+  /** How many of the attempts were counted because a process ended while the change was due. */
   readonly crashes?: number | undefined;
   /** Timestamp up to which crashes are counted in `crashes`. */
   readonly countedUpTo?: number | undefined;

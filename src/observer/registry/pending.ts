@@ -1,6 +1,13 @@
 import { type Position, pages } from "../../store/index.js";
 import { after, type CellAddress, timestampToDate } from "../../transaction/index.js";
-import { hintAddress, hintPrefix, prefixRange, readHints, type StandingHint } from "../hint/hint.js";
+import {
+  crashNote,
+  hintAddress,
+  hintPrefix,
+  prefixRange,
+  readHints,
+  type StandingHint,
+} from "../hint/hint.js";
 import { nameCell, type ObservedCell } from "./cell-of.js";
 import type { RegisteredObserver } from "./registered.js";
 import type { Registry } from "./registry.js";
@@ -15,16 +22,13 @@ export interface PendingChange extends ObservedCell {
   readonly since: Date;
   /** Commit timestamp of the change, or of what made it due again. */
   readonly timestamp: number;
-  /** Attempts that failed, or that a process did not survive. */
+  /** Attempts that failed, that were counted because a process ended, and a long run that is in progress. */
   readonly attempts: number;
-  /**
-   * How many of the attempts were counted because a process ended uncleanly while the change was due.
-   * Its run may have been the cause.
-   */
+  /** How often a process ended uncleanly while the change was due. Its run may have been the cause. */
   readonly crashes: number;
   /** Time of the next attempt. Undefined if no attempt has failed. */
   readonly notBefore: Date | undefined;
-  /** The last failure in one line. */
+  /** The last failure in one line. Undefined if no run has failed. */
   readonly lastError: string | undefined;
 }
 
@@ -123,6 +127,6 @@ function pendingChange(
     attempts: state.attempts,
     crashes: state.crashes ?? 0,
     notBefore: state.notBefore > 0 ? new Date(state.notBefore) : undefined,
-    lastError: state.error,
+    lastError: state.error === crashNote ? undefined : state.error,
   };
 }

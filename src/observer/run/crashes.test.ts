@@ -4,6 +4,7 @@ import { documents } from "../../../test/support/observer/documents.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { TestClock } from "../../testing/kit/index.js";
+import { readHints } from "../hint/hint.js";
 import { listParked, listPending, observer, retryParked, type Worker } from "../index.js";
 
 const attempts = 3;
@@ -96,8 +97,24 @@ test("a waiting change tells how often it failed, and how often a process ended 
   await lives.environment.settle();
   const pending = await all(listPending(second.registry));
   expect(pending).toMatchObject([
-    { row: "a", attempts: 1, crashes: 1, lastError: "The process ended while this change was due." },
+    { row: "a", attempts: 1, crashes: 1, lastError: undefined },
     { row: "b", attempts: 1, crashes: 0, lastError: "Error: no luck" },
+  ]);
+  lives.end();
+});
+
+test("a long run that is in progress has not failed", async () => {
+  const lives = new Lives("one-phase");
+  const db = await lives.next();
+  await lives.write(db, "a", "bad");
+  db.pool.work();
+  await lives.untilBegun(1);
+  await lives.environment.advance(2_000);
+  const [stored] = (await readHints(db.context.store, { start: undefined, end: undefined }, 1, undefined))
+    .hints;
+  expect(stored!.state.runner).toBeDefined();
+  expect(await all(listPending(db.registry))).toMatchObject([
+    { row: "a", attempts: 1, crashes: 0, lastError: undefined },
   ]);
   lives.end();
 });

@@ -3,6 +3,7 @@ import { SnapshotReader } from "../../transaction/index.js";
 import {
   type CrashRecord,
   clearRunner,
+  crashNote,
   freshState,
   type HintState,
   readCrashRecord,
@@ -106,7 +107,7 @@ export class CrashCounter {
       crashes,
       countedUpTo: Math.max(upTo, state.countedUpTo ?? 0, record.countedUpTo),
       runner: undefined,
-      error: state.error ?? "The process ended while this change was due.",
+      error: state.error ?? crashNote,
     };
     await writeHintState(this.#registry.context.store, task.hint, task.timestamp, counted);
     task.state = counted;

@@ -75,14 +75,56 @@ test("if aborted before it has published the safepoint, it publishes none", asyn
     isPublished = true;
     return false;
   });
-  const next = async () => {
+  const latest = () => {
     controller.abort("enough");
     return 1;
   };
-  const aborting = { ...context, oracle: { ...context.oracle, next } };
+  const aborting = { ...context, oracle: { ...context.oracle, latest } };
   const collecting = collect(aborting, ["accounts"], 1, { retentionMs: 0, signal: controller.signal });
   await expect(collecting).rejects.toThrow(AbortedError);
   expect(isPublished).toBe(false);
+});
+
+/** A context whose process has a clock that is a day ahead of the one that timestamps come from. */
+function aheadContext(atomicBatches: boolean) {
+  const store = memoryStore({ atomicBatches });
+  const context = bareContext(store, { commit: atomicBatches ? "one-phase" : "two-phase" });
+  const { environment } = context;
+  let newest = 0;
+  const ownCounter = {
+    next: async () => (newest = Math.max(newest + 1, Math.floor(environment.now() * 1_000))),
+    latest: () => newest,
+  };
+  const oracle = atomicBatches ? context.oracle : ownCounter;
+  const ahead = { ...environment, now: () => environment.now() + 86_400_000 };
+  return { ...context, oracle, environment: ahead, safepoint: new Safepoint(store, environment, 1) };
+}
+
+test("on a remote store, a clock that is ahead of the timestamps does not shorten the retention", async () => {
+  const context = aheadContext(false);
+  const issued = await context.oracle.next();
+  const { safepoint } = await collect(context, ["accounts"], Number.POSITIVE_INFINITY, {
+    retentionMs: 600_000,
+  });
+  expect(safepoint).toBeLessThan(issued - 599_000_000);
+  expect(safepoint).toBeGreaterThan(issued - 700_000_000);
+});
+
+test.each([true, false])(
+  "the safepoint is not above what was issued before (atomic: %s)",
+  async (atomicBatches) => {
+    const context = aheadContext(atomicBatches);
+    const issued = await context.oracle.next();
+    const { safepoint } = await collect(context, ["accounts"], Number.POSITIVE_INFINITY, { retentionMs: 0 });
+    expect(safepoint).toBe(issued);
+  },
+);
+
+test("on a store of this machine, collection takes no timestamp", async () => {
+  const context = aheadContext(true);
+  const before = await context.oracle.next();
+  await collect(context, ["accounts"], Number.POSITIVE_INFINITY, { retentionMs: 0 });
+  expect(await context.oracle.latest()).toBe(before);
 });
 
 test("a cell with thousands of versions is collected in pieces, each version read and removed once", async () => {

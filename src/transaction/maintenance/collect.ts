@@ -48,6 +48,8 @@ export interface CollectReport {
 }
 
 const doing = "Garbage collection";
+/** An hour, in microseconds: a clock that is so far ahead of the timestamps is wrong. */
+const farAheadUs = 3_600_000_000;
 /** Cells that a pass handles in parallel. It bounds the requests under way to a server. */
 const collectedAtOnce = 128;
 /**
@@ -134,19 +136,23 @@ class Collection {
 
   /**
    * Step 1. The safepoint only moves forward. It stays at or below what the oracle has issued, and
-   * at or below the start of every active transaction that began within the retention. The retention
-   * counts from the earlier of this process's clock and a new timestamp, because a clock that is
-   * ahead would collect what others still read.
+   * at or below the start of every active transaction that began within the retention. If timestamps
+   * come from another machine's clock, and this process's is far ahead of it, the retention counts from
+   * that clock: otherwise this process would collect what others still read.
    */
   async #publish(oldestActive: number): Promise<number> {
     const { environment, settings, oracle, active, safepoint, store } = this.#context;
     const retentionMs = this.#options.retentionMs ?? settings.retentionMs;
     const keptMs = retentionMs + graceMs(store.capabilities, retentionMs);
-    const issued = await oracle.next({ signal: this.#options.signal });
+    const latest = await oracle.latest();
     throwIfAborted(this.#options.signal, doing);
+    let now = environment.now() * 1_000;
+    if (isRemote(store)) {
+      const issued = await oracle.next({ signal: this.#options.signal });
+      if (now - issued > farAheadUs) now = issued;
+    }
     const held = active.oldest(heldMs(settings.retentionMs));
-    const now = Math.min(environment.now() * 1_000, issued);
-    const wanted = Math.min(now - keptMs * 1_000, oldestActive, held);
+    const wanted = Math.min(now - keptMs * 1_000, latest, oldestActive, held);
     return safepoint.publish(Math.max(0, Math.floor(wanted)), this.#options.signal);
   }
 

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
@@ -278,6 +279,8 @@ describe("worker", () => {
 
   it("creates a database if there is none, and says so", async () => {
     cli = await CommandLine.create();
+    // As on a new file system.
+    await mkdir(join(cli.folder, "data", "lost+found"), { recursive: true });
     await cli.write("app.mjs", "export default globalThis.app;\n");
     const command = await start();
     const path = join(cli.folder, "data");

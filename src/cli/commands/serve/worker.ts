@@ -14,7 +14,6 @@ import type { AnyDerivation, AnySchedule } from "../../../recipes/index.js";
 import { aborted } from "../../aborted.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand, parsedBy } from "../../command.js";
-import { missingPlace } from "../../database/needs.js";
 import { type OpenedDatabase, placeOf, withDatabase } from "../../database/open-database.js";
 import {
   addCoordinatorFlags,
@@ -95,7 +94,7 @@ export function addWorker(program: Command, cli: Cli): void {
       "attempt (the store is away, or a newer program wrote the value), are printed every 10 s for each kind of work and each",
       'observer; "suppressed" counts those left out since. With',
       '--processes each line of a process has its number as "process", and other text that a process prints is output',
-      '{"text"}. Further events are supervising {"processes","dashboard"}, exited',
+      '{"text"}. Further events are supervising {"processes","dashboard","created"}, exited',
       '{"process","code","signal","restartInMs"}, and last one stopped for all processes',
       '{"processes","runs","restarts"}. With --watch, events of its own are watching {"files"}, changed {"file"} and ended',
       '{"code","signal"}.',
@@ -175,12 +174,12 @@ async function workHere(cli: Cli, location: string, app: string, options: Worker
     location,
     app,
     create: options.create,
+    looksForPlace: true,
     coordinator: options,
     abandon: abandon.signal,
     options: (loaded: App | undefined) => checkApp(app, loaded, options),
   };
-  const created = await missingPlace(placeOf(location, cli.io.cwd), cli.environment);
-  await withDatabase(cli, request, (opened) => work(cli, location, opened, { ...options, created }, abandon));
+  await withDatabase(cli, request, (opened) => work(cli, location, opened, options, abandon));
 }
 
 function checkApp(app: string, loaded: App | undefined, options: WorkerOptions): OpenOptions {
@@ -208,7 +207,7 @@ async function work(
   cli: Cli,
   location: string,
   opened: OpenedDatabase,
-  options: WorkerOptions & { readonly created: string | undefined },
+  options: WorkerOptions,
   abandon: AbortController,
 ): Promise<void> {
   const { db } = opened;
@@ -232,7 +231,7 @@ async function work(
       worker,
       { metrics: metrics?.url, dashboard: dashboard?.url },
       schedules,
-      options.created,
+      opened.created,
     );
     await Promise.race([aborted(cli.signal), untilObsolete(cli, worker, log, readiness)]);
     ending.abort();
@@ -372,11 +371,12 @@ async function supervise(
   if (!options.create) await checkExists(cli, location);
   const { env = {} } = cli.io;
   const isRecorded = options.dashboard !== undefined;
-  const run = (dashboard?: string) => {
+  const run = (dashboard?: string, created?: string) => {
     const supervisor = new Supervisor({
       cli,
       processes,
       dashboard,
+      created,
       start: (number) => startWorkerProcess({ args, number, cwd: cli.io.cwd, env, isRecorded }),
       killAfterMs: options.drainDeadline + 2 * lastMs,
     });
@@ -401,22 +401,26 @@ async function superviseSeen(
   location: string,
   app: string,
   options: WorkerOptions,
-  run: (dashboard: string) => { readonly supervisor: Supervisor; readonly ended: Promise<void> },
+  run: (
+    dashboard: string,
+    created: string | undefined,
+  ) => { readonly supervisor: Supervisor; readonly ended: Promise<void> },
 ): Promise<void> {
   const request = {
     location,
     app,
     create: options.create,
+    looksForPlace: true,
     coordinator: options,
     options: (loaded: App | undefined) => ({ ...checkApp(app, loaded, options), collectEveryMs: 0 }),
   };
-  await withDatabase(cli, request, async ({ db, app: loaded }) => {
+  await withDatabase(cli, request, async ({ db, app: loaded, created }) => {
     let supervisor: Supervisor | undefined;
     const processes = new ProcessesSource(() => supervisor?.running.values() ?? []);
     const given = await dashboardOptions(cli, location, loaded, options);
     const { serveDashboard } = await loadServing();
     await using dashboard = await serveDashboard(db, { ...given, sources: [processes] });
-    const running = run(dashboard.url);
+    const running = run(dashboard.url, created);
     supervisor = running.supervisor;
     await running.ended;
   });
