@@ -3,23 +3,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import ts from "typescript";
 import { type Candidate, candidatesOf, kinds, mutated } from "./candidates.js";
-
-/** The folders from which mutants are drawn, each equally often. */
-export const folders = [
-  "src/transaction",
-  "src/observer",
-  "src/oracle",
-  "src/store/memory",
-  "src/store/lmdb",
-  "src/store/bigtable",
-] as const;
+import { folderOf, folders } from "./rooms.js";
 
 /** Left out: tests and their helpers, generated codecs, public names, counters and traces. */
 const leftOut = /\.test\.ts$|(^|\/)(test-[^/]*|index|statistics|trace|count-requests)\.ts$|(^|\/)protos\//;
-
-export function folderOf(path: string): string | undefined {
-  return folders.find((folder) => path.startsWith(`${folder}/`));
-}
 
 /** Returns every candidate of the folders below a root. */
 export async function allCandidates(root: string): Promise<readonly Candidate[]> {

@@ -105,3 +105,30 @@ it("reports a failed read to the searches that wait for it, and tries again", as
   fails = false;
   expect(await failing.use(async (view) => view)).toBe(7);
 });
+
+it("never closes the snapshot of a search that begins while a newer view replaces its own", async () => {
+  for (let ticks = 0; ticks < 20; ticks++) {
+    const closed = new Set<number>();
+    let last = 0;
+    const shared = new SharedViews(
+      async () => {
+        const id = ++last;
+        return { id, close: async () => void closed.add(id) } as unknown as Snapshot;
+      },
+      async (snapshot) => (snapshot as unknown as { readonly id: number }).id,
+      () => now,
+    );
+    const usedUnclosed = () => shared.use(async (view) => closed.has(view));
+    await usedUnclosed();
+    now += 21;
+    const begun = [usedUnclosed()];
+    for (let tick = 0; tick < ticks; tick++) await undefined;
+    begun.push(usedUnclosed());
+    const closing = shared.close();
+    begun.push(usedUnclosed());
+    expect(await Promise.all(begun)).toEqual([false, false, false]);
+    await closing;
+    await shared.close();
+    expect(closed.size).toBe(last);
+  }
+});

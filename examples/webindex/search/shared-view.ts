@@ -25,19 +25,21 @@ const maxAgeMs = 900;
 
 /** Opens views, and lets searches share them. */
 export class SharedViews<V> {
-  readonly #open: () => Promise<Snapshot>;
-  readonly #read: (snapshot: Snapshot) => Promise<V>;
+  readonly #openSnapshot: () => Promise<Snapshot>;
+  readonly #readView: (snapshot: Snapshot) => Promise<V>;
   readonly #now: () => number;
   #current: Shared<V> | undefined;
   #opening: Promise<Shared<V>> | undefined;
+  /** Searches that wait for the view that is read. They become its users. */
+  #waiting = 0;
 
   constructor(
     open: () => Promise<Snapshot>,
     read: (snapshot: Snapshot) => Promise<V>,
     now: () => number = () => performance.now(),
   ) {
-    this.#open = open;
-    this.#read = read;
+    this.#openSnapshot = open;
+    this.#readView = read;
     this.#now = now;
   }
 
@@ -46,8 +48,7 @@ export class SharedViews<V> {
    * it should be, a newer one is read meanwhile for the next searches.
    */
   async use<T>(use: (view: V) => Promise<T>): Promise<T> {
-    const shared = await this.#get();
-    shared.users++;
+    const shared = await this.#reserve();
     try {
       return await use(shared.view);
     } finally {
@@ -64,40 +65,60 @@ export class SharedViews<V> {
     if (last !== undefined) await this.#replace(last);
   }
 
-  async #get(): Promise<Shared<V>> {
+  /**
+   * Chooses a view, and counts its user before anything else can run: between the choice and the
+   * count, the view could be replaced and its snapshot closed.
+   */
+  #reserve(): Promise<Shared<V>> | Shared<V> {
     const current = this.#current;
     const age = current === undefined ? Infinity : this.#now() - current.at;
-    if (current !== undefined && age <= current.renewAtMs) return current;
-    const opening = this.#renew();
-    if (current === undefined || age > maxAgeMs) return opening;
-    // The searches that wait for this view report its failure.
-    opening.catch(() => undefined);
+    if (current === undefined || age > maxAgeMs) {
+      const opening = this.#renew();
+      this.#waiting++;
+      return opening;
+    }
+    current.users++;
+    // The searches that wait for the newer view report its failure.
+    if (age > current.renewAtMs) this.#renew().catch(() => undefined);
     return current;
   }
 
   #renew(): Promise<Shared<V>> {
-    this.#opening ??= this.#openShared().finally(() => {
-      this.#opening = undefined;
-    });
+    this.#opening ??= this.#openShared();
     return this.#opening;
   }
 
   async #openShared(): Promise<Shared<V>> {
-    const at = this.#now();
-    const snapshot = await this.#open();
-    let view: V;
+    let shared: Shared<V>;
     try {
-      view = await this.#read(snapshot);
+      const read = await this.#read();
+      shared = { ...read, users: this.#waiting, isReplaced: false };
+    } finally {
+      this.#opening = undefined;
+      this.#waiting = 0;
+    }
+    const before = this.#current;
+    this.#current = shared;
+    if (before !== undefined) await this.#replace(before);
+    return shared;
+  }
+
+  async #read(): Promise<Pick<Shared<V>, "snapshot" | "view" | "at" | "renewAtMs">> {
+    const at = this.#now();
+    const snapshot = await this.#openSnapshot();
+    try {
+      const view = await this.#readView(snapshot);
+      const took = this.#now() - at;
+      return {
+        snapshot,
+        view,
+        at,
+        renewAtMs: Math.min(mostRenewMs, Math.max(leastRenewMs, took * ageFactor)),
+      };
     } catch (error) {
       await snapshot.close();
       throw error;
     }
-    const took = this.#now() - at;
-    const renewAtMs = Math.min(mostRenewMs, Math.max(leastRenewMs, took * ageFactor));
-    const before = this.#current;
-    this.#current = { snapshot, view, at, renewAtMs, users: 0, isReplaced: false };
-    if (before !== undefined) await this.#replace(before);
-    return this.#current;
   }
 
   #replace(shared: Shared<V>): Promise<void> {
