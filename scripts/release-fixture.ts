@@ -1,6 +1,6 @@
 /**
- * Writes the fixture of this version, `npm run release-fixture`: a database in a folder and its export, and one on
- * PostgreSQL, as this version writes them, and what is in them. `test/releases` opens the fixtures of all versions.
+ * Writes the fixture of this version, `npm run release-fixture`: a database in a folder and its export, one on
+ * PostgreSQL, and one on Bigtable, as this version writes them, and what is in them. `test/releases` opens the fixtures of all versions.
  * Make it again as often as you like before a release, and never after it.
  */
 import { execFileSync, spawnSync } from "node:child_process";
@@ -9,12 +9,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import type { RowStore } from "percolatordb";
+import type { Database, RowStore } from "percolatordb";
+import { openBigtableStore } from "percolatordb/bigtable";
 import { openLmdbStore } from "percolatordb/lmdb";
 import { postgresStore } from "percolatordb/postgres";
 import { startPostgres } from "../examples/support/postgres-server.js";
 import { contentOf } from "../test/releases/content.js";
 import { accounts, openProgram, pages, visits } from "../test/releases/program.js";
+import { RawInstance } from "../test/support/bigtable/raw-tables.js";
+import { startEmulator } from "../test/support/emulator/index.js";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
@@ -26,17 +29,18 @@ const changes = 6;
 
 /**
  * A transfer between two accounts ends in the middle of its two-phase commit, because its process dies at that
- * mutation of their table.
+ * mutation of their table. Bigtable has the prewrites of both rows before.
  */
 const deaths = { "before its commit point": 1, "after its commit point": 2 } as const;
+const prewritesOnBigtable = 2;
 
-/** The schema of the database on PostgreSQL. */
+/** The schema of the database on PostgreSQL, and the prefix on Bigtable. */
 const schema = "release";
 
 const target = join(root, "test/fixtures/releases", version);
 
 async function write(location: string): Promise<number> {
-  await using db = await openProgram(location, { fails: true });
+  await using db = await openFailing(location);
   const since = (await db.status()).latestTimestamp;
   await db.transact(
     async (tx) => {
@@ -74,19 +78,20 @@ async function write(location: string): Promise<number> {
 /** Begins a transfer, and ends this process at a mutation of the accounts. */
 async function die(location: string, when: keyof typeof deaths): Promise<void> {
   const store = await storeAt(location);
+  const prewrites = isOnBigtable(location) ? prewritesOnBigtable : 0;
   let mutations = 0;
   const dying = new Proxy(store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (name !== "mutate") return typeof value === "function" ? value.bind(target) : value;
       return async (...asked: Parameters<typeof store.mutate>) => {
-        if (asked[0].table === "accounts" && ++mutations === deaths[when])
+        if (asked[0].table === "accounts" && ++mutations === deaths[when] + prewrites)
           process.kill(process.pid, "SIGKILL");
         return await store.mutate(...asked);
       };
     },
   });
-  const db = await openProgram(dying, { fails: true, commit: "two-phase" });
+  const db = await openProgram(dying, { ...openOptions(location), commit: "two-phase" });
   const [from, to] = when === "before its commit point" ? ["ann", "bob"] : ["cid", "dan"];
   await db.transact((tx) => {
     tx.set(accounts.cents, from!, 40);
@@ -95,14 +100,27 @@ async function die(location: string, when: keyof typeof deaths): Promise<void> {
   await new Promise(() => undefined);
 }
 
+function openOptions(location: string): Parameters<typeof openProgram>[1] {
+  return isOnBigtable(location) ? { fails: true, coordinator: "auto" } : { fails: true };
+}
+
+function openFailing(location: string): Promise<Database> {
+  return openProgram(location, openOptions(location));
+}
+
+function isOnBigtable(location: string): boolean {
+  return location.startsWith("bigtable:");
+}
+
 function storeAt(location: string): Promise<RowStore> {
+  if (isOnBigtable(location)) return openBigtableStore(location);
   return location.startsWith("postgres:")
     ? postgresStore({ connection: location, schema })
     : openLmdbStore(location);
 }
 
 /** Writes the database. `copy` copies it as it is, with its locks, because reading it resolves them. */
-async function make(location: string, contentFile: string, copy: () => void): Promise<void> {
+async function make(location: string, contentFile: string, copy: () => unknown): Promise<void> {
   const since = await write(location);
   for (const when of Object.keys(deaths)) {
     const program = [...process.execArgv, import.meta.filename, location, when];
@@ -110,8 +128,8 @@ async function make(location: string, contentFile: string, copy: () => void): Pr
     if (signal !== "SIGKILL") throw new Error(`The process did not die ${when}.\n${stderr}`);
   }
   const locks = await countLocks(location);
-  copy();
-  await using db = await openProgram(location, { fails: true });
+  await copy();
+  await using db = await openFailing(location);
   const content = await contentOf(db, since, changes);
   writeFileSync(
     join(target, contentFile),
@@ -120,7 +138,7 @@ async function make(location: string, contentFile: string, copy: () => void): Pr
 }
 
 async function countLocks(location: string): Promise<number> {
-  await using db = await openProgram(location, { fails: true });
+  await using db = await openFailing(location);
   let locks = 0;
   for await (const _ of db.locks()) locks++;
   return locks;
@@ -159,9 +177,19 @@ async function makePostgres(): Promise<void> {
   }
 }
 
+async function makeBigtable(): Promise<void> {
+  await using emulator = await startEmulator();
+  process.env.BIGTABLE_EMULATOR_HOST = emulator.host;
+  using raw = new RawInstance(emulator.host);
+  await make(`bigtable://project/instance?prefix=${schema}`, "bigtable.json", async () =>
+    writePacked("bigtable.tables.json.gz", Buffer.from(JSON.stringify(await raw.read()))),
+  );
+}
+
 const [, , dyingLocation, when] = process.argv;
 if (dyingLocation === undefined) {
   mkdirSync(target, { recursive: true });
   await makeFolder();
   await makePostgres();
+  await makeBigtable();
 } else await die(dyingLocation, when as keyof typeof deaths);

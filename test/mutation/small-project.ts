@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Candidate, candidatesOf } from "./candidates.js";
-import { folders } from "./draw.js";
+import { folders } from "./rooms.js";
 import { Copy, type CopyOptions, type Verdict } from "./run.js";
 
 const own = fileURLToPath(new URL("../../", import.meta.url));

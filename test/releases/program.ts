@@ -10,6 +10,7 @@ import {
   float,
   int,
   json,
+  type OpenOptions,
   observer,
   oneOf,
   open,
@@ -78,7 +79,10 @@ const retentionMs = tenYearsMs;
 /** Opens a database of the program. Nothing is collected by itself. */
 export function openProgram(
   location: string | RowStore,
-  { fails = false, commit }: { readonly fails?: boolean; readonly commit?: "two-phase" } = {},
+  {
+    fails = false,
+    ...options
+  }: { readonly fails?: boolean } & Pick<OpenOptions, "commit" | "coordinator"> = {},
 ): Promise<Database> {
   return open(location, {
     tables: [pages, visits, accounts],
@@ -86,6 +90,6 @@ export function openProgram(
     feeds: [bodies],
     collectEveryMs: 0,
     retentionMs,
-    ...(commit === undefined ? {} : { commit }),
+    ...options,
   });
 }

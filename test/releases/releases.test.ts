@@ -4,9 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import type { Database } from "percolatordb";
+import type { Database, RowStore } from "percolatordb";
+import { openBigtableStore } from "percolatordb/bigtable";
 import { afterEach, expect, test } from "vitest";
+import { RawInstance } from "../support/bigtable/raw-tables.js";
 import { CommandLine } from "../support/command-line.js";
+import { startEmulator } from "../support/emulator/index.js";
 import { newPlace, withSuperuser } from "../support/postgres/index.js";
 import { contentOf } from "./content.js";
 import { accounts, openProgram, pages } from "./program.js";
@@ -16,7 +19,7 @@ import { accounts, openProgram, pages } from "./program.js";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const fixtures = join(root, "test/fixtures/releases");
 const versions = (await readdir(fixtures)).sort();
-const stores = ["folder", "PostgreSQL"] as const;
+const stores = ["folder", "PostgreSQL", "Bigtable"] as const;
 type Store = (typeof stores)[number];
 const cases = versions.flatMap((version) => stores.map((store) => [version, store] as const));
 
@@ -38,8 +41,8 @@ afterEach(async () => {
 });
 
 async function expectedOf(version: string, store: Store = "folder"): Promise<Expected> {
-  const file = store === "folder" ? "content.json" : "postgres.json";
-  return JSON.parse(await readFile(join(fixtures, version, file), "utf8"));
+  const file = { folder: "content", PostgreSQL: "postgres", Bigtable: "bigtable" }[store];
+  return JSON.parse(await readFile(join(fixtures, version, `${file}.json`), "utf8"));
 }
 
 async function unpacked(version: string, file: string): Promise<Buffer> {
@@ -48,7 +51,8 @@ async function unpacked(version: string, file: string): Promise<Buffer> {
 
 /** Opens a copy of the database that a version has written. */
 async function openCopy(version: string, store: Store): Promise<Database> {
-  db = await openProgram(store === "folder" ? await copyFolder(version) : await copySchema(version));
+  const copy = { folder: copyFolder, PostgreSQL: copySchema, Bigtable: copyTables }[store];
+  db = await openProgram(await copy(version), store === "Bigtable" ? { coordinator: "auto" } : {});
   return db;
 }
 
@@ -73,6 +77,15 @@ async function copySchema(version: string): Promise<string> {
   return `postgres://postgres@/${name}?${new URLSearchParams({ host, schema: "release" })}`;
 }
 
+async function copyTables(version: string): Promise<RowStore> {
+  const emulator = await startEmulator();
+  remove = () => emulator.stop();
+  using raw = new RawInstance(emulator.host);
+  await raw.write(JSON.parse((await unpacked(version, "bigtable.tables.json.gz")).toString()));
+  const location = "bigtable://project/instance?prefix=release";
+  return await openBigtableStore(location, { emulatorHost: emulator.host });
+}
+
 async function count(items: AsyncIterable<unknown>): Promise<number> {
   let found = 0;
   for await (const _ of items) found++;
@@ -92,16 +105,16 @@ test.each(cases)(
   },
 );
 
-test("the folder and the schema of a version hold the same", async () => {
+test("the databases of a version hold the same on all stores", async () => {
   for (const version of versions) {
-    const contents = await Promise.all(
-      stores.map(async (store) => (await expectedOf(version, store)).content),
+    const [folder, ...others] = await Promise.all(
+      stores.map(async (store) => withoutTimestamps((await expectedOf(version, store)).content)),
     );
-    expect(withoutTimestamps(contents[1])).toEqual(withoutTimestamps(contents[0]));
+    for (const other of others) expect(other).toEqual(folder);
   }
 });
 
-/** Timestamps differ, because PostgreSQL's begin with another one. */
+/** Timestamps differ, because those of PostgreSQL and Bigtable begin with another one. */
 function withoutTimestamps(content: unknown): unknown {
   return JSON.parse(
     JSON.stringify(content, (key, value) => (/timestamp/i.test(key) || key === "time" ? "some" : value)),
