@@ -1,4 +1,4 @@
-import { type Database, StoreDamagedError } from "percolatordb";
+import { type Database, open, StoreDamagedError, StoreError } from "percolatordb";
 import { operation, perform } from "./operations.js";
 import type { Scenario } from "./power-scenario.js";
 import { Difference, doneIn } from "./twin.js";
@@ -35,6 +35,7 @@ export class StateCheck {
   }
 
   async check(folder: string, { told, whole, mayBeRefused, writer }: StateOptions): Promise<void> {
+    await this.#read(folder);
     const db = await this.#open(folder, mayBeRefused);
     if (db === undefined) return;
     const promised = this.#scenario.durability === "full" ? told : [];
@@ -57,6 +58,24 @@ export class StateCheck {
     await sound(again, "on opening again");
     const done = new Set(await doneIn(again));
     if (own.some((name) => !done.has(name))) throw new Difference("What was written after the cut is gone.");
+  }
+
+  /** Opened only for reading, a state is either refused or whole. */
+  async #read(folder: string): Promise<void> {
+    let db: Database;
+    try {
+      db = await open(folder, { readOnly: true });
+    } catch (error) {
+      if (error instanceof StoreError) return;
+      throw error;
+    }
+    try {
+      await sound(db, "on opening only for reading");
+      // A reader would have to resolve the locks of two-phase commits.
+      if (this.#scenario.commit === "auto") this.#inOrder(await doneIn(db));
+    } finally {
+      await db.close();
+    }
   }
 
   async #open(folder: string, mayBeRefused: boolean): Promise<Database | undefined> {

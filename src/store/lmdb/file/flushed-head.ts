@@ -14,6 +14,7 @@ import { platform } from "node:os";
 import { dirname } from "node:path";
 import { StoreError } from "../../../errors/index.js";
 import type { Root } from "../record/databases.js";
+import { bootNumber } from "./boot-number.js";
 import { DataFile, type Meta, metaRecord, readsPages } from "./pages.js";
 
 /**
@@ -49,6 +50,38 @@ export function settleFlushedHead(
   if (failure !== undefined) throw failure;
 }
 
+/**
+ * Makes a file begin anew whose first commit was not flushed before the machine stopped. Call it before
+ * LMDB opens the file. `isAlone`: whether no other process can be opening the file. If one can, throws.
+ *
+ * The only flushed state of such a file is the empty one, number 0. LMDB would go back to it, and
+ * number its copy of it −1. As an unsigned number that is the newest state there can be, so that no
+ * transaction could follow.
+ */
+export function undoFirstCommit(dataFile: string, isAlone: boolean): void {
+  if (!readsPages || !existsSync(dataFile)) return;
+  const file = openSync(dataFile, "r+");
+  try {
+    const { size } = fstatSync(file);
+    if (size === 0) return;
+    const data = new DataFile(file, size);
+    const [first, second] = data.metas().pair;
+    if (first.transaction !== 0 || second.transaction === 0) return;
+    const isUndoneByLmdb = second.transaction > Number.MAX_SAFE_INTEGER;
+    if (!isUndoneByLmdb && data.beginning(bootNumber()).transaction !== 0) return;
+    if (!isAlone) {
+      throw new StoreError(
+        `The database in ${dirname(dataFile)} could not be opened: the machine stopped while it was made, and another process ` +
+          "that does not go on may be making it again. Continue or end that process, and try again.",
+        { retryable: true },
+      );
+    }
+    copyState(file, 0, data.pageSize);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** Like {@link settleFlushedHead}, for a caller that holds LMDB's write lock and has flushed. */
 export function settleHead(dataFile: string, flushedBefore: FlushedBefore): void {
   if (!readsPages) return;
@@ -64,7 +97,7 @@ export function settleHead(dataFile: string, flushedBefore: FlushedBefore): void
       untilNamed(data, dataFile);
     } else if (!named) {
       if (flushedBefore === undefined) fdatasyncSync(file);
-      nameFlushed(file, slot * data.pageSize, data.pageSize >> 1);
+      copyState(file, slot * data.pageSize, data.pageSize >> 1);
       if (flushedBefore === undefined) fdatasyncSync(file);
     }
   } finally {
@@ -162,10 +195,10 @@ function isNamed(newest: Meta, flushed: Meta | undefined): boolean {
 }
 
 /**
- * Copies the description of a state over the description of the last flushed state. The copy is one
+ * Copies the description of a state over another one, and describes it as flushed. The copy is one
  * write of less than a disk sector, so it cannot be torn.
  */
-function nameFlushed(file: number, from: number, to: number): void {
+function copyState(file: number, from: number, to: number): void {
   const { start, end, flagsAt, unflushed } = metaRecord;
   const bytes = Buffer.alloc(end - start);
   readSync(file, bytes, 0, bytes.length, from + start);

@@ -1,10 +1,12 @@
-import { closeSync, fstatSync, openSync, readFileSync } from "node:fs";
+import { closeSync, fstatSync, openSync } from "node:fs";
 import { mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { PercolatorError, StoreDamagedError, StoreError, StoreVersionError } from "../../../errors/index.js";
 import { databaseNames } from "../record/databases.js";
 import { storeError } from "../record/errors.js";
+import { bootNumber } from "./boot-number.js";
 import { besideLockFile, lockFileName } from "./lock-file.js";
+import type { EnvironmentOptions } from "./opening.js";
 import { DataFile, type Meta, PageError, readsPages } from "./pages.js";
 
 export const dataFileName = "data.mdb";
@@ -27,7 +29,10 @@ const checkAttempts = 8;
  * Returns the folder's real path, and makes the folder if it is missing and `create` is true.
  * Throws if the path cannot be a folder of this package.
  */
-export async function prepareFolder(path: string, create: boolean): Promise<string> {
+export async function prepareFolder(
+  path: string,
+  { create, readOnly }: Pick<EnvironmentOptions, "create" | "readOnly">,
+): Promise<string> {
   try {
     const known = await statistics(path);
     if (known === undefined) {
@@ -36,7 +41,7 @@ export async function prepareFolder(path: string, create: boolean): Promise<stri
     } else if (!known.isDirectory()) {
       throw new StoreError(`${path} is a file, but a database is a folder. Name another path.`);
     }
-    await checkFiles(path, create);
+    await checkFiles(path, create, readOnly);
     return await realpath(path);
   } catch (error) {
     throw systemError(error, path);
@@ -52,10 +57,10 @@ async function statistics(path: string) {
   }
 }
 
-async function checkFiles(path: string, create: boolean): Promise<void> {
+async function checkFiles(path: string, create: boolean, readOnly: boolean): Promise<void> {
   const names = await readdir(path);
   if (names.includes(dataFileName)) {
-    checkDataFile(join(path, dataFileName));
+    checkDataFile(join(path, dataFileName), readOnly);
     return;
   }
   const other = names.find((name) => !ignoredFiles.has(name) && !name.startsWith(besideLockFile));
@@ -77,7 +82,7 @@ function noDatabase(path: string): StoreError {
  * Checks the data file before LMDB opens it, because LMDB ends the process over some kinds of
  * damage.
  */
-function checkDataFile(path: string): void {
+function checkDataFile(path: string, readOnly: boolean): void {
   if (!readsPages) return;
   const file = openSync(path, "r");
   try {
@@ -89,7 +94,7 @@ function checkDataFile(path: string): void {
       try {
         state = data.beginning(bootNumber());
         checkTrees(data, state);
-        return;
+        break;
       } catch (error) {
         // Another process may have made the file longer since this one read its size, or may have
         // committed.
@@ -98,18 +103,31 @@ function checkDataFile(path: string): void {
         throw refusal(error, path);
       }
     }
+    if (readOnly) checkSettled(new DataFile(file, fstatSync(file).size), path);
   } finally {
     closeSync(file);
   }
 }
 
-/** The number by which LMDB detects that the machine has restarted. 0 if the system has none. */
-function bootNumber(): bigint {
-  try {
-    return BigInt(`0x${readFileSync("/proc/sys/kernel/random/boot_id", "latin1").slice(0, 8)}`);
-  } catch {
-    return 0n;
-  }
+/**
+ * Throws if the file must first go back to its last flushed state, because the machine has stopped since
+ * its newest one was written. LMDB goes back when it opens the file for writing. If it opens the file only
+ * for reading, it reads the newest state, whose pages may not have reached the disk.
+ *
+ * A system without a boot number does not show whether the machine has stopped.
+ */
+function checkSettled(data: DataFile, path: string): void {
+  const boot = bootNumber();
+  const { transaction, boot: writtenAt } = data.newest();
+  const isUndone = transaction > Number.MAX_SAFE_INTEGER;
+  const isEarlier = boot !== 0n && writtenAt !== 0n && data.beginning(boot).transaction !== transaction;
+  if (!isUndone && !isEarlier) return;
+  throw new StoreError(
+    `The machine stopped while ${path} was written, so its newest state may be incomplete. Open the database once for ` +
+      "writing, with a worker or `percolator doctor`, for example: this makes it go back to the newest complete state. " +
+      "Nothing was changed.",
+    { retryable: true },
+  );
 }
 
 function checkTrees(data: DataFile, meta: Meta): void {

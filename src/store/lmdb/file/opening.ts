@@ -13,7 +13,7 @@ import { storeError } from "../record/errors.js";
 import { formatName, formatVersion } from "../record/layout.js";
 import { formats, readFormat, writeFormat } from "../record/state.js";
 import { guardExit } from "./exit-guard.js";
-import { type FlushedBefore, settleFlushedHead } from "./flushed-head.js";
+import { type FlushedBefore, settleFlushedHead, undoFirstCommit } from "./flushed-head.js";
 import { dataFileName } from "./folder.js";
 import { setLastTransaction } from "./lock-file.js";
 import { busyError, type HeldLock } from "./lock-watch.js";
@@ -55,13 +55,15 @@ export function openDatabases(
   let root: RootDatabase | undefined;
   guardExit();
   try {
+    const dataFile = join(path, dataFileName);
+    if (!options.readOnly) undoFirstCommit(dataFile, openings.isAlone());
     root = open(nativeOptions(path, options));
     const writing = new Writing(root as unknown as NativeRoot);
     const own = rootOf(root, writing, path, openings);
     if (!options.readOnly) {
       // LMDB's flush has no end while its number of the last transaction is wrong.
       own.transactionSync(() => undefined);
-      settleFlushedHead(own, join(path, dataFileName), flushed);
+      settleFlushedHead(own, dataFile, flushed);
     }
     return { databases: openNamed(root, own, path, options.readOnly, openings), writing };
   } catch (error) {

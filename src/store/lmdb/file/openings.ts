@@ -40,6 +40,8 @@ export class Openings {
   #own: string | undefined;
   /** An announcement whose process has ended, or does not go on. */
   #ignored: string | undefined;
+  /** Whether a process that does not go on with its opening may still be there. */
+  #hasGivenUp = false;
 
   constructor(folder: string, environment: Environment) {
     this.#folder = folder;
@@ -50,6 +52,11 @@ export class Openings {
   /** Whether another process opens the folder now. */
   isRunning(): boolean {
     return this.#announced() !== undefined;
+  }
+
+  /** Whether no other process can be opening the folder, because this process has announced that it does. */
+  isAlone(): boolean {
+    return !this.#hasGivenUp && !!this.#own && read(this.#path) === this.#own;
   }
 
   /** Resolves when no other process opens the folder. */
@@ -124,7 +131,9 @@ export class Openings {
       seen = found;
       if (found === undefined) return false;
       // The file is empty until its process has written its name.
-      if (++looks < patience && (found === "" || isAlive(Number.parseInt(found, 10)))) return true;
+      const mayGoOn = found === "" || isAlive(Number.parseInt(found, 10));
+      if (++looks < patience && mayGoOn) return true;
+      this.#hasGivenUp ||= mayGoOn;
       this.#ignored = found;
       return false;
     };

@@ -18,7 +18,7 @@ export async function acquireFolder(
   options: EnvironmentOptions,
   environment: Environment,
 ): Promise<SharedFolder> {
-  const real = await prepareFolder(path, options.create);
+  const real = await prepareFolder(path, options);
   return inTurn(real, async () => {
     const known = folders.get(real);
     if (known !== undefined) {
