@@ -169,7 +169,11 @@ export class Transaction extends View {
     const defined = table[definition];
     refuseSource(defined);
     const rowBytes = encodeRow(defined, row);
-    for (const cell of await this.userCells(defined.name, rowBytes)) {
+    const cells = await this.userCells(defined.name, rowBytes);
+    // Whoever ran the transaction knows that it failed because this call was not awaited. Its rejection, which
+    // nobody waits for, would end the process.
+    if (this.#unawaited !== undefined) return;
+    for (const cell of cells) {
       this.#core.write({ table: defined.name, row: rowBytes, column: cell.column, value: undefined });
     }
     this.#use(defined);

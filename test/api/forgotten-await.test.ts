@@ -77,6 +77,27 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
     }),
   );
 
+  test("a forgotten deleteRow rejects only the transaction, which does not end the process", () =>
+    withDatabase(variant, within, async (db) => {
+      await db.transact((tx) => tx.set(users.note, "a", "first"));
+      const unhandled: unknown[] = [];
+      const note = (reason: unknown) => void unhandled.push(reason);
+      process.on("unhandledRejection", note);
+      try {
+        const forgets = (tx: Transaction) => {
+          void tx.deleteRow(users, "a");
+        };
+        await expect(db.transact(forgets)).rejects.toThrow(UnawaitedCallError);
+        await db.transact((tx) => tx.get(users.note, "a"));
+        // Node tells of an unhandled rejection at the end of a turn.
+        await new Promise(setImmediate);
+        await new Promise(setImmediate);
+        expect(unhandled).toEqual([]);
+      } finally {
+        process.off("unhandledRejection", note);
+      }
+    }));
+
   test("the writes of a call with several steps are not lost", () =>
     withDatabase(variant, within, async (db) => {
       const run = async (tx: Transaction) => {

@@ -42,7 +42,7 @@ test("older tables are upgraded when their owner opens the database, by several 
   expect(
     (await sql(`select version, (select last_value >= 0 from ${schema}.woken) as woken from ${schema}.state`))
       .rows,
-  ).toEqual([{ version: 3, woken: true }]);
+  ).toEqual([{ version: 4, woken: true }]);
   await (await open(place.location, { create: false })).close();
   const { rows } = await sql(
     `select pronargs from pg_proc where proname = 'commit_group' and pronamespace = '${schema}'::regnamespace`,
@@ -91,7 +91,7 @@ test("several processes that run `percolator init` at once all succeed, on nothi
     const kept = await db.transact((tx) => tx.get(documents.contents, "a"));
     expect(kept).toBe(place === fresh ? undefined : "kept");
   }
-  expect((await older.sql(`select version from ${older.schema}.state`)).rows).toEqual([{ version: 3 }]);
+  expect((await older.sql(`select version from ${older.schema}.state`)).rows).toEqual([{ version: 4 }]);
 });
 
 test("an owner who is no superuser upgrades at open and by `percolator init`, and keeps what is there", async () => {
@@ -118,7 +118,7 @@ test("an owner who is no superuser upgrades at open and by `percolator init`, an
     }
     await using db = await open(location, { create: false, tables: [documents] });
     expect(await db.transact((tx) => tx.get(documents.contents, "a"))).toBe("kept");
-    expect((await sql(`select version from ${schema}.state`)).rows).toEqual([{ version: 3 }]);
+    expect((await sql(`select version from ${schema}.state`)).rows).toEqual([{ version: 4 }]);
     await sql(`update ${schema}.state set version = 1`);
   }
 });

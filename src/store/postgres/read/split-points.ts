@@ -1,4 +1,5 @@
 import { equalBytes } from "../../bytes.js";
+import { quoteText } from "../table/names.js";
 import { bytesOf } from "../wire/arrays.js";
 import { type Connections, statement } from "../wire/connections.js";
 
@@ -15,7 +16,7 @@ export async function readSplitPoints(
   most: number,
 ): Promise<readonly Uint8Array[]> {
   const doing = "list split points";
-  const size = statement(`select pg_relation_size('${schema.replaceAll("'", "''")}.cells'::regclass) / 8192`);
+  const size = statement(`select pg_relation_size(${quoteText(`${schema}.cells`)}::regclass) / 8192`);
   const pages = Number((await connections.repeat(size, [], doing))[0]![0]);
   const percent = Math.min(100, (100 * samplePages) / Math.max(1, pages));
   const query = statement(

@@ -1,3 +1,4 @@
+import { quoteText } from "../table/names.js";
 import { type Connections, statement } from "../wire/connections.js";
 
 /** Figures of the schema and of this process's connections. `cells` is the server's estimate. */
@@ -5,7 +6,7 @@ export async function readStatistics(
   connections: Connections,
   schema: string,
 ): Promise<Readonly<Record<string, number>>> {
-  const name = `'${schema.replaceAll("'", "''")}.cells'::regclass`;
+  const name = `${quoteText(`${schema}.cells`)}::regclass`;
   const rows = await connections.repeat(
     statement(
       `select pg_table_size(${name}), pg_indexes_size(${name}), greatest(c.reltuples, 0)::int8, ` +

@@ -1,3 +1,5 @@
+import { quoteText } from "./names.js";
+
 /** Drops the function that earlier versions called with other parameters: PostgreSQL would keep both. */
 export function dropOlderFunctions(s: string): string {
   return `
@@ -21,7 +23,7 @@ begin
     raise exception 'the transaction isolation is %, but must be read committed', current_setting('transaction_isolation')
       using errcode = '25001', hint = 'set default_transaction_isolation of this role to ''read committed''';
   end if;
-  perform pg_advisory_xact_lock(1885565540, ('${s.replaceAll("'", "''")}.state'::regclass::oid::int8 - 2147483648)::int4);
+  perform pg_advisory_xact_lock(1885565540, (${quoteText(`${s}.state`)}::regclass::oid::int8 - 2147483648)::int4);
 end $percolatordb$;
 
 -- Adds a writer. Removes those that have written nothing for a day.

@@ -4,10 +4,15 @@ import { pageFunctions } from "./page-functions.js";
 import { wakeFunctions } from "./wake-functions.js";
 
 /** The version of the tables and functions. Raise it with every change of them. */
-export const schemaVersion = 3;
+export const schemaVersion = 4;
 
 /** The SQLSTATE with which the statements end if a newer package has upgraded meanwhile. */
 export const newerState = "PD001";
+
+/** What the table `state` says of the schema whose name its functions contain. */
+export function stateComment(s: string): string {
+  return `percolatordb in the schema ${s}`;
+}
 
 /**
  * The statements that make the tables and functions of a database in the schema `s`, a quoted name,
@@ -50,6 +55,8 @@ create table if not exists ${s}.cells (
   autovacuum_analyze_scale_factor = 0.05
 );
 create unique index if not exists cells_key on ${s}.cells (tbl, "row", col, part, ts desc);
+-- Without it, cells could not be deleted while a publication for all tables exists.
+alter table ${s}.cells replica identity using index cells_key;
 create table if not exists ${s}.writers (
   id text primary key,
   number int8 not null,
@@ -71,6 +78,7 @@ insert into ${s}.durable (counter) values (0) on conflict do nothing;
 insert into ${s}.state (version, counter) values (${schemaVersion}, 0) on conflict do nothing;
 create sequence if not exists ${s}.woken minvalue 0 start 0;
 update ${s}.state set version = ${schemaVersion} where version < ${schemaVersion};
+comment on table ${s}.state is ${quoteText(stateComment(s))};
 ${dropOlderFunctions(s)}
 ${commitFunctions(s)}
 ${pageFunctions(s)}

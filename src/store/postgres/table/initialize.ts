@@ -1,6 +1,6 @@
 import { StoreError, StoreVersionError } from "../../../errors/index.js";
 import { type Connections, statement } from "../wire/connections.js";
-import { definition, newerState, schemaVersion } from "./definition.js";
+import { definition, newerState, schemaVersion, stateComment } from "./definition.js";
 
 /** The oldest server that this store runs on: 14. It is that of the functions' statements. */
 const minServerVersion = 140_000;
@@ -9,6 +9,8 @@ interface Found {
   readonly hasSchema: boolean;
   /** Undefined if the schema has no database. */
   readonly version: number | undefined;
+  /** Whether the functions contain another name of the schema, because it was renamed. */
+  readonly isRenamed: boolean;
 }
 
 /**
@@ -35,7 +37,8 @@ export async function initialize(
       `There is no database at ${place}. Make it with \`percolator init\`, or open it with \`create: true\`.`,
     );
   }
-  if (found.version === undefined || found.version < schemaVersion) {
+  if (found.isRenamed) await checkRenamed(connections, schema, create);
+  if (found.version === undefined || found.version < schemaVersion || found.isRenamed) {
     await makeTables(connections, schema, found, create);
     found = await look(connections, schema);
   }
@@ -45,6 +48,25 @@ export async function initialize(
         `${schemaVersion}. Upgrade the package.`,
     );
   }
+}
+
+/**
+ * Throws if the functions of a renamed schema may not be made again. The triggers of attached tables belong to
+ * the writers' transactions, and fail since the schema was renamed: renaming it back helps at once.
+ */
+async function checkRenamed(connections: Connections, schema: string, create: boolean): Promise<void> {
+  const outbox = await connections.repeat(
+    statement("select to_regclass($1) is not null"),
+    [`${schema}.outbox`],
+    "look for attached tables",
+  );
+  const renamed = `The schema of the database at ${connections.place} was renamed, and its functions contain the old name. `;
+  if (outbox[0]![0] === "t") {
+    throw new StoreError(
+      `${renamed}Writers of its attached tables fail, so rename it back with \`alter schema ... rename to ...\`.`,
+    );
+  }
+  if (!create) throw new StoreError(`${renamed}Correct them with \`percolator init\`, or rename it back.`);
 }
 
 /** Makes the tables and functions, or upgrades those of an older version. */
@@ -84,20 +106,24 @@ export async function databaseState(
   connections: Connections,
   schema: string,
 ): Promise<"there" | "missing" | "older"> {
-  const { version } = await look(connections, schema);
+  const { version, isRenamed } = await look(connections, schema);
   if (version === undefined) return "missing";
-  return version < schemaVersion ? "older" : "there";
+  return version < schemaVersion || isRenamed ? "older" : "there";
 }
 
 async function look(connections: Connections, schema: string): Promise<Found> {
   const doing = "look for the database";
   const asked = await connections.repeat(
-    statement("select to_regnamespace($1) is not null, to_regclass($2) is not null"),
+    statement(
+      "select to_regnamespace($1) is not null, to_regclass($2) is not null, obj_description(to_regclass($2), 'pg_class')",
+    ),
     [schema, `${schema}.state`],
     doing,
   );
-  const [hasSchema, hasState] = asked[0]!;
-  if (hasState !== "t") return { hasSchema: hasSchema === "t", version: undefined };
+  const [hasSchema, hasState, comment] = asked[0]!;
+  if (hasState !== "t") return { hasSchema: hasSchema === "t", version: undefined, isRenamed: false };
   const rows = await connections.repeat(statement(`select version from ${schema}.state`), [], doing);
-  return { hasSchema: true, version: rows[0] === undefined ? undefined : Number(rows[0][0]) };
+  // A dump without comments has none.
+  const isRenamed = comment !== null && comment !== stateComment(schema);
+  return { hasSchema: true, version: rows[0] === undefined ? undefined : Number(rows[0][0]), isRenamed };
 }

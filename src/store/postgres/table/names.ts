@@ -18,7 +18,7 @@ export function quoteSchema(schema: string): string {
   return `"${schema.replaceAll('"', '""')}"`;
 }
 
-/** A text as an SQL literal. */
+/** A text as an SQL literal, which means the same under every setting of the server. */
 export function quoteText(text: string): string {
-  return `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
+  return `E'${text.replaceAll("\\", "\\\\").replaceAll("'", "''")}'`;
 }

@@ -29,7 +29,17 @@ export function int8Text(item: number): string {
   return item > Number.MAX_SAFE_INTEGER ? maxInt8 : String(Math.ceil(item));
 }
 
-/** The bytes of a `bytea` of an answer, which the server shows as `\x` and hexadecimal digits. */
+/**
+ * The bytes of a `bytea` of an answer. The server shows them as `\x` and hexadecimal digits, or with `\` escapes
+ * if `bytea_output` of the role or of the connection is `escape`. Those never begin with `\x`.
+ */
 export function bytesOf(text: string): Buffer {
-  return Buffer.from(text.slice(2), "hex");
+  return text.startsWith("\\x") ? Buffer.from(text.slice(2), "hex") : unescaped(text);
+}
+
+function unescaped(text: string): Buffer {
+  const plain = text.replace(/\\(\\|[0-7]{3})/g, (_, escaped: string) =>
+    escaped === "\\" ? escaped : String.fromCharCode(Number.parseInt(escaped, 8)),
+  );
+  return Buffer.from(plain, "latin1");
 }

@@ -35,17 +35,21 @@ export function tellingFailure(before: unknown, failure: unknown): unknown {
 
 /** The server, or its session, is read-only. */
 const readOnly = "25006";
+/** The session does not know a prepared statement: somebody has discarded those of the connection. */
+const unprepared = "26000";
 
 /** Whether the pool must close a connection after this error. */
 export function endsConnection(error: unknown): boolean {
   const { code, severity } = error as { readonly code?: unknown; readonly severity?: unknown };
-  // A failover may have left the connection at a server that is no longer the primary.
-  return severity !== "ERROR" || code === readOnly;
+  // A failover may have left the connection at a server that is no longer the primary. `pg` would not prepare a
+  // statement again on this connection.
+  return severity !== "ERROR" || code === readOnly || code === unprepared;
 }
 
 /**
  * States that may pass: the server stops, starts, recovers, or has no connection left. A failover
- * has left a connection at a read-only server. Two transactions waited for each other.
+ * has left a connection at a read-only server. A new connection prepares its statements again. Two
+ * transactions waited for each other.
  */
 const passing: ReadonlySet<string> = new Set([
   "57P01",
@@ -54,6 +58,7 @@ const passing: ReadonlySet<string> = new Set([
   "57P05",
   "53300",
   readOnly,
+  unprepared,
   "40001",
   "40P01",
 ]);
@@ -86,7 +91,7 @@ const preparing =
 /** What to do, by state or by the state's class. */
 const advice: Readonly<Record<string, string>> = {
   "08": "Check the network and the server's log",
-  "26000": preparing,
+  [unprepared]: preparing,
   "42P05": preparing,
   "28": "Check the user, the password and pg_hba.conf",
   "3D000": "Create the database, or correct the location",
