@@ -10,6 +10,7 @@ import { buildContext } from "./context.js";
 import { Coordination } from "./coordination/coordination.js";
 import { chooseCoordinator } from "./coordination/coordinator-choice.js";
 import { Database } from "./database.js";
+import { checkDeclared } from "./declared.js";
 import { type Location, openStore } from "./location.js";
 import { logEvents } from "./log.js";
 import { checkOptions, checkSettings, type OpenOptions, type OpenWithHooksOptions } from "./options.js";
@@ -50,6 +51,7 @@ export async function openWithHooks(
   { hooks, cacheMs, ...options }: OpenWithHooksOptions,
 ): Promise<Database> {
   checkOptions(known("open", options));
+  checkDeclared(options);
   const environment = options.environment ?? systemEnvironment;
   const store = await openStore(location, options, environment);
   let coordination: Coordination | undefined;

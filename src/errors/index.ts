@@ -1,4 +1,5 @@
 export { assert } from "./assert.js";
 export * from "./errors.js";
+export { messageOf } from "./message-of.js";
 export { checkOptionNames, type OptionNames } from "./option-names.js";
 export { type PackageNeed, requirePackage } from "./require-package.js";

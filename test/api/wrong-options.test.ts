@@ -1,6 +1,7 @@
 import {
   type Database,
   InvalidArgumentError,
+  ObserverError,
   observer,
   open,
   SchemaError,
@@ -8,6 +9,7 @@ import {
   text,
   type Worker,
 } from "percolatordb";
+import { exportQueue, uniqueConstraint } from "percolatordb/recipes";
 import { expect, test } from "vitest";
 
 // The compiler refuses most of these options. A program in JavaScript, or one that reads its
@@ -100,6 +102,29 @@ test.each(argumentsOf)("db.%s refuses an invalid argument", async (name, make) =
   const error = await thrownBy(make);
   expect(error).toBeInstanceOf(InvalidArgumentError);
   expect(error.message).toContain(`\`db.${name}\``);
+});
+
+const emails = uniqueConstraint("emails", pages.title, { by: (title) => title });
+const outbox = exportQueue("outbox", { value: text(), deliver: () => {} });
+
+test.each<[item: string, options: object, message: RegExp]>([
+  ["undefined", { tables: [undefined] }, /`tables\[0\]` is undefined, not a table: it may be imported from/],
+  [
+    "a recipe with a table",
+    { tables: [pages, emails] },
+    /`tables\[1\]` is .*, not a table: give its `table`/,
+  ],
+  ["a recipe with tables", { tables: [outbox] }, /give its `tables`, `\.\.\.tables`/],
+  ["an array of tables", { tables: [outbox.tables] }, /spread the array/],
+  ["an observer for a table", { tables: [titles] }, /make it with `table\(name, columns\)`/],
+  ["null", { tables: [null] }, /`tables\[0\]` is null, not a table/],
+  ["undefined for an observer", { observers: [undefined] }, /`observers\[0\]` is undefined, not an observer/],
+  ["a recipe for an observer", { observers: [outbox] }, /not an observer: give its `observer`/],
+  ["a table for an observer", { observers: [pages] }, /make it with `observer\(name, column, run\)`/],
+])("open names %s among tables or observers", async (_, options, message) => {
+  const error = await open("memory:", as(options)).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf("observers" in options ? ObserverError : SchemaError);
+  expect((error as Error).message).toMatch(message);
 });
 
 test.each([5, undefined, pages])("db.history takes a column, not %s", async (column) => {

@@ -1,5 +1,6 @@
 import type { Database } from "../../database/index.js";
 import type { Timer } from "../../environment/index.js";
+import { messageOf } from "../../errors/index.js";
 import type { EventMap } from "../../events/index.js";
 import { serviceFailure, type Worker } from "../../observer/index.js";
 import type { AnySchedule } from "../../recipes/index.js";
@@ -254,5 +255,5 @@ function stackOf(error: unknown): readonly string[] {
 }
 
 function textOf(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return error instanceof Error ? `${error.name}: ${messageOf(error)}` : messageOf(error);
 }

@@ -1,4 +1,4 @@
-import { type ErrorCode, ObserverError, PercolatorError } from "../../errors/index.js";
+import { type ErrorCode, messageOf, ObserverError, PercolatorError } from "../../errors/index.js";
 
 /**
  * Why an attempt failed.
@@ -95,16 +95,16 @@ const maxStack = 8_000;
 export function describeFailure(error: unknown): FailureText {
   try {
     if (error instanceof Error) {
-      const { name, message, stack } = error;
+      const { name, stack } = error;
       const code = (error as { code?: unknown }).code;
       return {
         name: clip(String(name), 200),
         ...(typeof code === "string" ? { code: clip(code, 200) } : {}),
-        message: clip(String(message), maxMessage),
+        message: clip(messageOf(error), maxMessage),
         ...(typeof stack === "string" ? { stack: clip(stack, maxStack) } : {}),
       };
     }
-    return { name: typeof error, message: clip(String(error), maxMessage) };
+    return { name: typeof error, message: clip(messageOf(error), maxMessage) };
   } catch {
     return { name: typeof error, message: "The thrown value cannot be shown." };
   }

@@ -6,7 +6,6 @@ import { databaseNames } from "../record/databases.js";
 import { storeError } from "../record/errors.js";
 import { bootNumber } from "./boot-number.js";
 import { besideLockFile, lockFileName } from "./lock-file.js";
-import type { EnvironmentOptions } from "./opening.js";
 import { DataFile, type Meta, PageError, readsPages } from "./pages.js";
 
 export const dataFileName = "data.mdb";
@@ -31,7 +30,7 @@ const checkAttempts = 8;
  */
 export async function prepareFolder(
   path: string,
-  { create, readOnly }: Pick<EnvironmentOptions, "create" | "readOnly">,
+  { create, readOnly }: { readonly create: boolean; readonly readOnly: boolean },
 ): Promise<string> {
   try {
     const known = await statistics(path);
