@@ -1,9 +1,19 @@
-import { AbortedError, family, int, LimitExceededError, open, table, text, tuple } from "percolatordb";
+import {
+  AbortedError,
+  family,
+  int,
+  LimitExceededError,
+  open,
+  SchemaError,
+  table,
+  text,
+  tuple,
+} from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
 import { describe, expect, test } from "vitest";
 import { variants, withDatabase } from "../../test/support/databases.js";
 import { gather } from "../../test/support/gather.js";
-import { clearRange } from "./index.js";
+import { clearRange, exactIndex, uniqueConstraint } from "./index.js";
 
 const visits = table("visits", { seconds: int(), notes: family(text()) }, { key: tuple(text(), int()) });
 
@@ -30,6 +40,37 @@ describe.each(variants)("on $store, $commit", (variant) => {
       expect(await db.check()).toEqual([]);
     });
   });
+});
+
+test("entries of unique constraints and exact indexes are deleted with the rows, or nothing is", async () => {
+  const users = table("users", { email: text(), city: text() }, { key: tuple(text(), text()) });
+  const emails = uniqueConstraint("emails", users.email, { by: (email) => email });
+  const cities = exactIndex("cities", users.city, { by: text(), of: (city) => [city] });
+  await using db = await open("memory:", { tables: [users, emails.table, cities.table] });
+  const add = (tenant: string, name: string, email: string) =>
+    db.transact(async (tx) => {
+      await emails.set(tx, [tenant, name], email);
+      await cities.set(tx, [tenant, name], "Oslo");
+    });
+  for (const name of ["u1", "u2", "u3"]) await add("acme", name, `${name}@example.org`);
+  await add("globex", "u1", "other@example.org");
+  const some = { lookups: [emails], batch: 2 };
+  for (const options of [{}, some]) {
+    const clearing = clearRange(db, users, { prefix: ["acme"] }, options);
+    await expect(clearing).rejects.toThrow(SchemaError);
+    await expect(clearing).rejects.toThrow(
+      options === some ? /entry of table cities for column users\.city/ : /await/,
+    );
+  }
+  await using before = await db.snapshot();
+  expect(await gather(before.scan(users))).toHaveLength(4);
+  await clearRange(db, users, { prefix: ["acme"] }, { lookups: [emails, cities], batch: 2 });
+  await add("globex", "u2", "u1@example.org");
+  await using view = await db.snapshot();
+  expect(await gather(cities.find(view, "Oslo"))).toEqual([
+    ["globex", "u1"],
+    ["globex", "u2"],
+  ]);
 });
 
 test("after garbage collection nothing is left in the store", async () => {

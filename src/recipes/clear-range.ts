@@ -17,8 +17,13 @@ export interface ClearedRange<K> {
   readonly end?: K | undefined;
 }
 
+/** What deletes the cell of a row together with its entry. Unique constraints and exact indexes do. */
+export interface RowLookup<K> {
+  delete(tx: Transaction, row: K): Promise<void>;
+}
+
 /** The options of {@link clearRange}. Each has a default. */
-export interface ClearOptions {
+export interface ClearOptions<K = never> {
   /**
    * Most rows that one transaction deletes. If a transaction cannot hold the deletes of so many
    * rows, it deletes fewer. From 1 to 100,000. Default: 1,000.
@@ -29,6 +34,11 @@ export interface ClearOptions {
    * collection. Default: false.
    */
   readonly collect?: boolean | undefined;
+  /**
+   * The unique constraints and exact indexes on columns of the table, or a `columnWriter` of a column that
+   * has several. Their entries are deleted with the rows. Default: none.
+   */
+  readonly lookups?: readonly RowLookup<K>[] | undefined;
   /** Called after each transaction with the number of rows deleted so far. Default: none. */
   readonly onProgress?: ((rows: number) => void) | undefined;
   /** Stops the deletion when it is aborted. Rows deleted so far stay deleted. Default: none. */
@@ -46,6 +56,8 @@ export interface ClearOptions {
  * Each delete is a change, so observers of the columns become due. Snapshots of the past see the
  * deleted rows until garbage collection removes them, after the retention.
  *
+ * @throws SchemaError if a column has a unique constraint or exact index that is not among `lookups`.
+ * Rows of earlier transactions stay deleted.
  * @throws whatever the transactions throw.
  * @throws AbortedError if the signal is aborted.
  *
@@ -56,16 +68,17 @@ export async function clearRange<T extends AnyTable>(
   db: Database,
   table: T,
   range: ClearedRange<KeyOf<T>>,
-  options: ClearOptions = {},
+  options: ClearOptions<KeyOf<T>> = {},
 ): Promise<number> {
   checkOptions("clearRange", range, { prefix: "any", start: "any", end: "any" });
   checkOptions("clearRange", options, {
     batch: "any",
     collect: "any",
+    lookups: "any",
     onProgress: "function if given",
     signal: "any",
   });
-  const { signal, onProgress } = options;
+  const { signal, onProgress, lookups = [] } = options;
   const batch = wholeOption("batch", options.batch ?? 1_000, 1, 100_000);
   let rows = 0;
   // Each batch begins at the last row of the batch before it, because that row may have cells left.
@@ -75,7 +88,8 @@ export async function clearRange<T extends AnyTable>(
   for (;;) {
     const [from, limit] = [start, most];
     const fits: Fits = { rows: 0 };
-    const deleteSome = (tx: Transaction) => deleteRows(tx, table, { ...range, start: from }, limit, fits);
+    const deleteSome = (tx: Transaction) =>
+      deleteRows(tx, table, { ...range, start: from }, { limit, lookups }, fits);
     try {
       const deleted = await db.transact(deleteSome, { signal, label: "clear range" });
       if (fits.tooMany !== undefined && fits.tx?.commitTimestamp === undefined) throw fits.tooMany;
@@ -110,7 +124,7 @@ async function deleteRows<T extends AnyTable>(
   tx: Transaction,
   table: T,
   range: ClearedRange<KeyOf<T>>,
-  limit: number,
+  { limit, lookups }: { readonly limit: number; readonly lookups: readonly RowLookup<KeyOf<T>>[] },
   fits: Fits,
 ): Promise<readonly KeyOf<T>[]> {
   const rows: KeyOf<T>[] = [];
@@ -118,6 +132,7 @@ async function deleteRows<T extends AnyTable>(
   Object.assign(fits, { tx, rows: 0, tooMany: undefined });
   for (const row of rows) {
     try {
+      for (const lookup of lookups) await lookup.delete(tx, row);
       await tx.deleteRow(table, row);
       fits.rows++;
     } catch (error) {

@@ -1,6 +1,6 @@
 /** Recipes for common needs, built only on transactions and observers. */
 
-export { type ClearedRange, type ClearOptions, clearRange } from "./clear-range.js";
+export { type ClearedRange, type ClearOptions, clearRange, type RowLookup } from "./clear-range.js";
 export type {
   AggregateColumns,
   AggregateOptions,

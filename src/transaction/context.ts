@@ -29,6 +29,11 @@ export interface Schemas {
    * array of its parts.
    */
   showRow(table: string, row: Uint8Array): string;
+  /**
+   * The table that must be written together with a column: that of its unique constraint or exact index.
+   * Undefined if there is none.
+   */
+  keptWith(table: string, column: Uint8Array): string | undefined;
 }
 
 /** The observers of each column, as of one generation of the registry. */

@@ -3,12 +3,14 @@ import {
   type AnyTable,
   type Column,
   definition,
+  describeValue,
   encodeRow,
   encodeValue,
   isColumn,
   isSignal,
   isTable,
   type KeyOf,
+  parsePath,
   type Signal,
   type TableDefinition,
 } from "../schema/index.js";
@@ -157,6 +159,8 @@ export class Transaction extends View {
   /**
    * Deletes every cell that the transaction sees in a row. Under `serializable` this counts as a
    * read of the whole row.
+   * @throws SchemaError if a cell's column has a unique constraint or exact index. Delete the cell with
+   * that first.
    */
   deleteRow<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<void> {
     return this.underWay(this.#deleteRow(table, row));
@@ -173,10 +177,22 @@ export class Transaction extends View {
     // Whoever ran the transaction knows that it failed because this call was not awaited. Its rejection, which
     // nobody waits for, would end the process.
     if (this.#unawaited !== undefined) return;
+    for (const cell of cells) this.#refuseKept(defined, row, cell.column);
     for (const cell of cells) {
       this.#core.write({ table: defined.name, row: rowBytes, column: cell.column, value: undefined });
     }
     this.#use(defined);
+  }
+
+  #refuseKept({ name }: TableDefinition, row: unknown, column: Uint8Array): void {
+    const keeper = this.#core.context.schemas.keptWith(name, column);
+    if (keeper === undefined) return;
+    const { name: columnName } = parsePath(column);
+    throw new SchemaError(
+      `\`deleteRow\` would leave the entry of table ${keeper} for column ${name}.${columnName}, row ${describeValue(row)}: the ` +
+        "column has a unique constraint or exact index. Delete the cell with it first, such as " +
+        "`await emails.delete(tx, row)`, in the same transaction.",
+    );
   }
 
   /**

@@ -12,6 +12,7 @@ import { describe, expect, test } from "vitest";
 import { everyVariant, withDatabase } from "../support/databases.js";
 
 const users = table("users", { email: text(), team: text(), note: text(), tags: family(text()) });
+const plain = table("plain", { note: text() });
 const emails = uniqueConstraint("emails", users.email, { by: (email) => email.toLowerCase() });
 const teams = exactIndex("teams", users.team, { by: text(), of: (team) => [team] });
 
@@ -23,7 +24,7 @@ const calls: Readonly<Record<string, (tx: Transaction) => unknown>> = {
   get: (tx) => tx.get(users.note, "a").then((note) => tx.set(users.note, "b", note ?? "none")),
   getMany: (tx) => tx.getMany(users.note, ["a", "c"]).then((notes) => tx.set(users.note, "b", String(notes))),
   row: (tx) => tx.row(users, "a").then((row) => tx.set(users.note, "b", row?.note ?? "none")),
-  deleteRow: (tx) => tx.deleteRow(users, "a"),
+  deleteRow: (tx) => tx.deleteRow(plain, "a"),
   scan: async (tx) => {
     for await (const { row } of tx.scan(users.note)) tx.set(users.note, `${row}'`, row);
   },
@@ -34,7 +35,7 @@ const calls: Readonly<Record<string, (tx: Transaction) => unknown>> = {
   "exact index": (tx) => teams.set(tx, "a", "red"),
 };
 
-const within = { tables: [users, emails.table, teams.table] };
+const within = { tables: [users, plain, emails.table, teams.table] };
 
 describe.each(everyVariant)("$store, commit $commit", (variant) => {
   test.each(Object.entries(calls))("a transaction does not commit while a call of %s is running", (_, call) =>
@@ -42,6 +43,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
       await db.transact(async (tx) => {
         tx.set(users.note, "a", "first");
         tx.set(users.tags.at("x"), "a", "tag");
+        tx.set(plain.note, "a", "plain");
         await emails.set(tx, "a", "old@example.org");
       });
       let isFinished = false;

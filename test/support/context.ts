@@ -45,7 +45,12 @@ export function bareContext(
       retentionMs: 3_600_000,
       ...settings,
     },
-    schemas: { known: () => true, record: async () => {}, showRow: (_, row) => showRow(row) },
+    schemas: {
+      known: () => true,
+      record: async () => {},
+      showRow: (_, row) => showRow(row),
+      keptWith: () => undefined,
+    },
     notifications: {
       current: () => nobody,
       fresh: () => nobody,

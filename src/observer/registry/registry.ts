@@ -137,6 +137,10 @@ export class Registry implements Schemas, Notifications {
     return this.#view?.showRow(table, row) ?? showRow(row);
   }
 
+  keptWith(table: string, column: Uint8Array): string | undefined {
+    return this.#view?.keptWith(table, column);
+  }
+
   current(): MaybePromise<RegistryView> {
     return this.#view ?? this.#load();
   }

@@ -1,6 +1,7 @@
 import { StoreDamagedError } from "../../errors/index.js";
 import {
   type AnyTable,
+  columnPath,
   definition,
   type TableDescription,
   tableFromDescription,
@@ -40,6 +41,10 @@ import { RegisteredFeed } from "./registered-feed.js";
 const nobody: readonly RegisteredObserver[] = Object.freeze([]);
 const noFeeds: readonly string[] = Object.freeze([]);
 
+/** Names of tables have no NUL. */
+const keeperKey = (table: string, column: Uint8Array) =>
+  `${table}\0${Buffer.from(column).toString("latin1")}`;
+
 /** The registry as of one snapshot. Immutable. */
 export class RegistryView implements ObservedColumns {
   /** The timestamp of the snapshot. */
@@ -58,6 +63,7 @@ export class RegistryView implements ObservedColumns {
   readonly feeds: FeedsOfColumns | undefined;
   readonly droppedRecords: DroppedRecords;
   readonly dropped: DroppedBarrier | undefined;
+  #keepers: ReadonlyMap<string, string> | undefined;
   readonly #byTable = new Map<string, RegisteredObserver[]>();
   readonly #bound = new Map<string, AnyTable>();
 
@@ -104,6 +110,16 @@ export class RegistryView implements ObservedColumns {
     return this.watching(table, column)
       .filter((observer) => !observer.isWeak)
       .map((observer) => observer.ofColumn(column));
+  }
+
+  /** The table that is recorded as written with a column. */
+  keptWith(table: string, column: Uint8Array): string | undefined {
+    this.#keepers ??= new Map(
+      [...this.tables].flatMap(([name, { writtenWith: by }]) =>
+        by === undefined ? [] : [[keeperKey(by.table, columnPath(by.column, by.qualifier)), name] as const],
+      ),
+    );
+    return this.#keepers.size === 0 ? undefined : this.#keepers.get(keeperKey(table, column));
   }
 
   /**
