@@ -47,6 +47,7 @@ import {
   type DueCell,
   discardLoad,
   discardParked,
+  type HandledCellOf,
   isObserver,
   type LoadInfo,
   type LoadOptions,
@@ -57,6 +58,7 @@ import {
   listPending,
   load,
   markDue,
+  markHandled,
   type ObservedCell,
   type Observer,
   type ObserverRecord,
@@ -458,6 +460,27 @@ export class Database {
   async markDue(due: readonly DueCell[], signal?: AbortSignal): Promise<void> {
     this.#open();
     await markDue(this.#registry, due, signal);
+  }
+
+  /**
+   * Registers observers that other programs run.
+   *
+   * @internal
+   */
+  async registerObservers(observers: readonly Observer[], signal?: AbortSignal): Promise<void> {
+    this.#writable("register observers");
+    await this.#registry.register([], observers, [], signal);
+    await this.#registry.untilAllKnown(observers);
+  }
+
+  /**
+   * Records that registered observers have handled the present values of cells.
+   *
+   * @internal
+   */
+  async markHandled(handled: readonly HandledCellOf[], signal?: AbortSignal): Promise<void> {
+    this.#open();
+    await markHandled(this.#registry, handled, signal);
   }
 
   /**

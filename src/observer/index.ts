@@ -3,6 +3,7 @@ export type { ClaimKey, Cluster, ClusterActivity } from "./cluster.js";
 export { isBeyondBelief } from "./expiry.js";
 export {
   type Acknowledgment,
+  acknowledgmentPrefix,
   decodeAcknowledgment,
   parseRecordColumn,
   type RecordColumn,
@@ -46,6 +47,7 @@ export type { DroppedRecords } from "./registry/dropped.js";
 export { type CellState, readCellState } from "./registry/due.js";
 export { type LoadRecord, loadRowsPrefix } from "./registry/load-record.js";
 export { type DueCell, markDue } from "./registry/mark-due.js";
+export { type HandledCellOf, markHandled } from "./registry/mark-handled.js";
 export {
   discardParked,
   listParked,

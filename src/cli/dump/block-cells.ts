@@ -1,8 +1,9 @@
 import { ExportDamagedError, InvalidValueError, PercolatorError } from "../../errors/index.js";
-import type { DueCell } from "../../observer/index.js";
+import type { DueCell, HandledCellOf } from "../../observer/index.js";
 import {
   type AnyTable,
   bytesTable,
+  columnPath,
   decodeValue,
   definition,
   encodeRow,
@@ -10,6 +11,7 @@ import {
   tableFromDescription,
   type UntypedTable,
 } from "../../schema/index.js";
+import type { CellAddress } from "../../transaction/index.js";
 import type { ReadBlock } from "./block-reader.js";
 import { cellFromLine, type DumpedCell } from "./cell-text.js";
 import { dueCell } from "./due-changes.js";
@@ -42,6 +44,7 @@ export class BlockCells {
   readonly #header: ExportHeader;
   readonly #options: BlockCellsOptions;
   readonly #tables: ReadonlyMap<string, ImportedTable>;
+  #due: ReadonlySet<string> | undefined;
 
   constructor(header: ExportHeader, options: BlockCellsOptions) {
     this.#header = header;
@@ -92,6 +95,27 @@ export class BlockCells {
     });
   }
 
+  /**
+   * Returns what observers have handled of the tables to import, by the lines of a block. It leaves out
+   * what was due.
+   *
+   * @throws ExportDamagedError if a line cannot be part of an export.
+   */
+  handled(block: ReadBlock): readonly HandledCellOf[] {
+    this.#due ??= new Set(this.due().map(({ observer, cell }) => handledName(observer, cell)));
+    const due = this.#due;
+    return block.lines.flatMap((text) => {
+      const { table: name, row, handled = [] } = parseLine(text) as RowLine;
+      const known = handled.length > 0 && this.#options.wanted.has(name) ? this.#tables.get(name) : undefined;
+      if (known === undefined) return [];
+      const rowBytes = encodeRow(known.typed, known.typed.key.parse(row));
+      return handled.flatMap(([observer, version, column, qualifier]) => {
+        const cell = { table: name, row: rowBytes, column: columnPath(column, qualifier) };
+        return due.has(handledName(observer, cell)) ? [] : [{ observer, version, cell }];
+      });
+    });
+  }
+
   /** Returns the due changes of the tables to import. */
   due(): readonly DueCell[] {
     const lines = (this.#header.due ?? []).filter(({ table }) => this.#options.wanted.has(table));
@@ -106,9 +130,9 @@ export class BlockCells {
 
   #ofLine(text: string): readonly ImportedCell[] {
     const line = parseLine(text) as Partial<RowLine> | undefined;
-    const { table: name, row, cells } = line ?? {};
+    const { table: name, row, cells, handled } = line ?? {};
     const known = name === undefined ? undefined : this.#tables.get(name);
-    if (known === undefined || typeof row !== "string" || !Array.isArray(cells)) {
+    if (known === undefined || typeof row !== "string" || !Array.isArray(cells) || !areHandled(handled)) {
       throw new ExportDamagedError("it is not a row of a table in the header.");
     }
     if (!this.#options.wanted.has(known.typed.name)) return [];
@@ -120,6 +144,24 @@ export class BlockCells {
       return cell;
     });
   }
+}
+
+function handledName(observer: string, { table, row, column }: CellAddress): string {
+  return [observer, table, ...[row, column].map((bytes) => Buffer.from(bytes).toString("base64"))].join(" ");
+}
+
+function areHandled(handled: unknown): boolean {
+  if (handled === undefined) return true;
+  return (
+    Array.isArray(handled) &&
+    handled.every(
+      (each: unknown) =>
+        Array.isArray(each) &&
+        (each.length === 3 || each.length === 4) &&
+        Number.isSafeInteger(each[1]) &&
+        [each[0], ...each.slice(2)].every((part) => typeof part === "string"),
+    )
+  );
 }
 
 /**

@@ -1,16 +1,24 @@
+import { acknowledgmentPrefix, decodeAcknowledgment, parseRecordColumn } from "../../observer/index.js";
 import {
   columnPath,
   decodeRow,
   definition,
   encodeRow,
+  parsePath,
   type TableDefinition,
   tableFromDescription,
 } from "../../schema/index.js";
 import type { Position } from "../../store/index.js";
-import { after, type CommittedRow, type Snapshot } from "../../transaction/index.js";
+import {
+  after,
+  type CommittedRow,
+  type Snapshot,
+  systemColumnMark,
+  userAndObserverColumns,
+} from "../../transaction/index.js";
 import type { BlockBuilder } from "./block-builder.js";
 import { cellToLine, partsOf } from "./cell-text.js";
-import type { CellLine, ExportHeader, RowLine } from "./format.js";
+import type { CellLine, ExportHeader, HandledLine, RowLine } from "./format.js";
 
 /** Bytes of values, or count of cells, after which a row continues on another line. */
 const lineBytes = 262_144;
@@ -32,7 +40,7 @@ export async function* exportBlocks(
     const table = tableFromDescription(description)[definition];
     const from = last?.table === table.name ? positionAfter(table, last) : undefined;
     const lines = new Lines(table);
-    for await (const rows of snapshot.cells(table.name, from)) {
+    for await (const rows of snapshot.cells(table.name, from, { columns: userAndObserverColumns })) {
       for (const row of rows) {
         for (const line of lines.add(row)) {
           builder.add(line, line.cells.length);
@@ -40,8 +48,7 @@ export async function* exportBlocks(
         }
       }
     }
-    const rest = lines.take();
-    if (rest !== undefined) builder.add(rest, rest.cells.length);
+    for (const line of lines.take()) builder.add(line, line.cells.length);
   }
   if (!builder.isEmpty) yield builder.take();
 }
@@ -51,6 +58,7 @@ class Lines {
   readonly #table: TableDefinition;
   #row: Buffer = Buffer.alloc(0);
   #cells: CellLine[] = [];
+  #handled: HandledLine[] = [];
   #bytes = 0;
 
   constructor(table: TableDefinition) {
@@ -60,33 +68,63 @@ class Lines {
   /** Yields the lines that are complete. */
   *add({ row, cells }: CommittedRow): Generator<RowLine> {
     if (Buffer.compare(row, this.#row) !== 0) {
-      const before = this.take();
-      if (before !== undefined) yield before;
+      yield* this.take();
       this.#row = Buffer.from(row);
     }
     for (const { column, value } of cells) {
       if (value === undefined) continue;
+      if (this.#addHandled(column, value)) {
+        if (this.#handled.length >= lineCells) yield* this.take();
+        continue;
+      }
       if (this.#cells.length >= lineCells || (this.#bytes > 0 && this.#bytes + value.length > lineBytes)) {
-        yield this.take()!;
+        yield* this.take();
       }
       this.#cells.push(cellToLine(this.#table, column, value));
       this.#bytes += value.length;
     }
   }
 
-  /** Returns the cells held so far as a line, or undefined if there are none. */
-  take(): RowLine | undefined {
-    if (this.#cells.length === 0) return undefined;
+  /** Keeps an acknowledgment. Returns false for any other column. */
+  #addHandled(column: Uint8Array, value: Uint8Array): boolean {
+    if (column[0] !== systemColumnMark) return false;
+    const record = parseRecordColumn(column);
+    if (record?.kind !== "acknowledgment") return true;
+    const { name, qualifier } = parsePath(record.column);
+    const { version } = decodeAcknowledgment(value);
+    const { observer } = record;
+    this.#handled.push(
+      qualifier === undefined ? [observer, version, name] : [observer, version, name, qualifier],
+    );
+    return true;
+  }
+
+  /** Returns what is held so far as lines. */
+  take(): readonly RowLine[] {
+    if (this.#cells.length === 0 && this.#handled.length === 0) return [];
     const { name, key } = this.#table;
-    const line = { table: name, row: key.format(decodeRow(this.#table, this.#row)), cells: this.#cells };
+    const line = { table: name, row: key.format(decodeRow(this.#table, this.#row)) };
+    const [cells, handled] = [this.#cells, this.#handled];
     this.#cells = [];
+    this.#handled = [];
     this.#bytes = 0;
-    return line;
+    return [
+      ...(cells.length > 0 ? [{ ...line, cells }] : []),
+      ...(handled.length > 0 ? [{ ...line, cells: [], handled }] : []),
+    ];
   }
 }
 
-/** Returns the position after a line's last cell. */
-function positionAfter(table: TableDefinition, { row, cells }: RowLine): Position {
-  const { name, qualifier } = partsOf(cells.at(-1)!);
-  return { row: encodeRow(table, table.key.parse(row)), column: after(columnPath(name, qualifier)) };
+/** Returns the position after a line's last cell, or after its last acknowledgment. */
+function positionAfter(table: TableDefinition, { row, cells, handled = [] }: RowLine): Position {
+  const last = handled.at(-1);
+  const at = () => {
+    if (last !== undefined) {
+      const [observer, , column, qualifier] = last;
+      return Buffer.concat([acknowledgmentPrefix(observer), columnPath(column, qualifier)]);
+    }
+    const { name, qualifier } = partsOf(cells.at(-1)!);
+    return columnPath(name, qualifier);
+  };
+  return { row: encodeRow(table, table.key.parse(row)), column: after(at()) };
 }

@@ -41,8 +41,18 @@ export interface ExportHeader {
   /** The exported store, as it describes itself. */
   readonly source: string;
   readonly tables: readonly TableDescription[];
+  /** The observers of columns of the tables. Files of earlier versions have none. */
+  readonly observers?: readonly ObserverLine[] | undefined;
   /** Changes that were due or parked. Files of older versions have none. */
   readonly due?: readonly DueLine[] | undefined;
+}
+
+/** A registered observer of a column or family. */
+export interface ObserverLine {
+  readonly observer: string;
+  readonly version: number;
+  readonly table: string;
+  readonly column: string;
 }
 
 /** An observer that is due on a cell. */
@@ -72,12 +82,19 @@ export type CellLine =
     }
   | { readonly column: string; readonly qualifier?: string | undefined; readonly raw: string };
 
+/** An observer, its version, and a cell of the row that it has handled: column, or family and qualifier. */
+export type HandledLine =
+  | readonly [observer: string, version: number, column: string]
+  | readonly [observer: string, version: number, family: string, qualifier: string];
+
 /** A row, or the part of a wide row that fits on one line. */
 export interface RowLine {
   readonly table: string;
   /** The row key, in the form that commands accept. */
   readonly row: string;
+  /** Empty if the line has `handled`, which comes after the lines of the row's cells. */
   readonly cells: readonly CellLine[];
+  readonly handled?: readonly HandledLine[] | undefined;
 }
 
 export interface BlockLine {
@@ -121,7 +138,12 @@ export function parseHeader(line: string): ExportHeader {
       `The export has version ${String(header.version)} of the format; this package reads only versions ${formatVersion} and ${versionedFormat}. Upgrade the package.`,
     );
   }
-  if (!Number.isSafeInteger(header.timestamp) || !Array.isArray(header.tables) || !isDue(header.due)) {
+  if (
+    !Number.isSafeInteger(header.timestamp) ||
+    !Array.isArray(header.tables) ||
+    !isDue(header.due) ||
+    !areObservers(header.observers)
+  ) {
     throw new ExportDamagedError("The first line of the export, its header, is damaged. Export again.");
   }
   return header as ExportHeader;
@@ -131,6 +153,17 @@ function isDue(due: unknown): boolean {
   if (due === undefined) return true;
   const names = ["observer", "table", "row", "column"];
   return Array.isArray(due) && due.every((line) => names.every((name) => typeof line?.[name] === "string"));
+}
+
+function areObservers(observers: unknown): boolean {
+  if (observers === undefined) return true;
+  const names = ["observer", "table", "column"];
+  return (
+    Array.isArray(observers) &&
+    observers.every(
+      (line) => Number.isSafeInteger(line?.version) && names.every((name) => typeof line[name] === "string"),
+    )
+  );
 }
 
 /** Parses a line as JSON. Returns undefined if it is not JSON. */

@@ -32,6 +32,14 @@ export class BlockImporter {
     return await this.#note.transact((tx) => this.#note.read(tx));
   }
 
+  /** Marks what observers have handled of a block, after all blocks are written. Returns the number of cells. */
+  async acknowledge(block: ReadBlock): Promise<number> {
+    const { db, cells, signal } = this.#options;
+    const handled = cells.handled(block);
+    await db.markHandled(handled, signal);
+    return handled.length;
+  }
+
   /** Writes a block, unless an earlier run has written it. */
   async write(block: ReadBlock): Promise<void> {
     const { id } = this.#options;

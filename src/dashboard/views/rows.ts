@@ -132,7 +132,7 @@ async function* walk(
 
 async function* rowsFrom(snapshot: Snapshot, table: string, start: Uint8Array | undefined) {
   const from = start === undefined ? undefined : { row: start };
-  for await (const page of snapshot.cells(table, from, pageRows)) yield* page;
+  for await (const page of snapshot.cells(table, from, { limit: pageRows })) yield* page;
 }
 
 /** A row whose cells are being read. */

@@ -23,6 +23,7 @@ import {
   hintTable,
   isSystemTable,
   safepointCell,
+  systemColumnMark,
   systemTable,
 } from "../../transaction/index.js";
 import { CellModel, type CellVersion, isPublished, type RowModel } from "./cell-model.js";
@@ -30,7 +31,7 @@ import type { HintModel } from "./hint-model.js";
 import type { Step } from "./step.js";
 
 const none: readonly number[] = [];
-const systemColumnMark = 0x7e;
+
 const firstRegistryRow = byteString(registryRows.start);
 const endOfRegistryRows = byteString(registryRows.end);
 /** Rows of the system table that transactions write, besides the registry's. */

@@ -1,8 +1,12 @@
 import type { Columns } from "../../store/index.js";
 
 export const firstColumn: Uint8Array = new Uint8Array(0);
-/** The protocol's own columns sort after every user column. */
-export const endOfColumns: Uint8Array = Buffer.from("~");
+/** The first byte of the protocol's own columns. They sort after every user column. */
+export const systemColumnMark = 0x7e;
+export const endOfColumns: Uint8Array = Buffer.of(systemColumnMark);
+
+/** Selects every user column, and what observers have recorded of its cells: that sorts after them. */
+export const userAndObserverColumns: Columns = [{ start: firstColumn, end: Buffer.from("~b") }];
 
 /** Selects every user column. */
 export const userColumns: Columns = [{ start: firstColumn, end: endOfColumns }];

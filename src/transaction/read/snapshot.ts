@@ -1,5 +1,5 @@
 import { ClosedError } from "../../errors/index.js";
-import { type Position, pages } from "../../store/index.js";
+import { type Columns, type Position, pages } from "../../store/index.js";
 import type { CommittedRow } from "../cell/committed.js";
 import { userColumns } from "../cell/user-columns.js";
 import type { TransactionContext } from "../context.js";
@@ -8,6 +8,12 @@ import { View } from "./view.js";
 
 /** Rows per page of an export. */
 const rowsAtOnce = 250;
+
+/** What {@link Snapshot.cells} reads. @internal */
+interface CellsOptions {
+  readonly limit?: number | undefined;
+  readonly columns?: Columns | undefined;
+}
 
 /** Settings of a {@link Snapshot}. Aborting `signal` fails its reads. */
 export interface SnapshotSettings {
@@ -51,13 +57,18 @@ export class Snapshot extends View {
   /**
    * Every user cell of a table in row and column order, as the store's bytes, for exports. A wide
    * row may span several pages, so that memory stays bounded. The bytes of a page are valid only
-   * until the next page is asked for. `limit`: the maximum number of rows per page.
+   * until the next page is asked for. `limit`: the maximum number of rows per page. `columns`: may also
+   * select the acknowledgments, which come after a row's user cells.
    * @internal
    */
-  async *cells(table: string, from?: Position, limit = rowsAtOnce): AsyncGenerator<readonly CommittedRow[]> {
+  async *cells(
+    table: string,
+    from?: Position,
+    { limit = rowsAtOnce, columns = userColumns }: CellsOptions = {},
+  ): AsyncGenerator<readonly CommittedRow[]> {
     const read = (start?: Position) => {
       this.assertReadable();
-      return this.#reader.range({ table, start, columns: userColumns, limit });
+      return this.#reader.range({ table, start, columns, limit });
     };
     for await (const page of pages(read, from)) yield page.rows;
   }

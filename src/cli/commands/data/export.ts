@@ -12,7 +12,13 @@ import { BlockBuilder } from "../../dump/block-builder.js";
 import { DueChanges } from "../../dump/due-changes.js";
 import { exportBlocks } from "../../dump/export-blocks.js";
 import { type CutExport, ExportFile } from "../../dump/export-file.js";
-import { type DueLine, type ExportHeader, formatName, formatVersionOf } from "../../dump/format.js";
+import {
+  type DueLine,
+  type ExportHeader,
+  formatName,
+  formatVersionOf,
+  type ObserverLine,
+} from "../../dump/format.js";
 import { gzipMember } from "../../dump/gzip-member.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../../input/coordinator-flags.js";
 import { findTable } from "../../input/target.js";
@@ -175,7 +181,9 @@ async function exportTo(
   if (cut === undefined) await due.add(db, opened, names, cli.signal);
   await using snapshot = await takeSnapshot(cli, db, cut, at);
   if (cut === undefined) await due.add(db, opened, names, cli.signal);
-  const header = cut?.header ?? headerOf(snapshot, (await db.status()).store, tables, due.lines);
+  const header =
+    cut?.header ??
+    headerOf(snapshot, (await db.status()).store, tables, await observersOf(db, names), due.lines);
   await sink.begin();
   const builder = new BlockBuilder(cut?.block);
   if (cut === undefined) {
@@ -201,6 +209,14 @@ async function exportTo(
   return { header, cells: builder.cells, durationMs: Math.round(progress.elapsedMs) };
 }
 
+/** The observers of columns of these tables. A signal has no cells that could be handled. */
+async function observersOf(db: Database, tables: ReadonlySet<string>): Promise<readonly ObserverLine[]> {
+  const { observers } = await db.schema();
+  return observers
+    .filter(({ table, kind }) => kind !== "signal" && tables.has(table))
+    .map(({ name: observer, version, table, column }) => ({ observer, version, table, column }));
+}
+
 async function takeSnapshot(
   cli: Cli,
   db: Database,
@@ -223,8 +239,10 @@ function headerOf(
   { timestamp }: Snapshot,
   source: string,
   tables: readonly TableDescription[],
+  observers: readonly ObserverLine[],
   due: readonly DueLine[],
 ): ExportHeader {
   const time = showTimestamp(timestamp);
-  return { format: formatName, version: formatVersionOf(tables), timestamp, time, source, tables, due };
+  const version = formatVersionOf(tables);
+  return { format: formatName, version, timestamp, time, source, tables, observers, due };
 }

@@ -2,12 +2,13 @@ import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { Database } from "../../../database/index.js";
-import { StoreError } from "../../../errors/index.js";
-import type { AnyTable } from "../../../schema/index.js";
+import { ExportDamagedError, StoreError } from "../../../errors/index.js";
+import { observer } from "../../../observer/index.js";
+import { type AnyTable, type Column, tableFromDescription } from "../../../schema/index.js";
 import type { Snapshot } from "../../../transaction/index.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand, listOption } from "../../command.js";
-import { withDatabase } from "../../database/open-database.js";
+import { type OpenedDatabase, withDatabase } from "../../database/open-database.js";
 import { BlockCells } from "../../dump/block-cells.js";
 import { BlockReader, type ReadBlock } from "../../dump/block-reader.js";
 import type { ExportHeader } from "../../dump/format.js";
@@ -27,6 +28,7 @@ interface ImportCommandOptions extends CoordinatorFlags, RowFlags {
   readonly table?: readonly string[] | undefined;
   readonly app?: string | undefined;
   readonly merge?: boolean | undefined;
+  readonly observers?: boolean | undefined;
   readonly force?: boolean | undefined;
   readonly dryRun?: boolean | undefined;
 }
@@ -78,6 +80,10 @@ export function addImport(program: Command, cli: Cli): void {
       "--app <module>",
       "JavaScript or TypeScript module that default-exports { tables, observers }; its tables check each value",
     )
+    .option(
+      "--observers",
+      "also register the observers of the export, with what they have handled: nothing is due but what was due there",
+    )
     .option("--force", "import without the checks of schemas, unique constraints and exact indexes")
     .option("--dry-run", "only check the file; with --app, or --format, also check each value");
   addRowFlags(command).action(
@@ -91,6 +97,9 @@ export function addImport(program: Command, cli: Cli): void {
         path === undefined || path === "-"
           ? streamInput(cli.io.stdin)
           : await fileInput(resolve(cli.io.cwd, path), path, "a file that `percolator export` wrote");
+      if (options.observers === true && !input.isFile) {
+        throw new UsageError("--observers reads the export twice: give a file.");
+      }
       const app = options.app === undefined ? undefined : await loadApp(options.app, cli.io.cwd);
       await new Import(cli, location, input, options, app?.tables ?? []).run();
     },
@@ -207,7 +216,8 @@ class Import {
     blocks: AsyncGenerator<ReadBlock>,
   ): Promise<void> {
     const request = { location: this.#location, coordinator: this.#options, create: true };
-    await withDatabase(this.#cli, request, async ({ db }) => {
+    await withDatabase(this.#cli, request, async (opened) => {
+      const { db } = opened;
       const note = noteName(first, wanted);
       const { signal, environment } = this.#cli;
       const id = environment.uniqueId();
@@ -223,6 +233,7 @@ class Import {
           () => `${counted(importer.cells, "cell")} written, ${this.#progress.rate(importer.cells)}`,
         );
       }
+      if (this.#options.observers === true) await this.#moveObservers(opened, header, importer);
       await importer.finish();
     });
   }
@@ -252,6 +263,33 @@ class Import {
     // the tables that have no cells.
     for (const table of cells.tables) for await (const _ of snapshot.scan(table, { limit: 1 })) break;
   }
+
+  /**
+   * Registers the export's observers, and records which cells they have handled. Their records count only
+   * from their registration on, and the imported cells must not be due for them, so this comes last.
+   */
+  async #moveObservers({ db }: OpenedDatabase, header: ExportHeader, importer: BlockImporter): Promise<void> {
+    const { signal } = this.#cli;
+    const wanted = this.#wanted(header);
+    const tables = new Map(header.tables.map((each) => [each.name, tableFromDescription(each)]));
+    const moved = (header.observers ?? []).filter(({ table }) => wanted.has(table));
+    const observers = moved.map(({ observer: name, version, table, column }) => {
+      const target = tables.get(table)?.[column];
+      if (target === undefined) {
+        throw new ExportDamagedError(
+          `The export has observer ${name} on ${table}.${column}, which its header does not list.`,
+        );
+      }
+      return observer(name, target as Column<unknown>, () => undefined, { version });
+    });
+    await db.registerObservers(observers, signal);
+    let handled = 0;
+    for await (const block of this.#read().blocks) {
+      if (block.block > 0) handled += await importer.acknowledge(block);
+      this.#show(() => `${counted(handled, "handled change")} marked`);
+    }
+  }
+
   #show(text: () => string): void {
     const { size, bytesRead } = this.#input;
     this.#progress.show(
