@@ -216,7 +216,7 @@ class RowImport {
           ? "To reject such lines and go on, give --max-bad N, and --bad FILE to keep them"
           : `More than ${counted(maxBad, "line")} ${maxBad === 1 ? "is" : "are"} wrong (--max-bad)`;
       throw new InvalidValueError(
-        `${this.#name}, line ${line}${where}: ${bad.reason}. ${stopped}. Correct the line and run the command again. ${allowed}.`,
+        `${this.#name}, line ${line}${where}: ${bad.reason.replace(/\.$/, "")}. ${stopped}. Correct the line and run the command again. ${allowed}.`,
       );
     }
     this.#badLines.push(bad);
