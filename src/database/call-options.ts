@@ -62,6 +62,9 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
     tables: true,
     observers: true,
     feeds: true,
+    derivations: true,
+    schedules: true,
+    lookups: true,
     durability: true,
     commit: true,
     retentionMs: true,
@@ -114,6 +117,9 @@ const checks: Readonly<
   signal: { wanted: "an AbortSignal", fits: isAbortSignal },
   tables: { wanted: "an array of tables", fits: Array.isArray },
   observers: { wanted: "an array of observers", fits: Array.isArray },
+  derivations: { wanted: "an array of derivations", fits: isArrayWith("tables", "observers") },
+  schedules: { wanted: "an array of schedules", fits: isArrayWith("tables") },
+  lookups: { wanted: "an array of unique constraints and indexes", fits: isArrayWith("table") },
   except: { wanted: "an array of observers", fits: Array.isArray },
   range: { wanted: "an object such as { prefix, start, end }", fits: isObject },
   retentionMs: {
@@ -128,6 +134,13 @@ const checks: Readonly<
 
 function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
+}
+
+/** Returns whether a value is an array of objects that have these properties. */
+function isArrayWith(...properties: readonly string[]): (value: unknown) => boolean {
+  return (value) =>
+    Array.isArray(value) &&
+    value.every((each) => isObject(each) && properties.every((property) => property in each));
 }
 
 /**

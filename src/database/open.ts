@@ -5,12 +5,13 @@ import { type AnyColumn, type AnyTable, definition, isTable } from "../schema/in
 import type { RowStore } from "../store/index.js";
 import { hintTable, systemTable } from "../transaction/index.js";
 import { known } from "./call-options.js";
+import { checkDeclared } from "./check-declared.js";
 import { readRetention, recordRetention } from "./collection/retention.js";
 import { buildContext } from "./context.js";
 import { Coordination } from "./coordination/coordination.js";
 import { chooseCoordinator } from "./coordination/coordinator-choice.js";
 import { Database } from "./database.js";
-import { checkDeclared } from "./declared.js";
+import { declared } from "./declared.js";
 import { type Location, openStore } from "./location.js";
 import { logEvents } from "./log.js";
 import { checkOptions, checkSettings, type OpenOptions, type OpenWithHooksOptions } from "./options.js";
@@ -97,7 +98,8 @@ async function openDatabase(
   coordination: Coordination | undefined,
   failures: Failures,
 ): Promise<Database> {
-  const { tables = [], observers = [], feeds = [], logger, cacheMs } = options;
+  const { feeds = [], logger, cacheMs } = options;
+  const { tables, observers } = declared(options);
   const recorded = await readRetention(store, options.retentionMs);
   const settings = checkSettings(options, recorded);
   const registry = new Registry({ store, environment, readOnly: settings.readOnly, cacheMs });

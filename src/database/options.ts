@@ -31,6 +31,24 @@ export interface OpenOptions {
    */
   readonly feeds?: readonly Feed[] | undefined;
   /**
+   * Derived tables whose tables and observers count as listed. `open` does not backfill them: call
+   * `backfill` of each, as `percolator worker` does. Default: none.
+   */
+  readonly derivations?:
+    | readonly { readonly tables: readonly AnyTable[]; readonly observers: readonly Observer[] }[]
+    | undefined;
+  /**
+   * Schedules whose tables count as listed. They fire only while a process calls `work` of each, as
+   * `percolator worker` does. Default: none.
+   */
+  readonly schedules?: readonly { readonly tables: readonly AnyTable[] }[] | undefined;
+  /**
+   * Unique constraints and indexes whose tables and observers count as listed. Default: none.
+   */
+  readonly lookups?:
+    | readonly { readonly table: AnyTable; readonly observer?: Observer | undefined }[]
+    | undefined;
+  /**
    * When a transaction counts as committed. `"full"` (default): when it is on disk. `"none"`: when
    * it is in the database file, or committed by the server of PostgreSQL, before the flush. A power
    * failure may then lose the newest transactions. If it loses a transaction, it also loses every newer one. It never loses only part

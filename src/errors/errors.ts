@@ -121,7 +121,7 @@ export class StaleSnapshotError extends PercolatorError {
   override readonly retryable = true;
 }
 
-/** A deadline passed. Nothing was written, unless the message says otherwise. */
+/** A deadline passed, or the time of an `AbortSignal.timeout()`. Nothing was written, unless the message says otherwise. */
 export class TimeoutError extends PercolatorError {
   readonly code = "TIMEOUT";
 }

@@ -137,7 +137,7 @@ function checkUnused(view: RegistryView, target: DropTarget): StoredDropped["kin
     if (isTarget(record))
       throw refuse(
         `observer "${observer}" watches it`,
-        `Unregister the observer with \`db.unregister("${observer}")\` first`,
+        `Unregister the observer first, with \`percolator unregister\` or \`db.unregister("${observer}")\``,
       );
   }
   for (const { record } of view.feedRecords.values()) {
@@ -151,7 +151,7 @@ function checkUnused(view: RegistryView, target: DropTarget): StoredDropped["kin
     if (each.name !== table && each.writtenWith !== undefined && isTarget(each.writtenWith))
       throw refuse(
         `table ${each.name}, a unique constraint or an exact index, is kept with it`,
-        `Drop that table first`,
+        "Drop that table first",
       );
   }
   return found?.kind ?? null;

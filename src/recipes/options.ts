@@ -7,7 +7,7 @@ import { InvalidArgumentError } from "../index.js";
 export function wholeOption(name: string, value: number, least: number, most: number): number {
   if (Number.isInteger(value) && value >= least && value <= most) return value;
   throw new InvalidArgumentError(
-    `\`${name}\` must be a whole number from ${least} to ${most}, not ${String(value)}.`,
+    `\`${name}\` must be a whole number from ${least} to ${most}, not ${shown(value)}.`,
   );
 }
 
@@ -18,8 +18,12 @@ export function wholeOption(name: string, value: number, least: number, most: nu
 export function numberOption(name: string, value: number, least: number, most: number): number {
   if (typeof value === "number" && value >= least && value <= most) return value;
   throw new InvalidArgumentError(
-    `\`${name}\` must be a number from ${least} to ${most}, not ${String(value)}.`,
+    `\`${name}\` must be a number from ${least} to ${most}, not ${shown(value)}.`,
   );
+}
+
+function shown(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value) : String(value);
 }
 
 /** What an option must be: a function, a function if given, or a value that other code checks. */

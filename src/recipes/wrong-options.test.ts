@@ -89,6 +89,13 @@ describe("calls of recipes", () => {
     },
   );
 
+  test("a time that is no number is named as it was given", async () => {
+    await using db = await open("memory:", { tables });
+    const at = (time: unknown) => db.transact((tx) => due.at(tx, "a", time as number, "x"));
+    await expect(at("tomorrow")).rejects.toThrow(/`time` must be a number .*, not "tomorrow"\.$/);
+    await expect(at(new Date(Number.NaN))).rejects.toThrow(/`time` must be a number .*, not NaN\.$/);
+  });
+
   const wrong = as({ retrys: 3 });
   const calls: readonly (readonly [string, (db: Awaited<ReturnType<typeof open>>) => unknown])[] = [
     ["range", (db) => db.transact((tx) => gather(exact.range(tx, wrong)))],

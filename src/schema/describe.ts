@@ -1,3 +1,5 @@
+import { types } from "node:util";
+
 const shown = 60;
 
 /**
@@ -42,6 +44,7 @@ function describeString(value: string): string {
 function describeObject(value: object): string {
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (ArrayBuffer.isView(value)) return `a ${className(value) ?? "view"} of ${value.byteLength} bytes`;
+  if (types.isDate(value) && Number.isNaN(value.getTime())) return "an invalid Date";
   const name = className(value);
   return name === undefined || name === "Object" ? "an object" : `an instance of ${name}`;
 }

@@ -117,6 +117,7 @@ describe("descriptions", () => {
       Symbol("s"),
       [1, 2],
       new Date(0),
+      new Date(Number.NaN),
       {},
     ];
     const odd = [new Uint8Array(3), Object.create(null), trap, revoked.proxy];
@@ -131,6 +132,7 @@ describe("descriptions", () => {
       "a symbol",
       "an array of 2",
       "an instance of Date",
+      "an invalid Date",
       "an object",
       "a Uint8Array of 3 bytes",
       "an object",

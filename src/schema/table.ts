@@ -102,6 +102,9 @@ type BoundNamed<D, K> =
  * A row: a property for each column that holds a value. Each family is a map from qualifier to
  * value, in the qualifiers' order, and empty if it has no cell. Signals have no values and are left
  * out.
+ *
+ * The object has no prototype. To compare it strictly, as `deepEqual` of `node:assert/strict` does,
+ * copy it: `{ ...row }`.
  */
 export type RowOf<T extends AnyTable> = Flat<
   {

@@ -199,6 +199,15 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       await expect(db.snapshot({ at: new Date(Number.NaN) })).rejects.toBeInstanceOf(InvalidArgumentError);
     }));
 
+  test("a snapshot at milliseconds is refused, because it would lie in 1970", () =>
+    within(async (db) => {
+      await db.transact((tx) => tx.set(pages.title, "a", "one"));
+      const at = db.snapshot({ at: Date.now() });
+      await expect(at).rejects.toBeInstanceOf(InvalidArgumentError);
+      await expect(at).rejects.toThrow(/looks like milliseconds.*Multiply it by 1,000, or give a Date/);
+      for (const old of [0, 1, new Date(Date.now() / 1_000)]) await (await db.snapshot({ at: old })).close();
+    }));
+
   test("garbage collection keeps what open snapshots see, and older snapshots are refused", () =>
     within(async (db) => {
       await db.transact((tx) => tx.set(pages.title, "a", "one"));
@@ -302,6 +311,16 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       await expect(aborted).rejects.toBeInstanceOf(AbortedError);
       const before = db.transact(() => {}, { signal: controller.signal });
       await expect(before).rejects.toBeInstanceOf(AbortedError);
+      await using snapshot = await db.snapshot({ signal: controller.signal });
+      const read = snapshot.get(pages.title, "a");
+      await expect(read).rejects.toThrow("A request to read was aborted by its signal");
+    }));
+
+  test("a signal of AbortSignal.timeout ends a transaction with a TimeoutError", () =>
+    within(async (db) => {
+      const timed = db.transact(() => new Promise(() => {}), { signal: AbortSignal.timeout(10) });
+      await expect(timed).rejects.toMatchObject({ code: "TIMEOUT", cause: { name: "TimeoutError" } });
+      await expect(timed).rejects.toBeInstanceOf(TimeoutError);
     }));
 
   test("a transaction is over when its signal is aborted, even if nothing calls it any more", () =>

@@ -1,6 +1,7 @@
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { format } from "node:util";
 import ts from "typescript";
 import { afterAll, expect, test, vi } from "vitest";
 import { type EndSignal, runCli } from "../../src/cli/index.js";
@@ -114,7 +115,7 @@ async function show(command: string, folder: string): Promise<Shown> {
   expect(program, command).toBe("tsx");
   const printed: string[] = [];
   const log = vi.spyOn(console, "log").mockImplementation((...parts) => {
-    printed.push(parts.join(" "));
+    printed.push(format(...parts));
   });
   try {
     await import(/* @vite-ignore */ pathToFileURL(join(folder, args[0]!.replace(/ts$/, "js"))).href);

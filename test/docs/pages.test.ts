@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { format } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { compilerErrors } from "./compile.js";
 import { blocksOf, type Example, examplesOf, generate, place, root } from "./examples.js";
@@ -44,14 +45,14 @@ for (const { example, path } of examples) {
     test(title, async () => {
       const printed: string[] = [];
       const log = vi.spyOn(console, "log").mockImplementation((...parts) => {
-        printed.push(parts.join(" "));
+        printed.push(format(...parts));
       });
       try {
         await import(/* @vite-ignore */ path);
       } finally {
         log.mockRestore();
       }
-      if (output !== undefined) expect(printed).toEqual(output.trimEnd().split("\n"));
+      if (output !== undefined) expect(printed.join("\n")).toEqual(output.trimEnd());
     });
 }
 

@@ -156,9 +156,14 @@ describe("a write that needs the module", () => {
     const rows = ["--format", "csv", "--table", "users", "--key", "id", "--app", "app.ts"];
     const refused = await cli.run(["import", "data", "users.csv", ...rows]);
     expect(refused.stderr).toMatch(
-      /users\.csv, line 3: Unique constraint "emails": .* is taken by row "ann"/,
+      /users\.csv, line 3: Unique constraint "emails": .* is taken by row "ann".* from that row\. Nothing was imported\./,
     );
     expect(refused.code).toBe(1);
+    await cli.write("states.csv", "id,state\nbob,boss\n");
+    const state = await cli.run(["import", "data", "states.csv", ...rows]);
+    expect(state.stderr).toContain(
+      'line 2, column "state": users.state, row "bob": expected "open" or "closed", not "boss". Nothing',
+    );
     const { code, documents } = await cli.run([
       "import",
       "data",

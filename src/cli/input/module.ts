@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { extname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { declared } from "../../database/index.js";
 import { isObserver, type Observer } from "../../observer/index.js";
 import {
   type AnyDerivation,
@@ -138,22 +139,13 @@ function checkApp(path: string, exported: unknown): App {
   const schedules = list(property(exported, "schedules"), "schedules", wanted, isSchedule);
   const derivations = list(property(exported, "derivations"), "derivations", wanted, isDerivation);
   const lookups = list(property(exported, "lookups"), "lookups", wanted, isLookup);
-  const declared = [tables, observers, feeds, schedules, derivations, lookups];
-  if (declared.every(({ length }) => length === 0)) {
+  const lists = [tables, observers, feeds, schedules, derivations, lookups];
+  if (lists.every(({ length }) => length === 0)) {
     throw new UsageError(`The module ${path} ${must}, and at least one of them must not be empty.`);
   }
   // What a schedule, a derivation or a lookup has counts as declared, so the module need not list it.
-  const allTables = new Set([
-    ...tables,
-    ...[...schedules, ...derivations].flatMap((each) => each.tables),
-    ...lookups.map(({ table }) => table),
-  ]);
-  const allObservers = new Set([
-    ...observers,
-    ...derivations.flatMap((each) => each.observers),
-    ...lookups.flatMap(({ observer }) => observer ?? []),
-  ]);
-  return { tables: [...allTables], observers: [...allObservers], feeds, schedules, derivations, lookups };
+  const all = declared({ tables, observers, derivations, schedules, lookups });
+  return { ...all, feeds, schedules, derivations, lookups };
 }
 
 function list<T>(

@@ -63,7 +63,7 @@ export function findTarget(tables: KnownTables, text: string): Target {
 export function findTable(tables: KnownTables, name: string): AnyTable {
   const table = tables.table(name);
   if (table !== undefined) return table;
-  const known = tables.names.length === 0 ? "it has none yet" : `it has ${tables.names.join(", ")}`;
+  const known = tables.names.length === 0 ? "it has recorded none yet" : `it has ${tables.names.join(", ")}`;
   throw new UsageError(
     `The database has no table ${JSON.stringify(name)}; ${known}. Give the module that declares it with --app MODULE.`,
     "SCHEMA",

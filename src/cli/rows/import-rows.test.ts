@@ -289,9 +289,8 @@ describe("import --format csv", () => {
 
   it("shows rejected lines as notes without a report, and only checks with --dry-run", async () => {
     await write("orders.csv", `${many(3, [1])}a,b,c\n,5\n`);
-    const options = [...csv, "--max-bad", "9", "--dry-run"];
-    const { code, lines, stderr } = await cli.run(["import", "data", "orders.csv", ...options]);
-    expect(code).toBe(0);
+    const { code, lines, stderr } = await cli.run(["import", "data", "orders.csv", ...csv, "--dry-run"]);
+    expect(code).toBe(1);
     expect(stderr).toBe(
       'note: line 3, column "cents": orders.cents does not take "x": "x" is not an integer from -(2^53 - 1) to 2^53 - 1\n' +
         "note: line 5: it has 3 fields, but the header has 2\n" +
@@ -302,6 +301,39 @@ describe("import --format csv", () => {
       "the file was only checked; nothing was imported",
     ]);
     expect(await writes()).toEqual([]);
+  });
+
+  it("reads the whole file with --dry-run, and says how many of its bad lines it does not list", async () => {
+    await write("orders.jsonl", manyObjects(1_200, [...Array(23).keys()]));
+    const checked = await cli.run([
+      "import",
+      "data",
+      "orders.jsonl",
+      ...jsonl,
+      "--max-bad",
+      "1",
+      "--dry-run",
+    ]);
+    expect(checked).toMatchObject({
+      code: 1,
+      lines: [
+        "1177 rows with 1177 cells for table orders, 23 lines rejected",
+        "the file was only checked; nothing was imported",
+      ],
+    });
+    const notes = checked.stderr.trimEnd().split("\n");
+    expect(notes).toHaveLength(21);
+    expect(notes.at(-1)).toBe("note: 3 more lines rejected; --bad FILE keeps all of them");
+    const kept = ["--dry-run", "--bad", "bad.jsonl"];
+    expect(await cli.run(["import", "data", "orders.jsonl", ...jsonl, ...kept])).toMatchObject({
+      code: 1,
+      stderr: "",
+    });
+    expect((await read("bad.jsonl")).trimEnd().split("\n")).toHaveLength(23);
+    await write("orders.jsonl", manyObjects(3));
+    expect(await cli.run(["import", "data", "orders.jsonl", ...jsonl, "--dry-run"])).toMatchObject({
+      code: 0,
+    });
   });
 
   it("is seen by observers, and asks for the module where only that can write", async () => {
@@ -408,8 +440,8 @@ describe("import --format jsonl", () => {
       expect.stringMatching(/^it is not JSON/),
       "the key has no value",
       "the key must be a string, not 5",
-      expect.stringMatching(/^orders\.cents does not take "5"/),
-      expect.stringMatching(/^orders\.cents does not take 9007199254740992/),
+      expect.stringMatching(/^orders\.cents, row "a": expected a safe integer.*, not "5"$/),
+      expect.stringMatching(/^orders\.cents, row "a": expected .*, not 9007199254740992$/),
       expect.stringMatching(/^table orders has no column "colour"/),
       expect.stringMatching(/^orders\.tags is a family/),
     ]);

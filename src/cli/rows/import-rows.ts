@@ -8,6 +8,7 @@ import { CellWriters } from "../database/cell-writer.js";
 import { declaredBy, type OpenedDatabase, withDatabase } from "../database/open-database.js";
 import { fileInput, type ImportInput, streamInput } from "../dump/import-input.js";
 import type { CoordinatorFlags } from "../input/coordinator-flags.js";
+import { exitCodes } from "../print/exit.js";
 import { counted } from "../print/layout.js";
 import { Progress } from "../print/progress.js";
 import { formatDuration } from "../time.js";
@@ -199,15 +200,15 @@ class RowImport {
     return this.#mapping.ofObject(objectOf(content));
   }
 
-  /** Throws if more records are rejected than the user allows. */
+  /** Throws if more records are rejected than the user allows. A dry run allows any number. */
   #reject(record: Pick<FileRecord, "line" | "bytes">, refused: RefusedRecord): void {
-    const { maxBad } = this.#request;
+    const { dryRun, maxBad } = this.#request;
     const bad = badLine(record, refused);
-    if (this.#badCount + this.#badLines.length >= maxBad) {
+    if (!dryRun && this.#badCount + this.#badLines.length >= maxBad) {
       const { line, column } = bad;
       const where = column === null ? "" : `, column ${JSON.stringify(column)}`;
       const stopped =
-        this.#request.dryRun || this.#rows === 0
+        this.#rows === 0
           ? "Nothing was imported"
           : `${counted(this.#rows, "row")} before this batch are imported, and this command continues there`;
       const allowed =
@@ -215,7 +216,7 @@ class RowImport {
           ? "To reject such lines and go on, give --max-bad N, and --bad FILE to keep them"
           : `More than ${counted(maxBad, "line")} ${maxBad === 1 ? "is" : "are"} wrong (--max-bad)`;
       throw new InvalidValueError(
-        `${this.#name}, line ${line}${where}: ${bad.reason}. ${stopped}. Correct the line and run the command again. ${allowed}.`,
+        `${this.#name}, line ${line}${where}: ${bad.reason.replace(/\.$/, "")}. ${stopped}. Correct the line and run the command again. ${allowed}.`,
       );
     }
     this.#badLines.push(bad);
@@ -277,7 +278,7 @@ class RowImport {
   async #showBad(): Promise<void> {
     if (this.#bad !== undefined) return;
     for (const { line, column, reason } of this.#badLines) {
-      if (++this.#badShown > shownBad) return;
+      if (++this.#badShown > shownBad) continue;
       this.#progress.end();
       await this.#cli.note(
         `line ${line}${column === null ? "" : `, column ${JSON.stringify(column)}`}: ${reason}`,
@@ -298,6 +299,11 @@ class RowImport {
     this.#progress.end();
     const { file, format, plan, dryRun } = this.#request;
     const durationMs = Math.round(this.#progress.elapsedMs);
+    if (dryRun && this.#badCount > 0) this.#cli.exitCode = exitCodes.data;
+    const unlisted = this.#badShown - shownBad;
+    if (unlisted > 0) {
+      await this.#cli.note(`${counted(unlisted, "more line")} rejected; --bad FILE keeps all of them`);
+    }
     const document = {
       file: file === "-" ? null : file,
       format,

@@ -222,19 +222,19 @@ export class RowMapping {
     given: unknown,
   ) {
     const { column } = writer;
-    return refusing(
+    const value = refusing(
       name,
-      () => {
-        const value = read(column);
-        encodeValue(column, row, value);
-        if (column.qualifier !== undefined) {
-          const where = () => `${column.table.name}.${column.name}, row ${describeRow(row)}`;
-          checkCellKey(encodeRow(column.table, row), qualifierBytes(column.path), where);
-        }
-        return { writer, value };
-      },
+      () => read(column),
       () => `${describeColumn(column)} does not take ${describeValue(given)}`,
     );
+    return refusing(name, () => {
+      encodeValue(column, row, value);
+      if (column.qualifier !== undefined) {
+        const where = () => `${column.table.name}.${column.name}, row ${describeRow(row)}`;
+        checkCellKey(encodeRow(column.table, row), qualifierBytes(column.path), where);
+      }
+      return { writer, value };
+    });
   }
 
   #keyField(name: string, part: number, text: string | undefined): Json {

@@ -1,4 +1,4 @@
-import { open, table, text } from "percolatordb";
+import { open, table, text, tuple } from "percolatordb";
 import { describe, expect, test } from "vitest";
 import { variants, withDatabase } from "../../../test/support/databases.js";
 import { UniqueConstraintError, uniqueConstraint } from "../index.js";
@@ -42,6 +42,16 @@ test("a value is free again when its row takes another value, or is deleted", as
     Promise.all(["a", "b", "c"].map((value) => emails.find(tx, value))),
   );
   expect(owners).toEqual(["two", "three", undefined]);
+});
+
+test("an error names composite keys as they are written on command lines", async () => {
+  const members = table("members", { email: text() }, { key: tuple(text(), text()) });
+  const unique = uniqueConstraint("member_emails", members.email, { by: (email) => email });
+  await using db = await open("memory:", { tables: [members, unique.table] });
+  await db.transact((tx) => unique.set(tx, ["globex", "u1"], "a"));
+  await expect(db.transact((tx) => unique.set(tx, ["globex", "u2"], "a"))).rejects.toThrow(
+    'Unique constraint "member_emails": "a" is taken by row ["globex","u1"], so row ["globex","u2"] cannot have it.',
+  );
 });
 
 test("two rows can exchange their values in one transaction", async () => {

@@ -26,13 +26,18 @@ export class UniqueConstraintError extends InvalidValueError {
 
   constructor(constraint: string, value: string, row: string, owner: string) {
     super(
-      `Unique constraint "${constraint}": ${JSON.stringify(value)} is taken by row ${JSON.stringify(owner)}, so row ` +
-        `${JSON.stringify(row)} cannot have it. Choose another value, or first remove it from that row.`,
+      `Unique constraint "${constraint}": ${JSON.stringify(value)} is taken by row ${showRow(owner)}, so row ` +
+        `${showRow(row)} cannot have it. Choose another value, or first remove it from that row.`,
     );
     this.constraint = constraint;
     this.row = row;
     this.owner = owner;
   }
+}
+
+/** A composite key is JSON already, as text. */
+function showRow(text: string): string {
+  return /^\[.*\]$/s.test(text) ? text : JSON.stringify(text);
 }
 
 /** The options of {@link uniqueConstraint}. */

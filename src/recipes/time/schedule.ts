@@ -156,11 +156,13 @@ export class Schedule<V, K = string> {
   }
 
   /**
-   * Schedules a change for a time, given in milliseconds since 1970 or as a Date. Replaces the
-   * change that was scheduled for the key. Takes effect when the transaction commits.
+   * Schedules a change for a time, given in milliseconds since 1970 or as a Date. A time in the
+   * past is due at once, and so is a time that is given in seconds by mistake. Replaces the change
+   * that was scheduled for the key. Takes effect when the transaction commits.
    */
   async at(tx: Transaction, key: NoInfer<K>, time: number | Date, value: NoInfer<V>): Promise<void> {
-    const dueAt = numberOption("time", Number(time), 0, 8.64e15) + 0; // -0 would sort before 0
+    const given = typeof time === "object" ? Number(time) : time;
+    const dueAt = numberOption("time", given, 0, 8.64e15) + 0; // -0 would sort before 0
     const keyAsText = this.#keys.format(key);
     this.#checkLength(keyAsText, dueAt);
     const bytes = takeValue(tx, this.#values, key, value);

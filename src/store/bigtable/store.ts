@@ -209,7 +209,7 @@ export class BigtableStore implements RowStore {
     const { row, mutations, predicate, signal } = request;
     const { tables } = this.#setting;
     const table = tables.known(name) ?? (await tables.need(name));
-    throwIfAborted(signal, "To mutate a row");
+    throwIfAborted(signal, "A request to mutate a row");
     if (predicate === "never") return "rejected";
     if (predicate === "always") {
       if (mutations.length === 0) return "applied";
@@ -338,7 +338,7 @@ export class BigtableStore implements RowStore {
 
   #begin(doing: string, options?: StoreRequestOptions): void {
     this.#open(doing);
-    if (options?.signal !== undefined) throwIfAborted(options.signal, `To ${doing}`);
+    if (options?.signal !== undefined) throwIfAborted(options.signal, `A request to ${doing}`);
     this.#underWay++;
   }
 

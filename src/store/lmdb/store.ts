@@ -376,7 +376,7 @@ class LmdbStore implements RowStore {
         `The store on ${this.#shared.path} was closed, so it cannot ${doing}. Open it again.`,
       );
     }
-    if (options?.signal !== undefined) throwIfAborted(options.signal, `To ${doing}`);
+    if (options?.signal !== undefined) throwIfAborted(options.signal, `A request to ${doing}`);
   }
 
   /**

@@ -234,6 +234,6 @@ class MemoryStore implements RowStore {
 
   #open(doing: string, options?: StoreRequestOptions): void {
     if (this.#closed) throw new ClosedError(`The memory store was closed, so it cannot ${doing}.`);
-    throwIfAborted(options?.signal, `To ${doing}`);
+    throwIfAborted(options?.signal, `A request to ${doing}`);
   }
 }

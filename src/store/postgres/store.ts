@@ -276,6 +276,6 @@ export class PostgresStore implements RowStore {
         `The store on ${this.description} was closed, so it cannot ${doing}. Open it again.`,
       );
     }
-    throwIfAborted(options?.signal, `To ${doing}`);
+    throwIfAborted(options?.signal, `A request to ${doing}`);
   }
 }

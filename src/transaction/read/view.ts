@@ -187,7 +187,10 @@ export abstract class View {
     return values as (V | undefined)[];
   }
 
-  /** A row with all its columns and families, or `undefined` if the row has no cells. */
+  /**
+   * A row with all its columns and families, or `undefined` if the row has no cells. It is an object
+   * without a prototype.
+   */
   row<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<RowOf<T> | undefined> {
     return this.underWay(this.#row(table, row));
   }

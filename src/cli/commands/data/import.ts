@@ -48,7 +48,7 @@ export function addImport(program: Command, cli: Cli): void {
       "or both into tables that hold data. With --format, the command reads rows of a CSV file or of lines of JSON into one " +
       "table, by the columns' codecs, in transactions of up to 500 rows that also record the place in the file. So an " +
       "interrupted import continues exactly where it stopped, with the same command, if the file is the same up to there. " +
-      "It stops at the first line that does not fit, unless --max-bad allows some. With --app it registers the module's " +
+      "It stops at the first line that does not fit, unless --max-bad allows some; with --dry-run it reads on to the end. With --app it registers the module's " +
       "tables and observers first, and creates the database if it does not exist.",
     examples: [
       "import ./copy backup.jsonl.gz",
@@ -69,7 +69,7 @@ export function addImport(program: Command, cli: Cli): void {
     ],
     exit: [
       "1 if the file is damaged or cut (EXPORT_DAMAGED), if a table already holds data, or with --format if more lines",
-      "are wrong than --max-bad allows (INVALID_VALUE).",
+      "are wrong than --max-bad allows (INVALID_VALUE), or with --dry-run if any line is wrong.",
     ],
   });
   addCoordinatorFlags(command)

@@ -1,8 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { builtLibrary } from "../../../../test/support/built/library.js";
 import { CommandLine } from "../../../../test/support/command-line.js";
 import { type Emulator, startEmulator } from "../../../../test/support/emulator/index.js";
+import { ledgerModule } from "../../../../test/support/library.js";
 import { newPlace, removePlace } from "../../../../test/support/postgres/index.js";
 import { openBigtableStore } from "../../../store/bigtable/index.js";
 
@@ -29,6 +31,18 @@ describe("init of a folder", () => {
       stdout: `folder exists (${folder})\n`,
     });
     expect((await cli.run(["status", "data"])).code).toBe(0);
+  });
+
+  it("records no tables of a module, and a command then says who does", async () => {
+    await cli.write("app.ts", ledgerModule(builtLibrary().index));
+    expect((await cli.run(["init", "data", "--app", "app.ts"])).code).toBe(0);
+    const { code, stderr } = await cli.run(["get", "data", "ledger.total", "all"]);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr:
+        'error: The database has no table "ledger"; it has recorded none yet. Give the module that declares it with --app MODULE. (SCHEMA)\n',
+    });
+    expect((await cli.run(["get", "data", "ledger.total", "all", "--app", "app.ts"])).code).toBe(1);
   });
 });
 

@@ -21,7 +21,8 @@ export function addInit(program: Command, cli: Cli): void {
       "Creates what is missing. On PostgreSQL: the schema with its tables and functions. On Bigtable: the tables, each " +
       "with the families that the protocol needs and no garbage collection rule. Otherwise: the folder. It adds missing families to existing tables. " +
       "On PostgreSQL it also upgrades tables and functions of an older version, if the account owns them, and refuses " +
-      "those of a newer version. It changes nothing else. " +
+      "those of a newer version. It changes nothing else: the tables and observers of the module are recorded by the first " +
+      "worker, program or other command with --app that opens the database to write. " +
       "It needs an account that may create tables; afterwards one that may read and write them is enough. You can " +
       "repeat it safely.",
     examples: [

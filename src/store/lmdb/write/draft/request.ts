@@ -18,10 +18,10 @@ export type Task =
 export type Answer = FillAnswer | BatchAnswer | number;
 
 const doing = {
-  mutate: "To mutate a row",
-  commit: "To commit a batch",
-  fill: "To fill a range",
-  next: "To take a timestamp",
+  mutate: "A request to mutate a row",
+  commit: "A request to commit a batch",
+  fill: "A request to fill a range",
+  next: "A request to take a timestamp",
 } as const;
 
 /**
