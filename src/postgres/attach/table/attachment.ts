@@ -2,6 +2,7 @@ import { definition } from "../../../schema/index.js";
 import { type Setting, statement } from "../../../store/postgres/index.js";
 import { triggerCount, triggerName, triggersOf } from "./definition.js";
 import { type EnumLabels, readEnumLabels, renamedLabel } from "./enum-labels.js";
+import { hiddenRows, type OwnerAccess, ownerAccess } from "./functions-owner.js";
 import type { AttachedSource } from "./source.js";
 
 /** What `attachTables` records about a table. */
@@ -48,6 +49,8 @@ export interface Attachment {
   readonly isRelated: boolean;
   /** The server's estimate. Undefined if it has none. */
   readonly estimatedRows: number | undefined;
+  /** Undefined if the SQL table does not exist. */
+  readonly ownerAccess: OwnerAccess | undefined;
 }
 
 /** The first version's table lacks columns. Its tables count as not attached, until `attachTables`. */
@@ -67,7 +70,8 @@ const query = (schema: string) => `
       where i.indrelid = c.oid and i.indisprimary and k.place <= i.indnkeyatts
         and f.attrelid = c.oid and f.attnum = k.attnum),
     exists (select from pg_inherits i where c.oid in (i.inhparent, i.inhrelid)),
-    case when c.reltuples >= 0 then round(c.reltuples::numeric) end
+    case when c.reltuples >= 0 then round(c.reltuples::numeric) end,
+    case when c.oid is not null then ${ownerAccess(schema, "c", "n")} end
   from ${schema}.attachments a
   cross join lateral to_jsonb(a) r
   left join pg_namespace n on n.nspname = (parse_ident(a.source))[1]
@@ -103,6 +107,7 @@ export async function readAttachments({ connections, schema }: Setting): Promise
       keyColumns,
       isRelated,
       rows,
+      access,
     ]) => ({
       id: id!,
       sql: sql!,
@@ -120,6 +125,7 @@ export async function readAttachments({ connections, schema }: Setting): Promise
       keyColumns: JSON.parse(keyColumns ?? "[]") as readonly string[],
       isRelated: isRelated === "t",
       estimatedRows: typeof rows === "string" ? Number(rows) : undefined,
+      ownerAccess: access === null ? undefined : (JSON.parse(access!) as OwnerAccess),
     }),
   );
 }
@@ -137,6 +143,7 @@ export function driftOf({
   relation,
   keyColumns,
   isRelated,
+  ownerAccess,
 }: Attachment): string | undefined {
   if (shape === undefined) return `There is no table ${sql} any more.`;
   if (relation !== (recorded?.relation ?? relation)) {
@@ -160,6 +167,8 @@ export function driftOf({
   }
   // Reading it reads the rows of its children, and triggers do not see changes of these.
   if (isRelated) return `${sql} is a part of another table, or has parts. Only ordinary tables are followed.`;
+  const hidden = ownerAccess && hiddenRows(sql, ownerAccess);
+  if (hidden !== undefined) return hidden;
   if (triggers === triggerCount) return undefined;
   return `Triggers of ${sql} are missing or disabled, so changes may not have been logged.`;
 }
