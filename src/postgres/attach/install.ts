@@ -131,6 +131,7 @@ function recordOf(source: AttachedSource, { relation, columns }: SqlTable): Reco
     shape: Object.fromEntries(
       columns.filter(({ name }) => needed.has(name)).map(({ name, shape }) => [name, shape]),
     ),
+    hasTypeSchemas: true,
     enums: Object.fromEntries(
       columns.flatMap(({ name, enumLabels }) =>
         needed.has(name) && enumLabels !== undefined ? [[name, enumLabels]] : [],
