@@ -273,6 +273,51 @@ test("an enum that was made again without a value parks the table", async () => 
   expect(await rowsOf(other, moods)).toEqual([[1, { mood: "fine" }]]);
 });
 
+test.each([
+  ["renamed", "alter type T.pair rename attribute y to z", "x, y", "x, z", '{"x":1,"z":"a"}'],
+  [
+    "swapped by renaming",
+    "alter type T.pair rename attribute x to o; alter type T.pair rename attribute y to x; alter type T.pair rename attribute o to y",
+    "x, y",
+    "y, x",
+    '{"y":1,"x":"a"}',
+  ],
+  ["added", "alter type T.pair add attribute z int", "x, y", "x, y, z", '{"x":1,"y":"a","z":null}'],
+  ["dropped", "alter type T.pair drop attribute x", "x, y", "y", '{"y":"a"}'],
+])(
+  "an attribute of a composite type that was %s parks the table, and its rows are read when it is attached again",
+  async (_, statement, names, newNames, after) => {
+    await shop.sql(`create type T.pair as (x int, y text); create domain T.shown as T.pair;
+      create table T.points (id int primary key, pair T.pair, many T.shown[], other int);
+      insert into T.points values (1, row(1, 'a')::T.pair, array[row(1, 'a')::T.pair]::T.shown[], 1)`);
+    const points = attach(`${shop.schema}.points`, {
+      key: tuple(int()),
+      columns: { pair: text(), many: text() },
+    });
+    await using other = await openAlone(await storeAt(shop.place), { tables: [orders, points] });
+    await attachTables(other, [points]);
+    await other.drain();
+    await shop.sql("update T.points set other = 2");
+    await other.drain();
+    await shop.sql(statement);
+    const message = new RegExp(
+      `column "pair": the attributes of its composite type were \\(${names}\\) and are now \\(${newNames}\\), and no trigger saw`,
+    );
+    const [, status] = await attachedTables(other, [orders, points]);
+    expect(status!.problems).toEqual([expect.stringMatching(message)]);
+    await expect(other.drain()).rejects.toThrow(message);
+    await attachTables(other, [points]);
+    await other.drain();
+    expect(await rowsOf(other, points)).toEqual([[1, { pair: after, many: `[${after}]` }]]);
+    // An attachment of an earlier version has no record of attributes, and goes on.
+    await shop.sql(
+      "update P.attachments set definition = (definition::jsonb - 'attributes')::text where name = 'points'",
+    );
+    await shop.sql("alter type T.pair add attribute later int");
+    await other.drain();
+  },
+);
+
 test("a renamed value of an enum in the key moves its rows to the new key", async () => {
   await shop.sql(`create type T.size as enum ('small', 'large');
     create table T.stock (size T.size primary key, pieces int); insert into T.stock values ('small', 1), ('large', 2)`);

@@ -2,9 +2,15 @@ import { definition } from "../../../schema/index.js";
 import { type Setting, statement } from "../../../store/postgres/index.js";
 import { columnShape, isSameType, partsOfShape } from "./column-shape.js";
 import { triggerCount, triggerName, triggersOf } from "./definition.js";
-import { type EnumLabels, readEnumLabels, renamedLabel } from "./enum-labels.js";
 import { hiddenRows, type OwnerAccess, ownerAccess } from "./functions-owner.js";
 import type { AttachedSource } from "./source.js";
+import {
+  changedAttributes,
+  type EnumLabels,
+  readTypeNames,
+  renamedLabel,
+  type TypeNames,
+} from "./type-names.js";
 
 /** What `attachTables` records about a table. */
 export interface Recorded {
@@ -23,6 +29,8 @@ export interface Recorded {
   readonly hasTypeSchemas?: boolean | undefined;
   /** The labels of enums, by column. Earlier versions did not record them. */
   readonly enums?: Readonly<Record<string, EnumLabels>> | undefined;
+  /** The attributes of composite types, by column. Earlier versions did not record them. */
+  readonly attributes?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** A row of `attachments`, with what the server says about its SQL table now. */
@@ -44,8 +52,8 @@ export interface Attachment {
   readonly relation: string | undefined;
   /** The columns of its primary key. */
   readonly keyColumns: readonly string[];
-  /** The labels that the columns with recorded enums have now. */
-  readonly enums: Readonly<Record<string, EnumLabels>>;
+  /** The names in the types of the columns with recorded enums or attributes, as they are now. */
+  readonly typeNames: Readonly<Record<string, TypeNames>>;
   /** How many of its triggers record changes for this attachment, by every role. */
   readonly triggers: number;
   /** Whether it has a parent or a child, or is a partition. */
@@ -93,9 +101,9 @@ export async function readAttachments({ connections, schema }: Setting): Promise
   const recordedOf = (text: string | null | undefined) =>
     text === "" ? undefined : (JSON.parse(text!) as Recorded);
   const columns = rows.flatMap(([, sql, , text]) =>
-    Object.keys(recordedOf(text)?.enums ?? {}).map((name) => [sql!, name] as const),
+    namedColumns(recordedOf(text)).map((name) => [sql!, name] as const),
   );
-  const labelsOf = await readEnumLabels({ connections }, columns);
+  const namesOf = await readTypeNames({ connections }, columns);
   return rows.map(
     ([
       id,
@@ -123,8 +131,8 @@ export async function readAttachments({ connections, schema }: Setting): Promise
       since: since!,
       parked: error === null ? undefined : { at: at!, error: error! },
       shape: shape === null ? undefined : (JSON.parse(shape!) as Readonly<Record<string, string>>),
-      enums: Object.fromEntries(
-        Object.keys(recordedOf(text)?.enums ?? {}).map((column) => [column, labelsOf([sql!, column]) ?? {}]),
+      typeNames: Object.fromEntries(
+        namedColumns(recordedOf(text)).map((column) => [column, namesOf([sql!, column])]),
       ),
       triggers: Number(triggers),
       relation: relation ?? undefined,
@@ -137,6 +145,11 @@ export async function readAttachments({ connections, schema }: Setting): Promise
   );
 }
 
+/** The columns whose types have recorded names. */
+function namedColumns(recorded: Recorded | undefined): readonly string[] {
+  return Object.keys({ ...recorded?.enums, ...recorded?.attributes });
+}
+
 /**
  * Why changes of the SQL table cannot be trusted any more: a migration changed it, or somebody
  * removed the triggers. Undefined if all is as it was.
@@ -145,7 +158,7 @@ export function driftOf({
   sql,
   recorded,
   shape,
-  enums,
+  typeNames,
   triggers,
   relation,
   keyColumns,
@@ -166,7 +179,10 @@ export function driftOf({
       return `${sql}, ${column}: its type was ${oldType} and is now ${type}.`;
     if (oldNumber !== number)
       return `${sql}, ${column}: it was dropped and added again, or another column got its name.`;
-    const renamed = renamedLabel(recorded?.enums?.[name] ?? {}, enums[name] ?? {});
+    const { labels = {}, attributes = [] } = typeNames[name] ?? {};
+    const renamed =
+      renamedLabel(recorded?.enums?.[name] ?? {}, labels) ??
+      changedAttributes(recorded?.attributes?.[name] ?? attributes, attributes);
     if (renamed !== undefined) return `${sql}, ${column}: ${renamed}.`;
   }
   const keyBefore = recorded?.keyColumns ?? [];

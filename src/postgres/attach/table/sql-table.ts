@@ -3,8 +3,8 @@ import { definition } from "../../../schema/index.js";
 import { type Setting, statement } from "../../../store/postgres/index.js";
 import { declaredKey, unloggedTable } from "./attachment.js";
 import { columnShape } from "./column-shape.js";
-import { type EnumLabels, readEnumLabels } from "./enum-labels.js";
 import type { AttachedSource } from "./source.js";
+import { readTypeNames, type TypeNames } from "./type-names.js";
 import { columnTypes, keyTypes } from "./values.js";
 
 /** A column of an SQL table. */
@@ -16,8 +16,8 @@ export interface SqlColumn {
   readonly cast: string;
   /** Number and type, as an attachment records them: see {@link columnShape}. */
   readonly shape: string;
-  /** The labels of its enums. Undefined if it has none. */
-  readonly enumLabels: EnumLabels | undefined;
+  /** The names in its type that its values show. */
+  readonly typeNames: TypeNames;
   /** The place in the primary key, from 1. Undefined if it is no part of it. */
   readonly keyPlace: number | undefined;
 }
@@ -131,7 +131,7 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
     [oid],
     doing,
   );
-  const labelsOf = await readEnumLabels(
+  const namesOf = await readTypeNames(
     { connections },
     rows.map(([name]) => [sql, name!]),
   );
@@ -140,7 +140,7 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
     type: type!,
     cast: cast!,
     shape: shape!,
-    enumLabels: labelsOf([sql, name!]),
+    typeNames: namesOf([sql, name!]),
     keyPlace: place === null ? undefined : Number(place),
   }));
   return { relation: oid!, columns };
