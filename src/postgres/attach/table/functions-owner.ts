@@ -22,7 +22,7 @@ export function ownerAccess(schema: string, table: string, namespace: string): s
   const [c, n] = [table, namespace];
   const ours = quoteText(schema);
   const outbox = `to_regclass(${quoteText(`${schema}.outbox`)})`;
-  // `row_security_active` tells it only of the role that asks.
+  // `row_security_active` answers only for the role that asks.
   return `(select json_build_object('owner', r.rolname,
       'isHidden', ${c}.relrowsecurity and not r.rolsuper and not r.rolbypassrls
         and (${c}.relforcerowsecurity or not pg_has_role(r.oid, ${c}.relowner, 'USAGE')),
@@ -40,7 +40,7 @@ export function hiddenRows(sql: string, { owner, isHidden }: OwnerAccess): strin
   if (!isHidden) return undefined;
   return (
     `Row-level security hides rows of ${sql} from the role ${owner}, which owns the outbox, so the triggers cannot ` +
-    `read the table. Give ${owner} BYPASSRLS, or disable row-level security for it.`
+    `read the table. Give ${owner} BYPASSRLS, or let it own the table without FORCE ROW LEVEL SECURITY.`
   );
 }
 
