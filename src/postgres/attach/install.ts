@@ -10,7 +10,7 @@ import { lockTimeout, outboxDefinition, removal, triggersDefinition } from "./ta
 import { checkOutboxOwner, checkPrivileges, checkTriggers } from "./table/privileges.js";
 import { qualifiedName } from "./table/qualified-name.js";
 import { type AttachedSource, attachedSource } from "./table/source.js";
-import { fittingTable, type SqlTable } from "./table/sql-table.js";
+import { fittingTable, type SqlColumn, type SqlTable } from "./table/sql-table.js";
 
 /**
  * Installs the triggers of attached tables, and lets workers copy the rows that exist. Writers wait
@@ -121,6 +121,13 @@ function recordOf(source: AttachedSource, { relation, columns }: SqlTable): Reco
     .filter(({ keyPlace }) => keyPlace !== undefined)
     .sort((a, b) => a.keyPlace! - b.keyPlace!);
   const needed = new Set([...keyColumns.map(({ name }) => name), ...source.columnNames]);
+  const ofNeeded = <T>(of: (column: SqlColumn) => T | undefined) =>
+    Object.fromEntries(
+      columns.flatMap((column) => {
+        const value = needed.has(column.name) ? of(column) : undefined;
+        return value === undefined ? [] : [[column.name, value] as const];
+      }),
+    );
   return {
     relation,
     keyColumns: keyColumns.map(({ name }) => name),
@@ -128,14 +135,10 @@ function recordOf(source: AttachedSource, { relation, columns }: SqlTable): Reco
     keyTags: declaredKey(source),
     hasTupleKey: source.target[definition].key.tag !== "text",
     columns: declaredColumns(source),
-    shape: Object.fromEntries(
-      columns.filter(({ name }) => needed.has(name)).map(({ name, shape }) => [name, shape]),
-    ),
-    enums: Object.fromEntries(
-      columns.flatMap(({ name, enumLabels }) =>
-        needed.has(name) && enumLabels !== undefined ? [[name, enumLabels]] : [],
-      ),
-    ),
+    shape: ofNeeded(({ shape }) => shape),
+    hasTypeSchemas: true,
+    enums: ofNeeded(({ typeNames }) => typeNames.labels),
+    attributes: ofNeeded(({ typeNames }) => typeNames.attributes),
   };
 }
 

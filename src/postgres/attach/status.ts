@@ -5,6 +5,7 @@ import { plannedEachTime, type Setting } from "../../store/postgres/index.js";
 import { needSetting } from "./changes/attached.js";
 import { readCursor } from "./copy/copy.js";
 import { type Attachment, driftOf, isSameDeclaration, readAttachments } from "./table/attachment.js";
+import { lackingGrants } from "./table/functions-owner.js";
 import { checkPrivileges } from "./table/privileges.js";
 import { type AttachedSource, attachedSource } from "./table/source.js";
 import { fittingTable } from "./table/sql-table.js";
@@ -81,11 +82,13 @@ async function statusOf(
   source: AttachedSource | undefined,
   maxPending: number,
 ): Promise<AttachedTableStatus> {
-  const { sql, name, recorded, parked, shape, estimatedRows } = attachment;
+  const { sql, name, recorded, parked, shape, estimatedRows, ownerAccess } = attachment;
   const problems: string[] = [];
   const drift = recorded === undefined ? undefined : driftOf(attachment);
   if (recorded === undefined) problems.push(`${sql} is not attached: its triggers could not be installed.`);
   if (drift !== undefined) problems.push(drift);
+  const lacking = ownerAccess && lackingGrants(sql, ownerAccess);
+  if (lacking !== undefined) problems.push(lacking);
   if (source !== undefined && recorded !== undefined && !isSameDeclaration(source, attachment)) {
     problems.push(`The program declares other columns of ${sql}, or another key or name, than are attached.`);
   }

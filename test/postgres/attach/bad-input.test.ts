@@ -57,6 +57,11 @@ describe("tables", () => {
       "create table T.parent (id int primary key, a text) partition by range (id); create table T.bad partition of T.parent default",
       /is a part of another table/,
     ],
+    [
+      "an unlogged table, which is empty after a crash",
+      "create unlogged table T.bad (id int primary key, a text)",
+      /bad" is unlogged: .*: alter table .*\."bad" set logged\./,
+    ],
     ["a sequence", "create sequence T.bad", /is no table/],
     [
       "a unique index instead of a primary key",

@@ -1,6 +1,6 @@
 import { type Database, float, int, text, tuple } from "percolatordb";
 import { attach, attachedTables, attachTables, detachTable } from "percolatordb/postgres";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openAlone } from "../../support/databases.js";
 import { storeAt } from "../../support/postgres/index.js";
 import { rowsOf, Shop, sums } from "./shop.js";
@@ -173,6 +173,73 @@ test.each([
   },
 );
 
+describe("the session's settings do not change what a column's type is", () => {
+  const columns = { mood: text(), many: text(), day: text(), price: text(), doc: text() };
+
+  async function createMoods() {
+    await shop.sql(`create type T.mood as enum ('good', 'bad'); create type T."Odd name" as (a int);
+      create table T.moods (id int primary key, mood T.mood, many T."Odd name"[], day date, price numeric(10, 2), doc jsonb);
+      insert into T.moods values (1, 'good', array[row(1)::T."Odd name"], '2024-01-02', 1.5, '{}')`);
+    const moods = attach(`${shop.schema}.moods`, { key: tuple(int()), columns });
+    return { moods, options: { tables: [orders, moods], create: false } };
+  }
+
+  /** The database's location, with settings of the session. */
+  const locationWith = (settings: string) => `${shop.place.location}&options=${encodeURIComponent(settings)}`;
+
+  test("whatever `search_path` and `quote_all_identifiers` are", async () => {
+    const { moods, options } = await createMoods();
+    const settings = [
+      `-c search_path=${shop.schema}`,
+      "-c quote_all_identifiers=on",
+      `-c search_path=${shop.schema} -c quote_all_identifiers=on`,
+      "-c search_path=public",
+    ];
+    for (const attaching of settings) {
+      await using migration = await openAlone(locationWith(attaching), options);
+      await attachTables(migration, [moods]);
+      for (const moving of settings) {
+        await using mover = await openAlone(locationWith(moving), options);
+        await mover.drain();
+      }
+    }
+    await shop.sql("alter table T.moods alter price type numeric(12, 2)");
+    await using mover = await openAlone(locationWith(settings[1]!), options);
+    await expect(mover.drain()).rejects.toThrow(
+      /column "price": its type was numeric\(10,2\) and is now numeric\(12,2\)/,
+    );
+  });
+
+  test("nor how the triggers compare a key whose collation takes two texts for equal", async () => {
+    await shop.sql(`create collation T.folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+      create table T.people (name text collate T.folded primary key, age int); insert into T.people values ('Ann', 1)`);
+    const people = attach(`${shop.schema}.people`, { key: tuple(text()), columns: { age: int() } });
+    const options = { tables: [orders, people], create: false };
+    await using other = await openAlone(locationWith("-c quote_all_identifiers=on"), options);
+    await attachTables(other, [people]);
+    await other.drain();
+    await shop.sql("update T.people set name = 'ANN'");
+    await other.drain();
+    expect(await rowsOf(other, people)).toEqual([["ANN", { age: 1 }]]);
+  });
+
+  test("an attachment of an earlier version is not parked, and a type of another schema parks a new one", async () => {
+    const { moods, options } = await createMoods();
+    await using migration = await openAlone(shop.place.location, options);
+    await attachTables(migration, [moods]);
+    // As an earlier version recorded it, with the schema of the types in its search_path.
+    await shop.sql(`update P.attachments set definition = jsonb_set(definition::jsonb - 'hasTypeSchemas', '{shape}',
+      '{"id": "1 integer", "mood": "2 mood", "many": "3 \\"Odd name\\"[]", "day": "4 date", "price": "5 \\"numeric\\"(10,2)", "doc": "6 pg_catalog.jsonb"}')::text
+      where name = 'moods'`);
+    await migration.drain();
+    await attachTables(migration, [moods]);
+    await shop.sql(`create domain T.date as text; alter table T.moods alter day type T.date`);
+    await expect(migration.drain()).rejects.toThrow(
+      /column "day": its type was date and is now shop_.*\.date/,
+    );
+  });
+});
+
 test("values of an enum that were swapped by renaming park the table, and added ones do not", async () => {
   await shop.sql(`create type T.mood as enum ('good', 'bad');
     create table T.moods (id int primary key, mood T.mood); insert into T.moods values (1, 'good')`);
@@ -205,6 +272,51 @@ test("an enum that was made again without a value parks the table", async () => 
   await other.drain();
   expect(await rowsOf(other, moods)).toEqual([[1, { mood: "fine" }]]);
 });
+
+test.each([
+  ["renamed", "alter type T.pair rename attribute y to z", "x, y", "x, z", '{"x":1,"z":"a"}'],
+  [
+    "swapped by renaming",
+    "alter type T.pair rename attribute x to o; alter type T.pair rename attribute y to x; alter type T.pair rename attribute o to y",
+    "x, y",
+    "y, x",
+    '{"y":1,"x":"a"}',
+  ],
+  ["added", "alter type T.pair add attribute z int", "x, y", "x, y, z", '{"x":1,"y":"a","z":null}'],
+  ["dropped", "alter type T.pair drop attribute x", "x, y", "y", '{"y":"a"}'],
+])(
+  "an attribute of a composite type that was %s parks the table, and its rows are read when it is attached again",
+  async (_, statement, names, newNames, after) => {
+    await shop.sql(`create type T.pair as (x int, y text); create domain T.shown as T.pair;
+      create table T.points (id int primary key, pair T.pair, many T.shown[], other int);
+      insert into T.points values (1, row(1, 'a')::T.pair, array[row(1, 'a')::T.pair]::T.shown[], 1)`);
+    const points = attach(`${shop.schema}.points`, {
+      key: tuple(int()),
+      columns: { pair: text(), many: text() },
+    });
+    await using other = await openAlone(await storeAt(shop.place), { tables: [orders, points] });
+    await attachTables(other, [points]);
+    await other.drain();
+    await shop.sql("update T.points set other = 2");
+    await other.drain();
+    await shop.sql(statement);
+    const message = new RegExp(
+      `column "pair": the attributes of its composite type were \\(${names}\\) and are now \\(${newNames}\\), and no trigger saw`,
+    );
+    const [, status] = await attachedTables(other, [orders, points]);
+    expect(status!.problems).toEqual([expect.stringMatching(message)]);
+    await expect(other.drain()).rejects.toThrow(message);
+    await attachTables(other, [points]);
+    await other.drain();
+    expect(await rowsOf(other, points)).toEqual([[1, { pair: after, many: `[${after}]` }]]);
+    // An attachment of an earlier version has no record of attributes, and goes on.
+    await shop.sql(
+      "update P.attachments set definition = (definition::jsonb - 'attributes')::text where name = 'points'",
+    );
+    await shop.sql("alter type T.pair add attribute later int");
+    await other.drain();
+  },
+);
 
 test("a renamed value of an enum in the key moves its rows to the new key", async () => {
   await shop.sql(`create type T.size as enum ('small', 'large');

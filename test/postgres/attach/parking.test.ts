@@ -54,6 +54,12 @@ const steps: readonly Step[] = [
   ],
   ["missing triggers", `drop trigger "!percolatordb update" on T.orders`, /missing or disabled/, "select 1"],
   [
+    "a table that became unlogged",
+    "alter table T.orders set unlogged",
+    /orders" is unlogged: a crash of the server empties it/,
+    "alter table T.orders set logged",
+  ],
+  [
     "disabled triggers",
     "alter table T.orders disable trigger all",
     /missing or disabled/,

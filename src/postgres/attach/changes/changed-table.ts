@@ -16,9 +16,9 @@ export interface Followed extends Recorded {
 /** A row's columns, each as JSON text. */
 export type Content = Readonly<Record<string, string>>;
 
-/** A change of a row: set, deleted, or all rows truncated. */
+/** A change of a row: set, deleted, all rows truncated, or unknown, because the trigger could not read the row. */
 export interface Write {
-  readonly op: "s" | "d" | "t";
+  readonly op: "s" | "d" | "t" | "x";
   readonly content: Content;
 }
 
@@ -35,6 +35,13 @@ export function keyOf(followed: Followed, content: Content): unknown {
 /** The name of a row's key, for sets and maps. */
 export function keyName({ source }: Followed, key: unknown): string {
   return Buffer.from(encodeRow(source.target[definition], key)).toString("latin1");
+}
+
+function unread({ source }: Followed): SchemaError {
+  return new SchemaError(
+    `A trigger of the application wrote ${source.sql}, and ours could not read the newest row afterwards. The role that ` +
+      "owns the outbox needs SELECT on the table, row-level security must not hide rows from it, and the table needs its primary key.",
+  );
 }
 
 /** The most rows whose columns are read at the same time. */
@@ -60,6 +67,7 @@ export class ChangedTable {
     const after = new Map<string, { readonly key: unknown; readonly content: Content | undefined }>();
     let isTruncated = false;
     for (const { op, content } of writes) {
+      if (op === "x") throw unread(this.#followed);
       if (op === "t") {
         isTruncated = true;
         after.clear();

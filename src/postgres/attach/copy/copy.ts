@@ -153,7 +153,7 @@ async function read(
     );
   }
   const pending = found.filter(([kind]) => kind!.startsWith("p"));
-  const mustWait = pending.length > maxPending || pending.some(([kind]) => kind === "pt");
+  const mustWait = pending.length > maxPending || pending.some(([kind]) => kind === "pt" || kind === "px");
   const content = ([, json]: (typeof found)[number]) => membersOf(json ?? "{}");
   return {
     rows: found.filter(([kind]) => kind === "s").map(content),

@@ -1,8 +1,16 @@
 import { definition } from "../../../schema/index.js";
 import { type Setting, statement } from "../../../store/postgres/index.js";
+import { columnShape, isSameType, partsOfShape } from "./column-shape.js";
 import { triggerCount, triggerName, triggersOf } from "./definition.js";
-import { type EnumLabels, readEnumLabels, renamedLabel } from "./enum-labels.js";
+import { hiddenRows, type OwnerAccess, ownerAccess } from "./functions-owner.js";
 import type { AttachedSource } from "./source.js";
+import {
+  changedAttributes,
+  type EnumLabels,
+  readTypeNames,
+  renamedLabel,
+  type TypeNames,
+} from "./type-names.js";
 
 /** What `attachTables` records about a table. */
 export interface Recorded {
@@ -17,8 +25,12 @@ export interface Recorded {
   readonly columns?: Readonly<Record<string, string>> | undefined;
   /** The SQL columns as they were, by name: see {@link Attachment.shape}. */
   readonly shape?: Readonly<Record<string, string>> | undefined;
+  /** Whether the types in `shape` have their schemas. Earlier versions left out those in `search_path`. */
+  readonly hasTypeSchemas?: boolean | undefined;
   /** The labels of enums, by column. Earlier versions did not record them. */
   readonly enums?: Readonly<Record<string, EnumLabels>> | undefined;
+  /** The attributes of composite types, by column. Earlier versions did not record them. */
+  readonly attributes?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
 /** A row of `attachments`, with what the server says about its SQL table now. */
@@ -40,14 +52,18 @@ export interface Attachment {
   readonly relation: string | undefined;
   /** The columns of its primary key. */
   readonly keyColumns: readonly string[];
-  /** The labels that the columns with recorded enums have now. */
-  readonly enums: Readonly<Record<string, EnumLabels>>;
+  /** The names in the types of the columns with recorded enums or attributes, as they are now. */
+  readonly typeNames: Readonly<Record<string, TypeNames>>;
   /** How many of its triggers record changes for this attachment, by every role. */
   readonly triggers: number;
   /** Whether it has a parent or a child, or is a partition. */
   readonly isRelated: boolean;
   /** The server's estimate. Undefined if it has none. */
   readonly estimatedRows: number | undefined;
+  /** Whether a crash of the server empties it. */
+  readonly isUnlogged: boolean;
+  /** Undefined if the SQL table does not exist. */
+  readonly ownerAccess: OwnerAccess | undefined;
 }
 
 /** The first version's table lacks columns. Its tables count as not attached, until `attachTables`. */
@@ -55,9 +71,8 @@ const query = (schema: string) => `
   select a.id, a.source, a.name, case when r ? 'generation' then a.definition else '' end,
     coalesce(r->>'generation', '0'), coalesce(r->>'since', '0'),
     to_char((r->>'parked_at')::timestamptz at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), r->>'error',
-    (select json_object_agg(f.attname, f.attnum || ' ' || case t.typname when 'varchar' then 'varchar'
-        else format_type(f.atttypid, f.atttypmod) end)
-      from pg_attribute f join pg_type t on t.oid = f.atttypid
+    (select json_object_agg(f.attname, ${columnShape("f", "t", "s")})
+      from pg_attribute f join pg_type t on t.oid = f.atttypid join pg_namespace s on s.oid = t.typnamespace
       where f.attrelid = c.oid and f.attnum > 0 and not f.attisdropped),
     (select count(*) from pg_trigger g where g.tgrelid = c.oid and g.tgenabled = 'A'
       and starts_with(g.tgname, '${triggerName} ') and ${triggersOf(schema, "g", "a.id")}),
@@ -67,7 +82,9 @@ const query = (schema: string) => `
       where i.indrelid = c.oid and i.indisprimary and k.place <= i.indnkeyatts
         and f.attrelid = c.oid and f.attnum = k.attnum),
     exists (select from pg_inherits i where c.oid in (i.inhparent, i.inhrelid)),
-    case when c.reltuples >= 0 then round(c.reltuples::numeric) end
+    case when c.reltuples >= 0 then round(c.reltuples::numeric) end,
+    c.relpersistence,
+    case when c.oid is not null then ${ownerAccess(schema, "c", "n")} end
   from ${schema}.attachments a
   cross join lateral to_jsonb(a) r
   left join pg_namespace n on n.nspname = (parse_ident(a.source))[1]
@@ -84,9 +101,9 @@ export async function readAttachments({ connections, schema }: Setting): Promise
   const recordedOf = (text: string | null | undefined) =>
     text === "" ? undefined : (JSON.parse(text!) as Recorded);
   const columns = rows.flatMap(([, sql, , text]) =>
-    Object.keys(recordedOf(text)?.enums ?? {}).map((name) => [sql!, name] as const),
+    namedColumns(recordedOf(text)).map((name) => [sql!, name] as const),
   );
-  const labelsOf = await readEnumLabels({ connections }, columns);
+  const namesOf = await readTypeNames({ connections }, columns);
   return rows.map(
     ([
       id,
@@ -103,6 +120,8 @@ export async function readAttachments({ connections, schema }: Setting): Promise
       keyColumns,
       isRelated,
       rows,
+      persistence,
+      access,
     ]) => ({
       id: id!,
       sql: sql!,
@@ -112,16 +131,23 @@ export async function readAttachments({ connections, schema }: Setting): Promise
       since: since!,
       parked: error === null ? undefined : { at: at!, error: error! },
       shape: shape === null ? undefined : (JSON.parse(shape!) as Readonly<Record<string, string>>),
-      enums: Object.fromEntries(
-        Object.keys(recordedOf(text)?.enums ?? {}).map((column) => [column, labelsOf([sql!, column]) ?? {}]),
+      typeNames: Object.fromEntries(
+        namedColumns(recordedOf(text)).map((column) => [column, namesOf([sql!, column])]),
       ),
       triggers: Number(triggers),
       relation: relation ?? undefined,
       keyColumns: JSON.parse(keyColumns ?? "[]") as readonly string[],
       isRelated: isRelated === "t",
       estimatedRows: typeof rows === "string" ? Number(rows) : undefined,
+      isUnlogged: persistence === "u",
+      ownerAccess: access === null ? undefined : (JSON.parse(access!) as OwnerAccess),
     }),
   );
+}
+
+/** The columns whose types have recorded names. */
+function namedColumns(recorded: Recorded | undefined): readonly string[] {
+  return Object.keys({ ...recorded?.enums, ...recorded?.attributes });
 }
 
 /**
@@ -132,11 +158,13 @@ export function driftOf({
   sql,
   recorded,
   shape,
-  enums,
+  typeNames,
   triggers,
   relation,
   keyColumns,
   isRelated,
+  isUnlogged,
+  ownerAccess,
 }: Attachment): string | undefined {
   if (shape === undefined) return `There is no table ${sql} any more.`;
   if (relation !== (recorded?.relation ?? relation)) {
@@ -146,11 +174,15 @@ export function driftOf({
     const now = shape[name];
     const column = `column ${JSON.stringify(name)}`;
     if (now === undefined) return `${sql} has no ${column} any more.`;
-    const [[oldNumber, oldType], [number, type]] = [partsOf(before), partsOf(now)];
-    if (oldType !== type) return `${sql}, ${column}: its type was ${oldType} and is now ${type}.`;
+    const [[oldNumber, oldType], [number, type]] = [partsOfShape(before), partsOfShape(now)];
+    if (!isSameType(oldType, type, recorded?.hasTypeSchemas ?? false))
+      return `${sql}, ${column}: its type was ${oldType} and is now ${type}.`;
     if (oldNumber !== number)
       return `${sql}, ${column}: it was dropped and added again, or another column got its name.`;
-    const renamed = renamedLabel(recorded?.enums?.[name] ?? {}, enums[name] ?? {});
+    const { labels = {}, attributes = [] } = typeNames[name] ?? {};
+    const renamed =
+      renamedLabel(recorded?.enums?.[name] ?? {}, labels) ??
+      changedAttributes(recorded?.attributes?.[name] ?? attributes, attributes);
     if (renamed !== undefined) return `${sql}, ${column}: ${renamed}.`;
   }
   const keyBefore = recorded?.keyColumns ?? [];
@@ -160,13 +192,16 @@ export function driftOf({
   }
   // Reading it reads the rows of its children, and triggers do not see changes of these.
   if (isRelated) return `${sql} is a part of another table, or has parts. Only ordinary tables are followed.`;
+  if (isUnlogged) return unloggedTable(sql);
+  const hidden = ownerAccess && hiddenRows(sql, ownerAccess);
+  if (hidden !== undefined) return hidden;
   if (triggers === triggerCount) return undefined;
   return `Triggers of ${sql} are missing or disabled, so changes may not have been logged.`;
 }
 
-function partsOf(shape: string): readonly [string, string] {
-  const at = shape.indexOf(" ");
-  return [shape.slice(0, at), shape.slice(at + 1)];
+/** Why an unlogged table is not followed. */
+export function unloggedTable(sql: string): string {
+  return `${sql} is unlogged: a crash of the server empties it, and no trigger sees that. Make it permanent: alter table ${sql} set logged.`;
 }
 
 /** The tags of the columns that a program declares. */

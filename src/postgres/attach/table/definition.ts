@@ -74,6 +74,11 @@ revoke all on function ${schema}.log_row(), ${schema}.log_truncate() from public
  * Logs a row. A trigger of the application may write another row of the same table before the
  * trigger of that row has fired: then this trigger's row is not the newest. The function notices
  * such a write by its depth, and logs the row as it now is.
+ *
+ * The functions' owner reads that row. If it may not, or if the table has no primary key to find the row
+ * by, the function logs that it does not know (`x`), and the mover parks the table. A row that
+ * row-level security hides would look deleted. The key is compared twice: its own collation finds it in
+ * the index, and may take two texts for equal.
  */
 function logRow(schema: string): string {
   return `
@@ -83,7 +88,8 @@ declare
   depth constant integer := pg_trigger_depth();
   deepest constant integer := coalesce(nullif(current_setting('percolatordb.depth_' || tg_argv[0], true), ''), '0');
   look text;
-  content json;
+  old_content json;
+  new_content json;
 begin
   if depth > 1 and depth > deepest then
     perform set_config('percolatordb.depth_' || tg_argv[0], depth::text, true);
@@ -97,20 +103,34 @@ begin
     end if;
     return null;
   end if;
-  select format('select to_json(t.*) from %s t where ', tg_relid::regclass)
-      || string_agg(format('t.%I = ($1).%I', a.attname, a.attname), ' and ') into look
+  select format('select to_json(t.*) from %s t where ', tg_relid::regclass) || string_agg(
+      format('t.%1$I = ($1).%1$I', a.attname)
+        || case when a.attcollation <> 0 then format(' and t.%1$I = ($1).%1$I collate "C"', a.attname) else '' end,
+      ' and ') into look
     from pg_index i, unnest(i.indkey::smallint[]) with ordinality k(attnum, place), pg_attribute a
     where i.indrelid = tg_relid and i.indisprimary and k.place <= i.indnkeyatts
       and a.attrelid = tg_relid and a.attnum = k.attnum;
+  begin
+    if look is null or row_security_active(tg_relid) then
+      raise insufficient_privilege;
+    end if;
+    if has_old then
+      execute look into old_content using old;
+    end if;
+    if tg_op <> 'DELETE' then
+      execute look into new_content using new;
+    end if;
+  exception when syntax_error_or_access_rule_violation then
+    insert into ${schema}.outbox (attachment, op) values (attachment, 'x');
+    return null;
+  end;
   if has_old then
-    execute look into content using old;
     insert into ${schema}.outbox (attachment, op, content)
-      values (attachment, case when content is null then 'd' else 's' end, coalesce(content, to_json(old)));
+      values (attachment, case when old_content is null then 'd' else 's' end, coalesce(old_content, to_json(old)));
   end if;
   if tg_op <> 'DELETE' then
-    execute look into content using new;
     insert into ${schema}.outbox (attachment, op, content)
-      values (attachment, case when content is null then 'd' else 's' end, coalesce(content, to_json(new)));
+      values (attachment, case when new_content is null then 'd' else 's' end, coalesce(new_content, to_json(new)));
   end if;
   return null;
 end`;
@@ -138,7 +158,7 @@ export function triggersDefinition(
   keyColumns: readonly KeyColumn[],
 ): string {
   const part = (row: string, { name, type }: KeyColumn) =>
-    `${row}.${quoteName(name)}${/^(text|character varying)/.test(type) ? ' collate pg_catalog."C"' : ""}`;
+    `${row}.${quoteName(name)}${/^"?(text|character varying)/.test(type) ? ' collate pg_catalog."C"' : ""}`;
   const isMoved = keyColumns
     .map((column) => `${part("old", column)} is distinct from ${part("new", column)}`)
     .join(" or ");

@@ -1,6 +1,7 @@
 import { SchemaError } from "../../../errors/index.js";
 import { type Setting, statement } from "../../../store/postgres/index.js";
 import { triggerFunctions, triggersOf } from "./definition.js";
+import { checkOwnerAccess, type OwnerAccess, ownerAccess } from "./functions-owner.js";
 import type { AttachedSource } from "./source.js";
 
 const doing = "look at privileges";
@@ -20,17 +21,19 @@ export async function checkPrivileges(setting: Setting, sources: readonly Attach
   await checkOutboxOwner(setting);
   for (const { sql } of sources) {
     const owns = statement(
-      `select pg_has_role(c.relowner, 'USAGE'), pg_get_userbyid(c.relowner), has_schema_privilege(n.oid, 'USAGE')
+      `select pg_has_role(c.relowner, 'USAGE'), pg_get_userbyid(c.relowner), has_schema_privilege(n.oid, 'USAGE'),
+         ${ownerAccess(schema, "c", "n")}
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where n.nspname = (parse_ident($1))[1] and c.relname = (parse_ident($1))[2]`,
     );
-    const [[isOwner, owner, usage] = []] = await connections.repeat(owns, [sql], doing);
+    const [[isOwner, owner, usage, access] = []] = await connections.repeat(owns, [sql], doing);
     if (isOwner !== "t") {
       throw new SchemaError(
         `Only the owner of ${sql} may attach it, because the triggers fire for replicated changes too. The role ${role} is not ${owner}, and no member of it.`,
       );
     }
     if (usage !== "t") throw new SchemaError(`The role ${role} needs USAGE on the schema of ${sql}.`);
+    checkOwnerAccess(sql, JSON.parse(access!) as OwnerAccess);
     await checkTriggers(setting, sql, sql);
   }
 }

@@ -1,9 +1,10 @@
 import { SchemaError } from "../../../errors/index.js";
 import { definition } from "../../../schema/index.js";
 import { type Setting, statement } from "../../../store/postgres/index.js";
-import { declaredKey } from "./attachment.js";
-import { type EnumLabels, readEnumLabels } from "./enum-labels.js";
+import { declaredKey, unloggedTable } from "./attachment.js";
+import { columnShape } from "./column-shape.js";
 import type { AttachedSource } from "./source.js";
+import { readTypeNames, type TypeNames } from "./type-names.js";
 import { columnTypes, keyTypes } from "./values.js";
 
 /** A column of an SQL table. */
@@ -13,10 +14,10 @@ export interface SqlColumn {
   readonly type: string;
   /** The type as a cast writes it. */
   readonly cast: string;
-  /** Number and type, as an attachment records them. */
+  /** Number and type, as an attachment records them: see {@link columnShape}. */
   readonly shape: string;
-  /** The labels of its enums. Undefined if it has none. */
-  readonly enumLabels: EnumLabels | undefined;
+  /** The names in its type that its values show. */
+  readonly typeNames: TypeNames;
   /** The place in the primary key, from 1. Undefined if it is no part of it. */
   readonly keyPlace: number | undefined;
 }
@@ -85,7 +86,8 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
   const [kind] = await connections.repeat(
     statement(
       `select c.oid, relkind, exists (select from pg_inherits where c.oid in (inhparent, inhrelid)),
-         exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary and not i.indimmediate)
+         exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary and not i.indimmediate),
+         relpersistence
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where n.nspname = (parse_ident($1))[1] and c.relname = (parse_ident($1))[2]`,
     ),
@@ -93,7 +95,7 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
     doing,
   );
   if (kind === undefined) throw new SchemaError(`There is no table ${sql} in this database of PostgreSQL.`);
-  const [oid, relkind, isRelated, isDeferrable] = kind;
+  const [oid, relkind, isRelated, isDeferrable, persistence] = kind;
   if (relkind !== "r" || isRelated === "t") {
     const what: Readonly<Record<string, string>> = {
       v: "a view",
@@ -103,6 +105,12 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
       r: "a part of another table, or has parts",
     };
     throw new SchemaError(`${sql} is ${what[relkind!] ?? "no table"}. Only ordinary tables can be attached.`);
+  }
+  if (persistence === "u") throw new SchemaError(unloggedTable(sql));
+  if (persistence === "t") {
+    throw new SchemaError(
+      `${sql} is a temporary table of one session. Only permanent tables can be attached.`,
+    );
   }
   if (isDeferrable === "t") {
     throw new SchemaError(
@@ -114,8 +122,7 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
       `select a.attname, case when t.typtype = 'e' then 'enum' else t.typname end,
          case n.nspname when 'pg_catalog' then format_type(a.atttypid, a.atttypmod)
            else quote_ident(n.nspname) || '.' || quote_ident(t.typname) end,
-         a.attnum || ' ' || case t.typname when 'varchar' then 'varchar'
-           else format_type(a.atttypid, a.atttypmod) end,
+         ${columnShape("a", "t", "n")},
          (select k.place from pg_index i, unnest(i.indkey::smallint[]) with ordinality k(attnum, place)
           where i.indrelid = a.attrelid and i.indisprimary and k.attnum = a.attnum and k.place <= i.indnkeyatts)
        from pg_attribute a join pg_type t on t.oid = a.atttypid join pg_namespace n on n.oid = t.typnamespace
@@ -124,7 +131,7 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
     [oid],
     doing,
   );
-  const labelsOf = await readEnumLabels(
+  const namesOf = await readTypeNames(
     { connections },
     rows.map(([name]) => [sql, name!]),
   );
@@ -133,7 +140,7 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
     type: type!,
     cast: cast!,
     shape: shape!,
-    enumLabels: labelsOf([sql, name!]),
+    typeNames: namesOf([sql, name!]),
     keyPlace: place === null ? undefined : Number(place),
   }));
   return { relation: oid!, columns };

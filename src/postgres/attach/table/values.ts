@@ -1,4 +1,5 @@
 import { InvalidValueError } from "../../../errors/index.js";
+import { describeValue } from "../../../schema/index.js";
 
 /** The types of SQL that a codec can hold, by the codec's tag. `undefined` stands for all. */
 export const columnTypes: Readonly<Record<string, readonly string[] | undefined>> = {
@@ -90,13 +91,20 @@ export function parsedValue(tag: string, raw: string): unknown {
       return Buffer.from(text.slice(2), "hex");
     case "date": {
       const isDay = /^\d{4,}-\d\d-\d\d$/.test(text);
-      const value = new Date(isDay || /(Z|[+-]\d\d(:?\d\d)?)$/.test(text) ? text : `${text}Z`);
+      // JavaScript reads a year of more than four digits only with a sign and six digits.
+      const written = text.replace(/^\d{5,}(?=-)/, (year) => `+${year.padStart(6, "0")}`);
+      const value = new Date(isDay || /(Z|[+-]\d\d(:?\d\d)?)$/.test(text) ? written : `${written}Z`);
       if (Number.isNaN(value.getTime())) throw new InvalidValueError(`"${text}" is not a date of JavaScript`);
       return value;
     }
     default: {
       const value = Number(text);
       if (Number.isNaN(value) && text !== "NaN") throw new InvalidValueError(`"${text}" is not a number`);
+      if (!Number.isFinite(value) && /\d/.test(text)) {
+        throw new InvalidValueError(
+          `the number ${describeValue(text)} is too large for JavaScript, which has numbers to ${Number.MAX_VALUE}`,
+        );
+      }
       return value;
     }
   }
