@@ -218,7 +218,7 @@ async function pruneRows(
   tx: Tx,
   limit: number,
 ): Promise<Step> {
-  const { keyColumns, keyTypes, source } = followed;
+  const { keyColumns, source } = followed;
   const key = source.target[definition].key;
   const last = known?.[0] ?? (await ourLastKey(tx, followed));
   if (typeof last !== "string") return { next: { phase: "done", rows: copied }, pending: 0 };
@@ -240,12 +240,9 @@ async function pruneRows(
       part instanceof Uint8Array ? `\\x${Buffer.from(part).toString("hex")}` : String(part),
     ),
   );
-  // A label of an enum that was renamed has no cast. Its row has another key now.
-  const keyOfOurs = (name: string, i: number) =>
-    followed.enums?.[name] === undefined
-      ? `(k.key->>${i})::${keyTypes[i]}`
-      : `(select v from unnest(enum_range(null::${keyTypes[i]})) v where v::text = k.key->>${i})`;
-  const on = keyColumns.map((name, i) => `t.${quoteName(name)} = ${keyOfOurs(name, i)}`).join(" and ");
+  const on = keyColumns
+    .map((name, i) => `t.${quoteName(name)} = ${ourKeyAs(followed, i, `k.key->>${i}`)}`)
+    .join(" and ");
   const rows = `select ${attached.schema}.attached_row(j.*) as content from (
     select ${keyColumns.map((name) => `t.${quoteName(name)}`).join(", ")}
     from json_array_elements($1::json) k(key) join ${source.sql} t on ${on}) j`;
@@ -260,6 +257,23 @@ async function pruneRows(
   const isLast = scanned <= limit || keyName(followed, end) >= keyName(followed, key.parse(last));
   if (isLast) return { next: { phase: "done", rows: copied }, pending };
   return { next: { phase: "prune", after: [key.format(end)], until: [last], rows: copied }, pending };
+}
+
+const uuid = "^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$";
+
+/**
+ * A part of a key of ours, in the type of its column now. The column may have had another type when the
+ * row was copied. A text that is no value of the new type becomes NULL: no row of the SQL table has it.
+ */
+function ourKeyAs({ keyTypes, keyColumns, keyTags, enums }: Followed, i: number, text: string): string {
+  const type = keyTypes[i]!;
+  if (enums?.[keyColumns[i]!] !== undefined) {
+    return `(select v from unnest(enum_range(null::${type})) v where v::text = ${text})`;
+  }
+  if (type === "uuid") return `case when ${text} ~ '${uuid}' then (${text})::uuid end`;
+  // Every integer type is compared with it by index.
+  if (keyTags[i] === "int") return `(${text})::bigint`;
+  return `(${text})::${type}`;
 }
 
 async function ourLastKey(tx: Tx, { source }: Followed): Promise<string | undefined> {
