@@ -2,6 +2,7 @@ import { plannedEachTime, type Setting, type Statement } from "../../../store/po
 import { membersOf } from "../table/values.js";
 import type { Attached } from "./attached.js";
 import type { Write } from "./changed-table.js";
+import { maxRowBytes } from "./large-row.js";
 
 /** A moved part of an SQL transaction: its id, and the last moved row. */
 export type Moved = readonly [xid: string, seq: string];
@@ -223,9 +224,10 @@ async function readRows(attached: Attached, groups: readonly Group[], size: Batc
       : "json_array_elements_text($1::json) with ordinality g(xid, place)";
   // Through the index of transactions, which has each one's order, whatever the server estimates.
   const read = plannedEachTime(
-    `select xid, attachment, op, seq, content from (
-       select *, sum(coalesce(octet_length(content::text), 0)) over w as total, row_number() over w as nth from (
-         select o.xid, g.place, o.attachment, o.op, o.seq, o.content
+    `select xid, attachment, op, seq, case when bytes <= ${maxRowBytes} then content end,
+       case when bytes > ${maxRowBytes} then bytes end from (
+       select *, sum(bytes) over w as total, row_number() over w as nth from (
+         select o.xid, g.place, o.attachment, o.op, o.seq, o.content, coalesce(octet_length(o.content::text), 0) as bytes
          from ${chosen} cross join lateral (
            select * from ${schema}.outbox o where o.xid = g.xid::xid8 and ${isLive(schema)}
            order by o.seq limit ${most}) o
@@ -242,10 +244,11 @@ async function readRows(attached: Attached, groups: readonly Group[], size: Batc
     const end = rows.findIndex((row, i) => i >= at && row[0] !== xid);
     const own = rows.slice(at, end === -1 ? rows.length : end);
     if (own.length === 0 || (place > 0 && own.length < expected)) break;
-    for (const [, id, op, , content] of own) {
+    for (const [, id, op, , content, bytes] of own) {
       const of = writes.get(id!) ?? [];
       writes.set(id!, of);
-      of.push({ op: op as Write["op"], content: membersOf(content ?? "{}") });
+      const tooLargeBytes = typeof bytes === "string" ? Number(bytes) : undefined;
+      of.push({ op: op as Write["op"], content: membersOf(content ?? "{}"), tooLargeBytes });
     }
     moved.push([xid, own.at(-1)![3]!]);
     at += own.length;
