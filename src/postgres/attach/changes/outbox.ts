@@ -3,6 +3,7 @@ import { membersOf } from "../table/values.js";
 import type { Attached } from "./attached.js";
 import type { Write } from "./changed-table.js";
 import { maxRowBytes } from "./large-row.js";
+import { reasonOf, stateOf, Unmovable } from "./park.js";
 
 /** A moved part of an SQL transaction: its id, and the last moved row. */
 export type Moved = readonly [xid: string, seq: string];
@@ -215,28 +216,10 @@ async function readGroups({ connections, schema }: Attached): Promise<readonly G
 
 /** The changes of the groups. Only the first group may come in pieces. */
 async function readRows(attached: Attached, groups: readonly Group[], size: BatchSize): Promise<Batch> {
-  const { connections, schema } = attached;
-  const most = Math.max(size.rowsOfOne, size.rows);
-  // One transaction may be very large. Its index has the order already.
-  const chosen =
-    groups.length === 1
-      ? "(select $1::json->>0 as xid, 1 as place) g"
-      : "json_array_elements_text($1::json) with ordinality g(xid, place)";
-  // Through the index of transactions, which has each one's order, whatever the server estimates.
-  const read = plannedEachTime(
-    `select xid, attachment, op, seq, case when bytes <= ${maxRowBytes} then content end,
-       case when bytes > ${maxRowBytes} then bytes end from (
-       select *, sum(bytes) over w as total, row_number() over w as nth from (
-         select o.xid, g.place, o.attachment, o.op, o.seq, o.content, coalesce(octet_length(o.content::text), 0) as bytes
-         from ${chosen} cross join lateral (
-           select * from ${schema}.outbox o where o.xid = g.xid::xid8 and ${isLive(schema)}
-           order by o.seq limit ${most}) o
-         order by g.place, o.seq limit ${most}
-       ) r window w as (order by place, seq)
-     ) s where total <= ${maxBytes} or nth = 1 order by place, seq`,
-  );
-  const values = [JSON.stringify(groups.map(({ xid }) => xid))];
-  const rows = await connections.repeat(read, values, "read changes");
+  const rows = await readLogged(attached, groups, size).catch(async (error: unknown) => {
+    if (hasBadText(error)) await findUnreadable(attached, groups, size);
+    throw error;
+  });
   const writes = new Map<string, Write[]>();
   const moved: Moved[] = [];
   let at = 0;
@@ -255,4 +238,49 @@ async function readRows(attached: Attached, groups: readonly Group[], size: Batc
   }
   const isWhole = moved.length === groups.length && at >= (groups[0]?.rows ?? 0);
   return { moved, writes, rows: at, isFull: !isWhole };
+}
+
+/** Rows of the outbox that belong to the groups. `only`: a condition on the row `o`. */
+async function readLogged(
+  { connections, schema }: Attached,
+  groups: readonly Group[],
+  size: BatchSize,
+  only = "true",
+) {
+  const most = Math.max(size.rowsOfOne, size.rows);
+  // One transaction may be very large. Its index has the order already.
+  const chosen =
+    groups.length === 1
+      ? "(select $1::json->>0 as xid, 1 as place) g"
+      : "json_array_elements_text($1::json) with ordinality g(xid, place)";
+  // Through the index of transactions, which has each one's order, whatever the server estimates.
+  const read = plannedEachTime(
+    `select xid, attachment, op, seq, case when bytes <= ${maxRowBytes} then content end,
+       case when bytes > ${maxRowBytes} then bytes end from (
+       select *, sum(bytes) over w as total, row_number() over w as nth from (
+         select o.xid, g.place, o.attachment, o.op, o.seq, o.content, coalesce(octet_length(o.content::text), 0) as bytes
+         from ${chosen} cross join lateral (
+           select * from ${schema}.outbox o where o.xid = g.xid::xid8 and ${only} and ${isLive(schema)}
+           order by o.seq limit ${most}) o
+         order by g.place, o.seq limit ${most}
+       ) r window w as (order by place, seq)
+     ) s where total <= ${maxBytes} or nth = 1 order by place, seq`,
+  );
+  const values = [JSON.stringify(groups.map(({ xid }) => xid))];
+  return await connections.repeat(read, values, "read changes");
+}
+
+/** Whether the server could not show a text: one of another encoding may not be valid in UTF-8. */
+const hasBadText = (error: unknown) => stateOf(error)?.startsWith("22") === true;
+
+/** Reads the groups table by table, and throws {@link Unmovable} for the first one that cannot be read. */
+async function findUnreadable(attached: Attached, groups: readonly Group[], size: BatchSize): Promise<void> {
+  for (const attachment of attached.attachments) {
+    try {
+      await readLogged(attached, groups, size, `o.attachment = ${Number(attachment.id)}`);
+    } catch (error) {
+      if (!hasBadText(error)) throw error;
+      throw new Unmovable(attachment, reasonOf(attachment.sql, error)!, error);
+    }
+  }
 }
