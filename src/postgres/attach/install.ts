@@ -6,7 +6,7 @@ import { checkLockOptions, type LockOptions, runWithBriefLock } from "./brief-lo
 import { needSetting } from "./changes/attached.js";
 import { purge } from "./changes/outbox.js";
 import { declaredColumns, declaredKey, type Recorded, readAttachments } from "./table/attachment.js";
-import { lockTimeout, outboxDefinition, removal, triggersDefinition } from "./table/definition.js";
+import { outboxDefinition, removal, triggersDefinition } from "./table/definition.js";
 import { checkOtherDatabases } from "./table/other-database.js";
 import { checkOutboxOwner, checkPrivileges, checkTriggers } from "./table/privileges.js";
 import { qualifiedName } from "./table/qualified-name.js";
@@ -166,7 +166,6 @@ function attachment(schema: string, source: AttachedSource, id: number, recorded
   const keys = recorded.keyColumns.map((name, i) => ({ name, type: recorded.keyTypes[i]! }));
   const sequence = `pg_get_serial_sequence(${quoteText(`${schema}.outbox`)}, 'seq')`;
   return `
-${lockTimeout}
 lock table ${source.sql} in share row exclusive mode;
 ${triggersDefinition(schema, source.sql, id, keys)}
 ${removal(schema, String(id), source.sql)}
