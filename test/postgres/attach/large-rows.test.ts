@@ -1,15 +1,19 @@
 import { int, text, tuple } from "percolatordb";
 import { attach, attachedTables, attachTables } from "percolatordb/postgres";
-import { expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { rowLimit } from "../../../src/postgres/attach/changes/large-row.js";
 import { openAlone } from "../../support/databases.js";
 import { storeAt } from "../../support/postgres/index.js";
 import { rowsOf, Shop } from "./shop.js";
 
 // A row beyond the real limit would take gigabytes of memory.
-vi.mock("../../../src/postgres/attach/changes/large-row.js", async (original) => ({
-  ...(await original<object>()),
-  maxRowBytes: 1024 * 1024,
-}));
+const { maxBytes } = rowLimit;
+beforeAll(() => {
+  rowLimit.maxBytes = 1024 * 1024;
+});
+afterAll(() => {
+  rowLimit.maxBytes = maxBytes;
+});
 
 const error =
   /A row of .*photos" has 2 MiB of JSON, with the columns that are not followed\. A worker reads at most 1 MiB/;

@@ -4,7 +4,7 @@ import { compareBytes } from "../../../store/index.js";
 import type { Recorded } from "../table/attachment.js";
 import type { AttachedSource, Tx } from "../table/source.js";
 import { parsedValue } from "../table/values.js";
-import { largeRowReason, maxRowBytes } from "./large-row.js";
+import { largeRowReason } from "./large-row.js";
 
 /** An attached table that this program moves. */
 export interface Followed extends Recorded {
@@ -64,7 +64,7 @@ export class ChangedTable {
     let isTruncated = false;
     for (const { op, content, tooLargeBytes } of writes) {
       if (tooLargeBytes !== undefined) {
-        throw new SchemaError(largeRowReason(this.#followed.source.sql, tooLargeBytes, maxRowBytes));
+        throw new SchemaError(largeRowReason(this.#followed.source.sql, tooLargeBytes));
       }
       if (op === "t") {
         isTruncated = true;

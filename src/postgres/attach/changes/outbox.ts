@@ -2,7 +2,7 @@ import { plannedEachTime, type Setting, type Statement } from "../../../store/po
 import { membersOf } from "../table/values.js";
 import type { Attached } from "./attached.js";
 import type { Write } from "./changed-table.js";
-import { maxRowBytes } from "./large-row.js";
+import { rowLimit } from "./large-row.js";
 import { reasonOf, stateOf, Unmovable } from "./park.js";
 
 /** A moved part of an SQL transaction: its id, and the last moved row. */
@@ -255,8 +255,8 @@ async function readLogged(
       : "json_array_elements_text($1::json) with ordinality g(xid, place)";
   // Through the index of transactions, which has each one's order, whatever the server estimates.
   const read = plannedEachTime(
-    `select xid, attachment, op, seq, case when bytes <= ${maxRowBytes} then content end,
-       case when bytes > ${maxRowBytes} then bytes end from (
+    `select xid, attachment, op, seq, case when bytes <= ${rowLimit.maxBytes} then content end,
+       case when bytes > ${rowLimit.maxBytes} then bytes end from (
        select *, sum(bytes) over w as total, row_number() over w as nth from (
          select o.xid, g.place, o.attachment, o.op, o.seq, o.content, coalesce(octet_length(o.content::text), 0) as bytes
          from ${chosen} cross join lateral (

@@ -2,7 +2,7 @@ import { definition } from "../../../schema/index.js";
 import { plannedEachTime, quoteText } from "../../../store/postgres/index.js";
 import { type Attached, type contended, lastNote, moving } from "../changes/attached.js";
 import { ChangedTable, type Content, type Followed, keyName, keyOf } from "../changes/changed-table.js";
-import { largeRowReason, maxRowBytes } from "../changes/large-row.js";
+import { largeRowReason, rowLimit } from "../changes/large-row.js";
 import { isTooLarge, reasonOf, Unmovable } from "../changes/park.js";
 import { quoteName } from "../table/definition.js";
 import type { Tx } from "../table/source.js";
@@ -131,12 +131,12 @@ async function read(
   values: readonly unknown[],
 ): Promise<Read> {
   // The server cannot take a member of JSON in which \u0000 occurs.
-  const key = `case when octet_length(o.content::text) > ${maxRowBytes} then null
+  const key = `case when octet_length(o.content::text) > ${rowLimit.maxBytes} then null
     when strpos(o.content::text, '\\u0000') > 0 then o.content
     else json_build_object(${followed.keyColumns.map((name) => `${quoteText(name)}, o.content->${quoteText(name)}`).join(", ")}) end`;
   const query = plannedEachTime(`
-    select case when not fits then 'x' when bytes > ${maxRowBytes} then 'l' else 's' end as kind,
-      case when not fits then null when bytes > ${maxRowBytes} then to_json(bytes) else content end as content
+    select case when not fits then 'x' when bytes > ${rowLimit.maxBytes} then 'l' else 's' end as kind,
+      case when not fits then null when bytes > ${rowLimit.maxBytes} then to_json(bytes) else content end as content
     from (
       select content, bytes, sum(bytes) over w <= ${maxBytes} or row_number() over w = 1 as fits
       from (select c.content, octet_length(c.content::text) as bytes, row_number() over () as place
@@ -144,7 +144,7 @@ async function read(
       window w as (order by place)
     ) s
     union all select 'p' || op::text, key from (
-      select case when octet_length(o.content::text) > ${maxRowBytes} then 't' else o.op end as op, ${key} as key
+      select case when octet_length(o.content::text) > ${rowLimit.maxBytes} then 't' else o.op end as op, ${key} as key
       from ${schema}.outbox o join ${schema}.attachments a on a.id = o.attachment and o.seq > a.since
       where o.attachment = ${Number(followed.id)} limit ${maxPending + 1}
     ) p
@@ -158,7 +158,7 @@ async function read(
   }
   const large = found.find(([kind]) => kind === "l");
   if (large !== undefined) {
-    throw new Unmovable(followed, largeRowReason(followed.source.sql, Number(large[1]), maxRowBytes));
+    throw new Unmovable(followed, largeRowReason(followed.source.sql, Number(large[1])));
   }
   const pending = found.filter(([kind]) => kind!.startsWith("p"));
   const mustWait = pending.length > maxPending || pending.some(([kind]) => kind === "pt");

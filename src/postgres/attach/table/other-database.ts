@@ -13,7 +13,8 @@ export async function checkOtherDatabases({ connections, schema }: Setting, sql:
      join pg_class c on c.oid = g.tgrelid join pg_namespace n on n.oid = c.relnamespace
      join pg_proc p on p.oid = g.tgfoid join pg_namespace s on s.oid = p.pronamespace
      where n.nspname = (parse_ident($1))[1] and c.relname = (parse_ident($1))[2]
-       and starts_with(g.tgname, '${triggerName} ') and s.oid <> $2::regnamespace limit 1`,
+       and starts_with(g.tgname, '${triggerName} ') and p.proname in ('log_row', 'log_truncate')
+       and s.oid <> $2::regnamespace limit 1`,
   );
   const [[other] = []] = await connections.repeat(foreign, [sql, schema], "look for other databases");
   if (other === undefined) return;
