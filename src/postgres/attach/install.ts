@@ -6,7 +6,8 @@ import { checkLockOptions, type LockOptions, runWithBriefLock } from "./brief-lo
 import { needSetting } from "./changes/attached.js";
 import { purge } from "./changes/outbox.js";
 import { declaredColumns, declaredKey, type Recorded, readAttachments } from "./table/attachment.js";
-import { lockTimeout, outboxDefinition, removal, triggersDefinition } from "./table/definition.js";
+import { outboxDefinition, removal, triggersDefinition } from "./table/definition.js";
+import { checkOtherDatabases } from "./table/other-database.js";
 import { checkOutboxOwner, checkPrivileges, checkTriggers } from "./table/privileges.js";
 import { qualifiedName } from "./table/qualified-name.js";
 import { type AttachedSource, attachedSource } from "./table/source.js";
@@ -18,8 +19,9 @@ import { fittingTable, type SqlColumn, type SqlTable } from "./table/sql-table.j
  * then all rows are compared, and a parked table goes on. The role must own the SQL tables, and be
  * able to create tables in the database's schema.
  *
- * @throws SchemaError if an SQL table does not exist or does not fit its declaration, if the role
- * lacks a privilege, or if a table was not made by `attach`. Nothing was changed.
+ * @throws SchemaError if an SQL table does not exist or does not fit its declaration, if it is attached
+ * to a database in another schema, if the role lacks a privilege, or if a table was not made by
+ * `attach`. Nothing was changed.
  * @throws StoreError if other transactions held the table all the time. It names them.
  * @throws AbortedError if `signal` was aborted.
  *
@@ -39,6 +41,7 @@ export async function attachTables(
   for (const source of sources) planned.push({ source, table: await fittingTable(setting, source) });
   await checkNames(setting, sources);
   await checkPrivileges(setting, sources);
+  for (const { sql } of sources) await checkOtherDatabases(setting, sql);
   const { schema } = setting;
   await makeOutbox(setting, options);
   for (const { source, table } of planned) {
@@ -166,7 +169,6 @@ function attachment(schema: string, source: AttachedSource, id: number, recorded
   const keys = recorded.keyColumns.map((name, i) => ({ name, type: recorded.keyTypes[i]! }));
   const sequence = `pg_get_serial_sequence(${quoteText(`${schema}.outbox`)}, 'seq')`;
   return `
-${lockTimeout}
 lock table ${source.sql} in share row exclusive mode;
 ${triggersDefinition(schema, source.sql, id, keys)}
 ${removal(schema, String(id), source.sql)}

@@ -6,6 +6,7 @@ import { needSetting } from "./changes/attached.js";
 import { readCursor } from "./copy/copy.js";
 import { type Attachment, driftOf, isSameDeclaration, readAttachments } from "./table/attachment.js";
 import { lackingGrants } from "./table/functions-owner.js";
+import { checkOtherDatabases } from "./table/other-database.js";
 import { checkPrivileges } from "./table/privileges.js";
 import { type AttachedSource, attachedSource } from "./table/source.js";
 import { fittingTable } from "./table/sql-table.js";
@@ -141,7 +142,12 @@ async function notAttached(setting: Setting, source: AttachedSource): Promise<At
 /** Why a table cannot be attached as it is declared. Empty if it can. */
 async function misfits(setting: Setting, source: AttachedSource): Promise<readonly string[]> {
   const found: string[] = [];
-  for (const check of [() => fittingTable(setting, source), () => checkPrivileges(setting, [source])]) {
+  const checks = [
+    () => fittingTable(setting, source),
+    () => checkPrivileges(setting, [source]),
+    () => checkOtherDatabases(setting, source.sql),
+  ];
+  for (const check of checks) {
     await check().catch((error: unknown) =>
       found.push(error instanceof Error ? error.message : String(error)),
     );

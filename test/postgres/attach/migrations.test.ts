@@ -89,6 +89,30 @@ test("the type of the key is changed between detaching and attaching, and writes
   expect(await db.transact((tx) => tx.get(sums.total, "all"))).toBe(7);
 });
 
+test("a key that its new type cannot hold is deleted, and the other rows keep theirs", async () => {
+  await shop.sql(`create table T.notes (id text primary key, body text);
+    insert into T.notes values ('abc', 'a'), ('7F8B7C1E-6B1A-4C59-9D6A-0A4B0A0A0A0A', 'b'), ('7f8b7c1e-6b1a-4c59-9d6a-0a4b0a0a0a0b', 'c');
+    create table T.counts (id bigint primary key, n int); insert into T.counts values (-3000000000, 1), (1, 2), (3000000000, 3)`);
+  const notes = attach(`${shop.schema}.notes`, { key: tuple(text()), columns: { body: text() } });
+  const counts = attach(`${shop.schema}.counts`, { key: tuple(int()), columns: { n: int() } });
+  await using other = await openAlone(await storeAt(shop.place), { tables: [orders, notes, counts] });
+  await attachTables(other, [notes, counts]);
+  await other.drain();
+  await detachTable(other, notes);
+  await detachTable(other, counts);
+  await shop.sql(`alter table T.notes alter id type uuid
+      using case when id = 'abc' then '00000000-0000-4000-8000-000000000000' else id end::uuid;
+    delete from T.counts where id <> 1; alter table T.counts alter id type smallint`);
+  await attachTables(other, [notes, counts]);
+  await other.drain();
+  expect(await rowsOf(other, notes)).toEqual([
+    ["00000000-0000-4000-8000-000000000000", { body: "a" }],
+    ["7f8b7c1e-6b1a-4c59-9d6a-0a4b0a0a0a0a", { body: "b" }],
+    ["7f8b7c1e-6b1a-4c59-9d6a-0a4b0a0a0a0b", { body: "c" }],
+  ]);
+  expect(await rowsOf(other, counts)).toEqual([[1, { n: 2 }]]);
+});
+
 test("a generated column arrives as it is stored, and an identity column may be the key", async () => {
   await shop.sql(`create table T.lines (id int generated always as identity primary key, price float8,
     gross float8 generated always as (price * 2) stored)`);

@@ -4,6 +4,7 @@ import { compareBytes } from "../../../store/index.js";
 import type { Recorded } from "../table/attachment.js";
 import type { AttachedSource, Tx } from "../table/source.js";
 import { parsedValue } from "../table/values.js";
+import { largeRowReason } from "./large-row.js";
 
 /** An attached table that this program moves. */
 export interface Followed extends Recorded {
@@ -20,6 +21,8 @@ export type Content = Readonly<Record<string, string>>;
 export interface Write {
   readonly op: "s" | "d" | "t" | "x";
   readonly content: Content;
+  /** The bytes of a row that is too large to be read. It has no content. */
+  readonly tooLargeBytes?: number | undefined;
 }
 
 /** The key of a row of an SQL table. */
@@ -66,8 +69,11 @@ export class ChangedTable {
   async apply(writes: readonly Write[], maxTruncated = 0): Promise<boolean> {
     const after = new Map<string, { readonly key: unknown; readonly content: Content | undefined }>();
     let isTruncated = false;
-    for (const { op, content } of writes) {
+    for (const { op, content, tooLargeBytes } of writes) {
       if (op === "x") throw unread(this.#followed);
+      if (tooLargeBytes !== undefined) {
+        throw new SchemaError(largeRowReason(this.#followed.source.sql, tooLargeBytes));
+      }
       if (op === "t") {
         isTruncated = true;
         after.clear();

@@ -2,6 +2,8 @@ import { plannedEachTime, type Setting, type Statement } from "../../../store/po
 import { membersOf } from "../table/values.js";
 import type { Attached } from "./attached.js";
 import type { Write } from "./changed-table.js";
+import { rowLimit } from "./large-row.js";
+import { reasonOf, stateOf, Unmovable } from "./park.js";
 
 /** A moved part of an SQL transaction: its id, and the last moved row. */
 export type Moved = readonly [xid: string, seq: string];
@@ -214,7 +216,37 @@ async function readGroups({ connections, schema }: Attached): Promise<readonly G
 
 /** The changes of the groups. Only the first group may come in pieces. */
 async function readRows(attached: Attached, groups: readonly Group[], size: BatchSize): Promise<Batch> {
-  const { connections, schema } = attached;
+  const rows = await readLogged(attached, groups, size).catch(async (error: unknown) => {
+    if (hasBadText(error)) await findUnreadable(attached, groups, size);
+    throw error;
+  });
+  const writes = new Map<string, Write[]>();
+  const moved: Moved[] = [];
+  let at = 0;
+  for (const [place, { xid, rows: expected }] of groups.entries()) {
+    const end = rows.findIndex((row, i) => i >= at && row[0] !== xid);
+    const own = rows.slice(at, end === -1 ? rows.length : end);
+    if (own.length === 0 || (place > 0 && own.length < expected)) break;
+    for (const [, id, op, , content, bytes] of own) {
+      const of = writes.get(id!) ?? [];
+      writes.set(id!, of);
+      const tooLargeBytes = typeof bytes === "string" ? Number(bytes) : undefined;
+      of.push({ op: op as Write["op"], content: membersOf(content ?? "{}"), tooLargeBytes });
+    }
+    moved.push([xid, own.at(-1)![3]!]);
+    at += own.length;
+  }
+  const isWhole = moved.length === groups.length && at >= (groups[0]?.rows ?? 0);
+  return { moved, writes, rows: at, isFull: !isWhole };
+}
+
+/** Rows of the outbox that belong to the groups. `only`: a condition on the row `o`. */
+async function readLogged(
+  { connections, schema }: Attached,
+  groups: readonly Group[],
+  size: BatchSize,
+  only = "true",
+) {
   const most = Math.max(size.rowsOfOne, size.rows);
   // One transaction may be very large. Its index has the order already.
   const chosen =
@@ -223,33 +255,32 @@ async function readRows(attached: Attached, groups: readonly Group[], size: Batc
       : "json_array_elements_text($1::json) with ordinality g(xid, place)";
   // Through the index of transactions, which has each one's order, whatever the server estimates.
   const read = plannedEachTime(
-    `select xid, attachment, op, seq, content from (
-       select *, sum(coalesce(octet_length(content::text), 0)) over w as total, row_number() over w as nth from (
-         select o.xid, g.place, o.attachment, o.op, o.seq, o.content
+    `select xid, attachment, op, seq, case when bytes <= ${rowLimit.maxBytes} then content end,
+       case when bytes > ${rowLimit.maxBytes} then bytes end from (
+       select *, sum(bytes) over w as total, row_number() over w as nth from (
+         select o.xid, g.place, o.attachment, o.op, o.seq, o.content, coalesce(octet_length(o.content::text), 0) as bytes
          from ${chosen} cross join lateral (
-           select * from ${schema}.outbox o where o.xid = g.xid::xid8 and ${isLive(schema)}
+           select * from ${schema}.outbox o where o.xid = g.xid::xid8 and ${only} and ${isLive(schema)}
            order by o.seq limit ${most}) o
          order by g.place, o.seq limit ${most}
        ) r window w as (order by place, seq)
      ) s where total <= ${maxBytes} or nth = 1 order by place, seq`,
   );
   const values = [JSON.stringify(groups.map(({ xid }) => xid))];
-  const rows = await connections.repeat(read, values, "read changes");
-  const writes = new Map<string, Write[]>();
-  const moved: Moved[] = [];
-  let at = 0;
-  for (const [place, { xid, rows: expected }] of groups.entries()) {
-    const end = rows.findIndex((row, i) => i >= at && row[0] !== xid);
-    const own = rows.slice(at, end === -1 ? rows.length : end);
-    if (own.length === 0 || (place > 0 && own.length < expected)) break;
-    for (const [, id, op, , content] of own) {
-      const of = writes.get(id!) ?? [];
-      writes.set(id!, of);
-      of.push({ op: op as Write["op"], content: membersOf(content ?? "{}") });
+  return await connections.repeat(read, values, "read changes");
+}
+
+/** Whether the server could not show a text: one of another encoding may not be valid in UTF-8. */
+const hasBadText = (error: unknown) => stateOf(error)?.startsWith("22") === true;
+
+/** Reads the groups table by table, and throws {@link Unmovable} for the first one that cannot be read. */
+async function findUnreadable(attached: Attached, groups: readonly Group[], size: BatchSize): Promise<void> {
+  for (const attachment of attached.attachments) {
+    try {
+      await readLogged(attached, groups, size, `o.attachment = ${Number(attachment.id)}`);
+    } catch (error) {
+      if (!hasBadText(error)) throw error;
+      throw new Unmovable(attachment, reasonOf(attachment.sql, error)!, error);
     }
-    moved.push([xid, own.at(-1)![3]!]);
-    at += own.length;
   }
-  const isWhole = moved.length === groups.length && at >= (groups[0]?.rows ?? 0);
-  return { moved, writes, rows: at, isFull: !isWhole };
 }

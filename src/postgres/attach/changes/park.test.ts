@@ -26,6 +26,20 @@ describe.each([
     expect(reasonOf("shop.orders", of(new StoreError("It is away.")))).toBeUndefined();
   });
 
+  it("of a row of which the server cannot make JSON park the table", () => {
+    for (const [code, message] of [
+      ["54000", "out of memory"],
+      ["XX000", "invalid memory alloc request size 1080000003"],
+    ]) {
+      const error = of(new StoreError(`Reading failed: ${message}.`, { cause: { code } }));
+      expect(reasonOf("shop.orders", error)).toBe(
+        `A row of shop.orders has more JSON than PostgreSQL can make, 1 GB: Reading failed: ${message}.`,
+      );
+    }
+    const other = of(new StoreError("Reading failed.", { cause: { code: "XX000" } }));
+    expect(reasonOf("shop.orders", other)).toBeUndefined();
+  });
+
   it("of a transaction that is too large make it smaller", () => {
     expect(isTooLarge(of(new LimitExceededError("Too large.")))).toBe(true);
     expect(isTooLarge(of(new StoreError("It is away.")))).toBe(false);

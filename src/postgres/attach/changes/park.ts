@@ -40,6 +40,9 @@ export function reasonOf(sql: string, error: unknown): string | undefined {
     return `A row of ${sql} does not fit its declaration: ${sentence(message)}`;
   }
   const state = stateOf(error);
+  if (state?.startsWith("54") || /invalid memory alloc request size/.test(message)) {
+    return `A row of ${sql} has more JSON than PostgreSQL can make, 1 GB: ${sentence(message)}`;
+  }
   // A value that has no cast, or a table, column or privilege that is missing.
   if (state?.startsWith("22") || state?.startsWith("42")) {
     return `Rows of ${sql} cannot be read: ${sentence(message)}`;

@@ -2,6 +2,7 @@ import { definition } from "../../../schema/index.js";
 import { plannedEachTime, quoteText } from "../../../store/postgres/index.js";
 import { type Attached, type contended, lastNote, moving } from "../changes/attached.js";
 import { ChangedTable, type Content, type Followed, keyName, keyOf } from "../changes/changed-table.js";
+import { largeRowReason, rowLimit } from "../changes/large-row.js";
 import { isTooLarge, reasonOf, Unmovable } from "../changes/park.js";
 import { quoteName } from "../table/definition.js";
 import type { Tx } from "../table/source.js";
@@ -130,17 +131,20 @@ async function read(
   values: readonly unknown[],
 ): Promise<Read> {
   // The server cannot take a member of JSON in which \u0000 occurs.
-  const key = `case when strpos(o.content::text, '\\u0000') > 0 then o.content
+  const key = `case when octet_length(o.content::text) > ${rowLimit.maxBytes} then null
+    when strpos(o.content::text, '\\u0000') > 0 then o.content
     else json_build_object(${followed.keyColumns.map((name) => `${quoteText(name)}, o.content->${quoteText(name)}`).join(", ")}) end`;
   const query = plannedEachTime(`
-    select case when fits then 's' else 'x' end as kind, case when fits then content end as content from (
-      select content, sum(octet_length(content::text)) over w <= ${maxBytes} or row_number() over w = 1 as fits
-      from (select c.content, row_number() over () as place
+    select case when not fits then 'x' when bytes > ${rowLimit.maxBytes} then 'l' else 's' end as kind,
+      case when not fits then null when bytes > ${rowLimit.maxBytes} then to_json(bytes) else content end as content
+    from (
+      select content, bytes, sum(bytes) over w <= ${maxBytes} or row_number() over w = 1 as fits
+      from (select c.content, octet_length(c.content::text) as bytes, row_number() over () as place
         from (${rows}) c) c
       window w as (order by place)
     ) s
     union all select 'p' || op::text, key from (
-      select o.op, ${key} as key
+      select case when octet_length(o.content::text) > ${rowLimit.maxBytes} then 't' else o.op end as op, ${key} as key
       from ${schema}.outbox o join ${schema}.attachments a on a.id = o.attachment and o.seq > a.since
       where o.attachment = ${Number(followed.id)} limit ${maxPending + 1}
     ) p
@@ -151,6 +155,10 @@ async function read(
       followed,
       `Row-level security hides rows of ${followed.source.sql} from this role: give it BYPASSRLS, or a policy is not for it.`,
     );
+  }
+  const large = found.find(([kind]) => kind === "l");
+  if (large !== undefined) {
+    throw new Unmovable(followed, largeRowReason(followed.source.sql, Number(large[1])));
   }
   const pending = found.filter(([kind]) => kind!.startsWith("p"));
   const mustWait = pending.length > maxPending || pending.some(([kind]) => kind === "pt" || kind === "px");
@@ -218,7 +226,7 @@ async function pruneRows(
   tx: Tx,
   limit: number,
 ): Promise<Step> {
-  const { keyColumns, keyTypes, source } = followed;
+  const { keyColumns, source } = followed;
   const key = source.target[definition].key;
   const last = known?.[0] ?? (await ourLastKey(tx, followed));
   if (typeof last !== "string") return { next: { phase: "done", rows: copied }, pending: 0 };
@@ -240,12 +248,9 @@ async function pruneRows(
       part instanceof Uint8Array ? `\\x${Buffer.from(part).toString("hex")}` : String(part),
     ),
   );
-  // A label of an enum that was renamed has no cast. Its row has another key now.
-  const keyOfOurs = (name: string, i: number) =>
-    followed.enums?.[name] === undefined
-      ? `(k.key->>${i})::${keyTypes[i]}`
-      : `(select v from unnest(enum_range(null::${keyTypes[i]})) v where v::text = k.key->>${i})`;
-  const on = keyColumns.map((name, i) => `t.${quoteName(name)} = ${keyOfOurs(name, i)}`).join(" and ");
+  const on = keyColumns
+    .map((name, i) => `t.${quoteName(name)} = ${ourKeyAs(followed, i, `k.key->>${i}`)}`)
+    .join(" and ");
   const rows = `select ${attached.schema}.attached_row(j.*) as content from (
     select ${keyColumns.map((name) => `t.${quoteName(name)}`).join(", ")}
     from json_array_elements($1::json) k(key) join ${source.sql} t on ${on}) j`;
@@ -260,6 +265,23 @@ async function pruneRows(
   const isLast = scanned <= limit || keyName(followed, end) >= keyName(followed, key.parse(last));
   if (isLast) return { next: { phase: "done", rows: copied }, pending };
   return { next: { phase: "prune", after: [key.format(end)], until: [last], rows: copied }, pending };
+}
+
+const uuid = "^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$";
+
+/**
+ * A part of a key of ours, in the type of its column now. The column may have had another type when the
+ * row was copied. A text that is no value of the new type becomes NULL: no row of the SQL table has it.
+ */
+function ourKeyAs({ keyTypes, keyColumns, keyTags, enums }: Followed, i: number, text: string): string {
+  const type = keyTypes[i]!;
+  if (enums?.[keyColumns[i]!] !== undefined) {
+    return `(select v from unnest(enum_range(null::${type})) v where v::text = ${text})`;
+  }
+  if (type === "uuid") return `case when ${text} ~ '${uuid}' then (${text})::uuid end`;
+  // Every integer type is compared with it by index.
+  if (keyTags[i] === "int") return `(${text})::bigint`;
+  return `(${text})::${type}`;
 }
 
 async function ourLastKey(tx: Tx, { source }: Followed): Promise<string | undefined> {

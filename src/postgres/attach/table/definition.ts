@@ -27,7 +27,6 @@ const settings = [
 export function outboxDefinition(schema: string): string {
   const name = (what: string) => quoteText(`${schema}.${what}`);
   return `
-${lockTimeout}
 select pg_advisory_xact_lock(hashtextextended(${quoteText(schema)} || ' outbox', 0));
 create table if not exists ${schema}.attachments (
   id integer generated always as identity primary key,
@@ -136,9 +135,6 @@ begin
 end`;
 }
 
-/** Writers wait behind the request for a lock, so it must not wait for long. */
-export const lockTimeout = "set local lock_timeout = '200ms';";
-
 /** A column of a primary key, and its type as a cast writes it. */
 export interface KeyColumn {
   readonly name: string;
@@ -193,7 +189,7 @@ export function removal(schema: string, attachment: string, but?: string): strin
       ${but === undefined ? "" : `and tgrelid <> ${quoteText(but)}::regclass`}
   loop execute format('drop trigger %I on %s', t.tgname, t.source); end loop;
 end`;
-  return `${lockTimeout}\ndo ${quoteText(loop)};`;
+  return `do ${quoteText(loop)};`;
 }
 
 /** The functions of triggers, as a list for `in`. NULL if there are none. */

@@ -1,0 +1,43 @@
+import { attachedTables, attachTables, detachTable } from "percolatordb/postgres";
+import { expect, test } from "vitest";
+import { openAlone } from "../../support/databases.js";
+import { newPlace, removePlace, storeAt } from "../../support/postgres/index.js";
+import { Shop, sums } from "./shop.js";
+
+test("an SQL table is attached to one database of a server, and the other is told its schema", async () => {
+  await using shop = await Shop.create();
+  await shop.sql("insert into T.orders values (1, 'a', 1)");
+  const other = await newPlace();
+  const { orders, add } = shop.declare();
+  await using first = await openAlone(await storeAt(shop.place), {
+    tables: [orders, sums],
+    observers: [add],
+  });
+  const { orders: same, add: sameAdd } = shop.declare();
+  const options = { tables: [same, sums], observers: [sameAdd] };
+  await using second = await openAlone(await storeAt(other), options);
+  await attachTables(first, [orders]);
+  const quoted = `"${shop.place.schema.replaceAll('"', '""')}"`;
+  const message = expect.stringContaining(
+    `orders" is attached to another database already, in the schema ${quoted}, and its triggers can serve only one. Detach it there first`,
+  );
+  await expect(attachTables(second, [same])).rejects.toMatchObject({ code: "SCHEMA", message });
+  const [status] = await attachedTables(second, [same]);
+  expect(status!.problems).toContainEqual(message);
+  // Nothing was changed.
+  const [made] = await shop.sql("select to_regclass($1) as name", [
+    `"${other.schema.replaceAll('"', '""')}".outbox`,
+  ]);
+  expect(made).toEqual({ name: null });
+  await shop.sql("insert into T.orders values (2, 'b', 2)");
+  await shop.expectEqual(first, orders);
+  await detachTable(first, orders);
+  await attachTables(second, [same]);
+  await shop.sql("insert into T.orders values (3, 'c', 3)");
+  await shop.expectEqual(second, same);
+  // A schema that was dropped took its triggers with it.
+  await second.close();
+  await removePlace(other);
+  await attachTables(first, [orders]);
+  await shop.expectEqual(first, orders);
+});
