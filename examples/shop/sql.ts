@@ -44,10 +44,10 @@ export async function transact<T>(pool: Pool, run: (client: PoolClient) => Promi
 
 const insertAlerts = `
   insert into shop.stock_alerts (product_id, sequence, is_low)
-  select * from unnest($1::int[], $2::int[], $3::boolean[]) on conflict do nothing`;
+  select * from unnest($1::int[], $2::bigint[], $3::boolean[]) on conflict do nothing`;
 
 /**
- * Tells purchasing, which here is a table. An alert that arrives again has a number that exists, so
+ * Tells purchasing, which here is a table. An alert that arrives again has a sequence that exists, so
  * each takes effect once. It would be the same with an e-mail service that takes an idempotency key.
  */
 export function tellPurchasing(pool: Pool): Deliver<StockAlert, readonly [id: number]> {

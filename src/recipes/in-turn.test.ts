@@ -24,7 +24,7 @@ test("entries that one transaction adds concurrently are numbered, and all deliv
   const sequences = await db.transact((tx) =>
     Promise.all([queue.add(tx, "a", "x"), queue.add(tx, "a", "y")]),
   );
-  expect(sequences).toEqual([1, 2]);
+  expect(sequences[1]).toBeGreaterThan(sequences[0]);
   await db.drain();
   expect(delivered.map(({ value }) => value)).toEqual(["x", "y"]);
 });

@@ -1,4 +1,4 @@
-import { type Column, family, int, json, type Snapshot, table, text, tuple } from "percolatordb";
+import { type Column, family, int, json, type KeyOf, type Snapshot, table, text, tuple } from "percolatordb";
 import { derive, type TopEntry } from "percolatordb/recipes";
 import { describe, expectTypeOf, it } from "vitest";
 
@@ -147,6 +147,8 @@ describe("derive", () => {
     expectTypeOf(byTotal.find(snapshot, ["a"])).toEqualTypeOf<
       AsyncGenerator<readonly [string, number], void, undefined>
     >();
+    expectTypeOf<KeyOf<typeof tags.table>>().toEqualTypeOf<readonly [string, string]>();
+    expectTypeOf<KeyOf<typeof byTotal.table>>().toEqualTypeOf<readonly [string, number, string, number]>();
     // @ts-expect-error the first part is text
     derive("x", { from: customers, key: [text()], index: () => [[5]] });
   });

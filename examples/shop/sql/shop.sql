@@ -50,7 +50,7 @@ create table shop.discontinued (
 -- What purchasing was told: a product's stock became low, or is enough again.
 create table shop.stock_alerts (
   product_id int,
-  sequence int,
+  sequence bigint,
   is_low boolean not null,
   told_at timestamptz not null default clock_timestamp(),
   primary key (product_id, sequence)

@@ -17,6 +17,7 @@ import {
 } from "../../index.js";
 import { type KeyText, keyText } from "../key-text.js";
 import { checkOptions, type OptionKind, wholeOption } from "../options.js";
+import { type RowParts, rowParts } from "../row-parts.js";
 import { columnOf, type View } from "../view.js";
 import type { AnyAggregateOptions, TopEntry } from "./aggregate-options.js";
 import { type Contribution, Contributions, type Ranking, rankings } from "./contribution.js";
@@ -58,7 +59,8 @@ interface StoredContribution extends Contribution {
   readonly version: number;
 }
 
-type RankKey = readonly [group: string, ranking: string, value: Uint8Array, row: string];
+/** Ends with the parts of the row key, so that equal values are in the order of their rows. */
+type RankKey = readonly [group: string, ranking: string, value: Uint8Array, ...row: readonly unknown[]];
 
 /** Returns the parts of a derivation that aggregates. Declares tables and observers of its name. */
 export function aggregate(name: string, options: AnyAggregateOptions): DerivationParts<AnyTable> {
@@ -96,6 +98,7 @@ class Aggregate {
   readonly #options: AnyAggregateOptions;
   readonly #version: number;
   readonly #source: Source;
+  readonly #parts: RowParts<unknown>;
   readonly #groups: KeyText<unknown>;
   readonly #contributions: Contributions;
   readonly #columns: readonly Column<unknown, unknown>[];
@@ -110,6 +113,7 @@ class Aggregate {
     this.#options = options;
     this.#version = options.version ?? 1;
     this.#source = new Source(name, "from", options.from, options.reads);
+    this.#parts = rowParts(this.#source.key);
     const key = options.key === undefined ? undefined : (tuple(...options.key) as KeyCodec<unknown>);
     this.#groups = keyText(key);
     this.#contributions = new Contributions(name, options, this.#source, this.#groups);
@@ -122,7 +126,7 @@ class Aggregate {
     const ranks = table(
       `${name}_ranks`,
       { value: json<Rankable>() },
-      { key: tuple(text(), text(), bytes(), text()) },
+      { key: tuple(text(), text(), bytes(), ...this.#parts.codecs) },
     );
     this.#state = table(`${name}_state`, { combined: int(), due: signal(), version: int() });
     this.#rows = columnOf(rows, "contribution");
@@ -159,7 +163,7 @@ class Aggregate {
     if (isMoved || before?.sum !== after?.sum) await this.#addDifference(tx, before, after);
     let isRanked = false;
     for (const ranking of rankings) {
-      if (this.#rank(tx, this.#source.keys.format(row), ranking, before, after)) isRanked = true;
+      if (this.#rank(tx, row, ranking, before, after)) isRanked = true;
     }
     if (isMoved || isRanked || before?.sum !== after?.sum || !isCurrent) {
       for (const group of new Set([before?.group, after?.group])) {
@@ -199,15 +203,16 @@ class Aggregate {
   /** Moves a row among the ordered values of its group. Returns whether it moved. */
   #rank(
     tx: Transaction,
-    row: string,
+    row: unknown,
     ranking: Ranking,
     before: Contribution | undefined,
     after: Contribution | undefined,
   ): boolean {
     const [old, now] = [before?.[ranking], after?.[ranking]];
     if (old === now && before?.group === after?.group) return false;
-    if (old !== undefined) tx.delete(this.#ranks, [before!.group, ranking, rankBytes(old), row]);
-    if (now !== undefined) tx.set(this.#ranks, [after!.group, ranking, rankBytes(now), row], now);
+    const own = this.#parts.of(row);
+    if (old !== undefined) tx.delete(this.#ranks, [before!.group, ranking, rankBytes(old), ...own]);
+    if (now !== undefined) tx.set(this.#ranks, [after!.group, ranking, rankBytes(now), ...own], now);
     return old !== undefined || now !== undefined;
   }
 
@@ -235,11 +240,16 @@ class Aggregate {
     for (const ranking of this.#contributions.rankings) {
       const limit = ranking === "top" ? this.#options.top!.n : 1;
       const entries: TopEntry[] = [];
-      const scan = tx.scan(this.#ranks, { prefix: [group, ranking], reverse: ranking !== "min", limit });
-      for await (const { row, value } of scan) entries.push({ by: value, row: row[3] });
+      const prefix = [group, ranking] as never;
+      const scan = tx.scan(this.#ranks, { prefix, reverse: ranking !== "min", limit });
+      for await (const { row, value } of scan) entries.push({ by: value, row: this.#textOf(row) });
       if (entries.length > 0) values[ranking] = ranking === "top" ? entries : entries[0]!.by;
     }
     return values;
+  }
+
+  #textOf([, , , ...row]: RankKey): string {
+    return this.#source.keys.format(this.#parts.keyOf(row));
   }
 
   #summed(group: string, total: PartialSum): Record<string, unknown> {
@@ -261,7 +271,8 @@ class Aggregate {
         group = new TwinGroup(this.#options.top?.n ?? 0);
         groups.set(contribution.group, group);
       }
-      group.add(contribution, this.#source.keys.format(row));
+      const { key, keys } = this.#source;
+      group.add(contribution, { text: keys.format(row), bytes: key.encode(row) });
     }
     for (const [text, group] of groups) {
       const value = { ...this.#summed(text, group.total), ...group.ranked() };

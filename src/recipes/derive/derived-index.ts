@@ -11,12 +11,12 @@ import {
   type Table,
   type Transaction,
   table,
-  text,
   tuple,
 } from "../../index.js";
 import type { KeyOfParts, KeyParts } from "../key-parts.js";
 import { keyText } from "../key-text.js";
 import { checkOptions, type OptionKind } from "../options.js";
+import { type PartsOfRow, rowParts } from "../row-parts.js";
 import { columnOf, type View } from "../view.js";
 import { Derivation, type DerivationOptions, type DerivationParts, observerOptions } from "./derivation.js";
 import { type AnyRow, type ColumnNames, Source, type SourceRow } from "./source.js";
@@ -37,13 +37,16 @@ export interface DerivedIndexOptions<T extends AnyTable, P extends KeyParts, N e
   readonly index: (row: SourceRow<T, N>, key: KeyOf<T>) => Iterable<KeyOfParts<P>>;
 }
 
-/** The key of an index's entry: the parts of the term, and the key of the source's row as text. */
-export type IndexRow<P extends KeyParts> = readonly [...term: KeyOfParts<P>, row: string];
+/** The key of an index's entry: the parts of the term, and then those of the source's row key. */
+export type IndexRow<P extends KeyParts, K = string> = readonly [
+  ...term: KeyOfParts<P>,
+  ...row: PartsOfRow<K>,
+];
 
 /** The derived table of an index. */
-export type IndexTable<P extends KeyParts> = Table<
+export type IndexTable<P extends KeyParts, K = string> = Table<
   { readonly entry: ReturnType<typeof boolean> },
-  IndexRow<P>
+  IndexRow<P, K>
 >;
 
 /** The options of {@link DerivedIndex.find}. */
@@ -73,26 +76,31 @@ const optionKinds: Readonly<Record<keyof AnyIndexOptions, OptionKind>> = {
 };
 
 /** An index over several columns of a table. `derive` creates it. */
-export class DerivedIndex<T extends AnyTable, P extends KeyParts> extends Derivation<IndexTable<P>> {
+export class DerivedIndex<T extends AnyTable, P extends KeyParts> extends Derivation<
+  IndexTable<P, KeyOf<T>>
+> {
   readonly #entries: Column<boolean, readonly unknown[]>;
-  readonly #parse: (text: string) => KeyOf<T>;
+  readonly #rowOf: (entry: readonly unknown[]) => KeyOf<T>;
 
   /** @internal */
-  constructor(parts: DerivationParts<AnyTable>, parse: (text: string) => unknown) {
-    super(parts as unknown as DerivationParts<IndexTable<P>>);
+  constructor(parts: DerivationParts<AnyTable>, rowOf: (entry: readonly unknown[]) => unknown) {
+    super(parts as unknown as DerivationParts<IndexTable<P, KeyOf<T>>>);
     this.#entries = columnOf(parts.table, "entry");
-    this.#parse = parse as (text: string) => KeyOf<T>;
+    this.#rowOf = rowOf as (entry: readonly unknown[]) => KeyOf<T>;
   }
 
-  /** Yields the keys of the rows that have a term, or a term with these first parts, in order. */
+  /**
+   * Yields the keys of the rows that have a term, in order. If only the first parts of a term are
+   * given, the order is that of the terms, and then of the keys.
+   */
   async *find(
     view: View,
-    term: KeyPrefix<IndexRow<P>>,
+    term: KeyPrefix<readonly [...KeyOfParts<P>, unknown]>,
     options: FindOptions = {},
   ): AsyncGenerator<KeyOf<T>, void, undefined> {
     checkOptions("find", options, { reverse: "any", limit: "any" });
     for await (const { row } of view.scan(this.#entries, { prefix: term as never, ...options })) {
-      yield this.#parse(row.at(-1) as string);
+      yield this.#rowOf(row);
     }
   }
 }
@@ -109,7 +117,8 @@ export function derivedIndex<T extends AnyTable, P extends KeyParts>(
   const source = new Source(name, "from", options.from, options.reads);
   const term = tuple(...options.key) as KeyCodec<readonly unknown[]>;
   const terms = keyText(term);
-  const key = tuple(...options.key, text()) as KeyCodec<readonly unknown[]>;
+  const rowKey = rowParts(source.key);
+  const key = tuple(...options.key, ...rowKey.codecs) as KeyCodec<readonly unknown[]>;
   const derived = table(name, { entry: boolean() }, { key });
   const rows = table(`${name}_rows`, { terms: json<StoredTerms>() }, { key: source.key });
   const state = table(`${name}_state`, { version: int() });
@@ -133,15 +142,21 @@ export function derivedIndex<T extends AnyTable, P extends KeyParts>(
     }
   };
 
+  /** Returns the function that makes the keys of a row's entries, from a copy that `index` cannot change. */
+  const entryKeys = (row: unknown) => {
+    const own = rowKey.of(source.keys.parse(source.keys.format(row)));
+    return (each: string): readonly unknown[] => [...terms.parse(each), ...own];
+  };
+
   const update = async (tx: Transaction, row: unknown) => {
     const [value, before = []] = await Promise.all([source.read(tx, row), tx.get(stored, row)]);
-    const rowText = source.keys.format(row);
+    const keyOf = entryKeys(row);
     const after = termsOf(value, row);
     for (const each of after) {
-      if (!before.includes(each)) tx.set(entries, [...terms.parse(each), rowText], true);
+      if (!before.includes(each)) tx.set(entries, keyOf(each), true);
     }
     for (const each of before) {
-      if (!after.has(each)) tx.delete(entries, [...terms.parse(each), rowText]);
+      if (!after.has(each)) tx.delete(entries, keyOf(each));
     }
     // Written even if it is unchanged, so that two runs of one row conflict.
     if (after.size === 0) tx.delete(stored, row);
@@ -150,9 +165,9 @@ export function derivedIndex<T extends AnyTable, P extends KeyParts>(
 
   async function* recompute(view: View) {
     for await (const { row, value } of source.scan(view)) {
-      const rowText = source.keys.format(row);
+      const keyOf = entryKeys(row);
       for (const each of termsOf(value, row)) {
-        yield { row: [...terms.parse(each), rowText] as unknown, value: { entry: true } as AnyRow };
+        yield { row: keyOf(each) as unknown, value: { entry: true } as AnyRow };
       }
     }
   }
@@ -169,6 +184,6 @@ export function derivedIndex<T extends AnyTable, P extends KeyParts>(
       backfilled: state.version,
       recompute,
     },
-    source.keys.parse,
+    (entry) => rowKey.keyOf(entry.slice(options.key.length)),
   );
 }

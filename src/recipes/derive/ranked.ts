@@ -22,6 +22,6 @@ export function compareRanked(one: Rankable, other: Rankable): number {
 }
 
 /** Compares texts by their UTF-8 bytes, as keys are ordered. */
-export function compareText(one: string, other: string): number {
+function compareText(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one, "utf8"), Buffer.from(other, "utf8"));
 }

@@ -12,11 +12,11 @@ import {
   observer,
   type Transaction,
   table,
-  text,
   tuple,
 } from "../../index.js";
 import { type KeyText, keyText } from "../key-text.js";
 import { checkOptions, type OptionKind } from "../options.js";
+import { type RowParts, rowParts } from "../row-parts.js";
 import type { View } from "../view.js";
 import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
 import { type AnyLookup, lookupBrand } from "./lookup.js";
@@ -61,6 +61,9 @@ export interface IndexEntry<I, K = string> {
   readonly row: K;
 }
 
+/** The key of an entry: the term, and then the parts of the row key, so that rows are in order. */
+type EntryKey<I> = readonly [by: I, ...row: readonly unknown[]];
+
 const indexOptions: Readonly<Record<keyof IndexOptions<never, never>, OptionKind>> = {
   by: "any",
   of: "function",
@@ -80,7 +83,8 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
   readonly table: AnyTable;
   readonly #options: IndexOptions<V, I, K>;
   readonly #keys: KeyText<K>;
-  readonly #entries: Column<boolean, readonly [I, string]>;
+  readonly #parts: RowParts<K>;
+  readonly #entries: Column<boolean, EntryKey<I>>;
 
   /** @internal */
   constructor(name: string, column: Column<V, K>, options: IndexOptions<V, I, K>, isExact = false) {
@@ -88,18 +92,20 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
     this.column = column;
     this.#options = options;
     // The definition of a table does not carry the type of its keys.
-    this.#keys = keyText(column.table.key as KeyCodec<K>);
-    const key = tuple(options.by, text());
+    const rowKey = column.table.key as KeyCodec<K>;
+    this.#keys = keyText(rowKey);
+    this.#parts = rowParts(rowKey);
+    const key = tuple(options.by, ...this.#parts.codecs);
     const { version } = options;
     const writtenWith = isExact ? this : undefined;
     const entries = table(name, { entry: boolean() }, { key, writtenWith, version });
     this.table = entries;
-    this.#entries = entries.entry as Column<boolean, readonly [I, string]>;
+    this.#entries = entries.entry as unknown as Column<boolean, EntryKey<I>>;
   }
 
   /**
-   * Yields the rows that have this term, in the order of their keys as text. `after` is the last row
-   * of the page before.
+   * Yields the rows that have this term, in the order of their keys. `after` is the last row of the
+   * page before.
    */
   async *find(
     view: View,
@@ -110,26 +116,35 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
     const { limit } = options;
     const after = options.after === undefined ? undefined : this.#keyOf({ by, row: options.after });
     for await (const { row } of view.scan(this.#entries, { prefix: [by] as never, after, limit })) {
-      yield this.#keys.parse(row[1]);
+      yield this.#rowOf(row);
     }
   }
 
-  /** Yields the entries of a range, in the order of their terms. */
+  /** Yields the entries of a range, in the order of their terms, and then of the row keys. */
   async *range(view: View, range: IndexRange<NoInfer<I>, NoInfer<K>> = {}): AsyncGenerator<IndexEntry<I, K>> {
     checkOptions("range", range, { start: "any", end: "any", after: "any", reverse: "any", limit: "any" });
     const { start, end, reverse, limit } = range;
     const bounds = {
       after: range.after === undefined ? undefined : this.#keyOf(range.after),
-      start: start === undefined ? undefined : ([start, ""] as const),
-      end: end === undefined ? undefined : ([end, ""] as const),
+      start: start === undefined ? undefined : this.#firstKeyOf(start),
+      end: end === undefined ? undefined : this.#firstKeyOf(end),
     };
     for await (const { row } of view.scan(this.#entries, { ...bounds, reverse, limit })) {
-      yield { by: row[0], row: this.#keys.parse(row[1]) };
+      yield { by: row[0], row: this.#rowOf(row) };
     }
   }
 
-  #keyOf({ by, row }: IndexEntry<I, K>): readonly [I, string] {
-    return [by, this.#keys.format(row)];
+  #keyOf({ by, row }: IndexEntry<I, K>): EntryKey<I> {
+    return [by, ...this.#parts.of(row)];
+  }
+
+  #rowOf([, ...row]: EntryKey<I>): K {
+    return this.#parts.keyOf(row);
+  }
+
+  /** The key at or before that of every entry with this term. */
+  #firstKeyOf(by: I): EntryKey<I> {
+    return [by, ...this.#parts.least];
   }
 
   /**
@@ -141,13 +156,16 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
     const idOf = (each: I) => Buffer.from(by.encode(each)).toString("hex");
     const after = new Map(this.#of(value(), row()).map((each) => [idOf(each), each]));
     const before = new Map(this.#of(previous(), row()).map((each) => [idOf(each), each]));
-    const added = [...after].filter(([id]) => !before.has(id)).map(([, each]) => each);
-    const removed = [...before].filter(([id]) => !after.has(id)).map(([, each]) => each);
+    const own = row();
+    const added = [...after].filter(([id]) => !before.has(id)).map(([, by]) => this.#keyOf({ by, row: own }));
+    const removed = [...before]
+      .filter(([id]) => !after.has(id))
+      .map(([, by]) => this.#keyOf({ by, row: own }));
     // Checks all entries before the first write, so that a refused entry leaves none of the others.
-    for (const each of added) this.#checkEntry(each, rowText);
+    for (const key of added) this.#checkEntry(key, rowText);
     return (tx) => {
-      for (const each of added) tx.set(this.#entries, [each, rowText], true);
-      for (const each of removed) tx.delete(this.#entries, [each, rowText]);
+      for (const key of added) tx.set(this.#entries, key, true);
+      for (const key of removed) tx.delete(this.#entries, key);
     };
   }
 
@@ -171,26 +189,28 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
           const rowText = this.#keys.format(row as K);
           let added = 0;
           for (const each of this.#of(value as V, this.#keys.parse(rowText))) {
-            if ((await tx.get(this.#entries, [each, rowText])) !== undefined) continue;
-            this.#checkEntry(each, rowText);
-            tx.set(this.#entries, [each, rowText], true);
+            const key = this.#keyOf({ by: each, row: this.#keys.parse(rowText) });
+            if ((await tx.get(this.#entries, key)) !== undefined) continue;
+            this.#checkEntry(key, rowText);
+            tx.set(this.#entries, key, true);
             added++;
           }
           return { added };
         },
         isStale: async (tx, entry) => {
-          const [by, rowText] = entry as readonly [I, string];
-          const value = await tx.get(this.column, this.#keys.parse(rowText));
-          return !this.#of(value, this.#keys.parse(rowText)).some((each) => idOf(each) === idOf(by));
+          const key = entry as EntryKey<I>;
+          const rowText = this.#keys.format(this.#rowOf(key));
+          const value = await tx.get(this.column, this.#rowOf(key));
+          return !this.#of(value, this.#keys.parse(rowText)).some((each) => idOf(each) === idOf(key[0]));
         },
       },
       options,
     );
   }
 
-  #checkEntry(by: I, rowText: string): void {
+  #checkEntry(key: EntryKey<I>, rowText: string): void {
     try {
-      this.#entries.table.key.encode([by, rowText]);
+      this.#entries.table.key.encode(key);
     } catch (cause) {
       if (!(cause instanceof InvalidKeyError)) throw cause;
       throw new InvalidKeyError(

@@ -2,6 +2,7 @@ import {
   type AnyTable,
   type Codec,
   type Column,
+  type Environment,
   type Family,
   family,
   int,
@@ -12,6 +13,7 @@ import {
   observer,
   type Signal,
   signal,
+  systemEnvironment,
   type Transaction,
   table,
   text,
@@ -29,8 +31,9 @@ import { nextTurn } from "./turns.js";
 export interface ExportEntry<V, K = string> {
   readonly key: K;
   /**
-   * 1 for the first entry of a key, and one more for each entry after it, in the order of their
-   * transactions.
+   * Identifies the entry among those of its key, and is higher than the sequences of all entries
+   * before it, in the order of their transactions. Sequences are safe integers with gaps. No sequence
+   * is used twice, also not after an older backup was restored.
    */
   readonly sequence: number;
   readonly value: V;
@@ -47,8 +50,8 @@ export interface ExportOptions<V, K = string> {
   readonly value: Codec<V>;
   /**
    * Delivers entries to the outside system, and resolves when they are safe there. One call may
-   * have the entries of several keys. The entries of each key come in order and without a gap. Each
-   * process makes one call at a time.
+   * have the entries of several keys. The entries of each key come in order, and none is left
+   * out. Each process makes one call at a time.
    *
    * This process or another one may deliver an entry again. Earlier entries of its key can then
    * follow later ones. The receiver must therefore keep the highest sequence of each key, and skip
@@ -73,6 +76,8 @@ export interface ExportOptions<V, K = string> {
     ObserverOptions,
     "attempts" | "backoff" | "timeoutMs" | "concurrency" | "priority"
   >;
+  /** Supplies the clock of this process, which new sequences follow. Default: the system's. */
+  readonly environment?: Environment | undefined;
 }
 
 /**
@@ -108,13 +113,16 @@ export class ExportQueue<V, K = string> {
   /** The tables of the queue. List them in `tables` of `open`. */
   readonly tables: readonly AnyTable[];
   readonly #keys: KeyText<K>;
+  readonly #environment: Environment;
   readonly #batch: number;
   readonly #maxWaiting: number;
   readonly #entries: Family<V, K>;
-  /** The highest sequence that the queue has assigned. */
+  /** How many entries were added, and how many of them were delivered or skipped. */
   readonly #added: Column<number, K>;
-  /** The highest sequence that the queue has delivered. */
   readonly #delivered: Column<number, K>;
+  /** The sequence of the newest entry, and of the newest one that was delivered or skipped. */
+  readonly #lastAdded: Column<number, K>;
+  readonly #lastDelivered: Column<number, K>;
   readonly #due: Signal<DueKey>;
   readonly #delivery: Delivery<ExportEntry<V, K>>;
   readonly #inTurn = callsInTurn();
@@ -123,17 +131,26 @@ export class ExportQueue<V, K = string> {
   constructor(name: string, options: ExportOptions<V, K>) {
     this.name = name;
     this.#keys = keyText(options.key);
+    this.#environment = options.environment ?? systemEnvironment;
     this.#batch = wholeOption("batch", options.batch ?? 100, 1, 10_000);
     this.#maxWaiting = wholeOption("waiting", options.waiting ?? 10_000, 1, 1_000_000);
     const together = wholeOption("together", options.together ?? 1_000, 1, 100_000);
     this.#delivery = new Delivery(options.deliver, together);
-    const columns = { entries: family(options.value), added: int(), delivered: int() };
+    const columns = {
+      entries: family(options.value),
+      added: int(),
+      delivered: int(),
+      lastAdded: int(),
+      lastDelivered: int(),
+    };
     const queue = table(name, columns, { key: options.key });
     const due = table(`${name}_due`, { due: signal() }, { key: tuple(text(), int()) });
     this.tables = [queue, due];
     this.#entries = familyOf(queue, "entries");
     this.#added = columnOf(queue, "added");
     this.#delivered = columnOf(queue, "delivered");
+    this.#lastAdded = columnOf(queue, "lastAdded");
+    this.#lastDelivered = columnOf(queue, "lastDelivered");
     this.#due = due.due;
     this.observer = observer(
       name,
@@ -157,16 +174,23 @@ export class ExportQueue<V, K = string> {
 
   async #add(tx: Transaction, keyAsText: string, bytes: Uint8Array): Promise<number> {
     const key = this.#keys.parse(keyAsText);
-    const [added = 0, delivered = 0] = await Promise.all([
+    // Without `lastAdded`, the entries were numbered 1, 2, 3, and their count is the last sequence.
+    const [added = 0, delivered = 0, last = added] = await Promise.all([
       tx.get(this.#added, key),
       tx.get(this.#delivered, key),
+      tx.get(this.#lastAdded, key),
     ]);
     if (added - delivered >= this.#maxWaiting) {
       throw new ExportQueueFullError(this.name, keyAsText, added - delivered);
     }
-    const sequence = added + 1;
+    // A count would go back when an older backup is restored, and receivers would ignore the new
+    // entries. Timestamps and the clock go on. The first transaction after a restore without
+    // `percolator restore` may still start at the timestamp of the backup, so the clock counts too.
+    const now = Math.floor(this.#environment.now() * 1_000);
+    const sequence = Math.max(last + 1, tx.startTimestamp, now);
     tx.set(bytesOf(this.#entries.at(qualifierOf(sequence))), key, bytes);
-    tx.set(this.#added, key, sequence);
+    tx.set(this.#added, key, added + 1);
+    tx.set(this.#lastAdded, key, sequence);
     tx.notify(this.#due, [keyAsText, 0]);
     return sequence;
   }
@@ -186,7 +210,8 @@ export class ExportQueue<V, K = string> {
     key: NoInfer<K>,
     limit = Number.POSITIVE_INFINITY,
   ): AsyncGenerator<ExportEntry<V, K>> {
-    const start = qualifierOf(((await view.get(this.#delivered, key)) ?? 0) + 1);
+    const delivered = (await view.get(this.#lastDelivered, key)) ?? (await view.get(this.#delivered, key));
+    const start = qualifierOf((delivered ?? 0) + 1);
     const range = Number.isFinite(limit) ? { start, limit } : { start };
     for await (const { qualifier, value } of view.entries(this.#entries, key, range)) {
       yield { key, sequence: Number(qualifier), value };
@@ -209,7 +234,7 @@ export class ExportQueue<V, K = string> {
       if (entry.sequence > sequence) break;
       skipped.push(entry);
     }
-    this.#remove(tx, key, skipped);
+    await this.#remove(tx, key, skipped);
     if (skipped.length > 0) tx.notify(this.#due, [this.#keys.format(key), 0]);
     return skipped.length;
   }
@@ -229,20 +254,20 @@ export class ExportQueue<V, K = string> {
         value: codec.decode(bytes),
       }));
     await this.#delivery.deliver(entries.length, copies, signal);
-    const last = this.#remove(tx, key, entries);
-    if (last === (await tx.get(this.#added, key))) return;
-    tx.notify(this.#due, [keyAsText, nextTurn(turn, Math.floor(last / this.#batch))]);
+    const delivered = await this.#remove(tx, key, entries);
+    if (delivered === (await tx.get(this.#added, key))) return;
+    tx.notify(this.#due, [keyAsText, nextTurn(turn, Math.floor(delivered / this.#batch))]);
   }
 
-  /** Deletes entries, and records the last of them as delivered. */
-  #remove(tx: Transaction, key: K, entries: readonly { readonly sequence: number }[]): number {
-    let last = 0;
-    for (const { sequence } of entries) {
-      tx.delete(this.#entries.at(qualifierOf(sequence)), key);
-      last = sequence;
-    }
-    if (last > 0) tx.set(this.#delivered, key, last);
-    return last;
+  /** Deletes the first entries of a key. Resolves to the number of entries that were ever delivered. */
+  async #remove(tx: Transaction, key: K, entries: readonly { readonly sequence: number }[]): Promise<number> {
+    const delivered = ((await tx.get(this.#delivered, key)) ?? 0) + entries.length;
+    const last = entries.at(-1);
+    if (last === undefined) return delivered;
+    for (const { sequence } of entries) tx.delete(this.#entries.at(qualifierOf(sequence)), key);
+    tx.set(this.#delivered, key, delivered);
+    tx.set(this.#lastDelivered, key, last.sequence);
+    return delivered;
   }
 }
 
@@ -253,7 +278,7 @@ function qualifierOf(sequence: number): string {
 
 /**
  * Creates a queue that delivers entries to an outside system: at least once, and in order for each
- * key. Entries are numbered, so that the receiver can skip those that it already has.
+ * key. Each entry has a sequence, so that the receiver can skip those that it already has.
  *
  * Declares the tables `NAME` and `NAME_due`, and the observer `NAME`.
  *
@@ -271,6 +296,7 @@ export function exportQueue<V, K = string>(name: string, options: ExportOptions<
     together: "any",
     waiting: "any",
     observer: "any",
+    environment: "any",
   });
   return new ExportQueue(name, options);
 }
