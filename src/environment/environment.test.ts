@@ -121,6 +121,9 @@ describe("the system environment", () => {
     await once(child, "exit");
     expect(systemEnvironment.isRunning(name)).toBe(false);
     expect(systemEnvironment.isRunning("elsewhere.example/1")).toBeUndefined();
+    // Signals to 0 and to negative numbers go to groups of processes.
+    for (const id of ["0", "-1"])
+      expect(systemEnvironment.isRunning(systemEnvironment.processName.replace(/\d+$/, id))).toBeUndefined();
     expect(systemEnvironment.isRunning(systemEnvironment.processName.replace(/\d+$/, "x"))).toBeUndefined();
   });
 

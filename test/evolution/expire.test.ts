@@ -191,6 +191,44 @@ test("of several processes, one sweeps a table; if it dies, another continues th
   await clock.until(db.close());
 });
 
+test("the claim of a process that died is not believed for long, even if its clock was hours ahead", async () => {
+  const clock = new TestClock();
+  const store = memoryStore({ environment: clock.process() });
+  const options = { collectEveryMs: 1e9, expireEveryMs: 60_000 };
+  const filling = clock.process();
+  const first = await clock.until(
+    open(new ProcessStore(store, filling), { environment: filling, ...options }),
+  );
+  const names = Array.from({ length: 700 }, (_, index) => String(index).padStart(4, "0"));
+  await clock.until(put(first, ...names));
+  await clock.advance(5 * 60_000);
+  filling.die();
+  await clock.advance(57 * 60_000);
+  const process = clock.process();
+  const ahead = new Proxy(process, {
+    get(target, name) {
+      if (name === "now") return () => target.now() + 2 * hourMs;
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+  const reached = new ProcessStore(store, process);
+  await clock.until(open(reached, { environment: ahead, ...options }));
+  let pages = 0;
+  const readRange = reached.readRange.bind(reached);
+  reached.readRange = (read, request) => {
+    if (read.table === "sessions" && ++pages === 2) process.die();
+    return readRange(read, request);
+  };
+  await clock.advance(2 * 60_000);
+  expect(pages).toBe(2);
+  const db = await clock.until(open(store, { environment: clock.process(), ...options }));
+  expect(await clock.until(rows(db))).toHaveLength(700 - 256);
+  await clock.advance(3 * 60_000);
+  expect(await clock.until(rows(db))).toEqual([]);
+  await clock.until(db.close());
+});
+
 test("an interrupted sweep continues, and db.collect then also sweeps what it had passed", async () => {
   let skippedMs = 0;
   const environment = {
