@@ -1,6 +1,7 @@
 import { type Column, InvalidArgumentError, type KeyCodec, type Transaction } from "../../index.js";
 import { callsInTurn } from "../in-turn.js";
 import { keyText } from "../key-text.js";
+import { quiet } from "../quiet.js";
 import { takeValue } from "../taken-value.js";
 import { bytesOf } from "../view.js";
 
@@ -44,7 +45,16 @@ const inTurn = callsInTurn();
  * Sets a kept column of a row and updates everything that depends on it, or writes nothing. An
  * `undefined` value deletes the cell.
  */
-export async function writeKept<V, K>(
+export function writeKept<V, K>(
+  tx: Transaction,
+  keeper: ColumnKeeper<V, K>,
+  row: K,
+  value: V | undefined,
+): Promise<void> {
+  return quiet(write(tx, keeper, row, value));
+}
+
+async function write<V, K>(
   tx: Transaction,
   keeper: ColumnKeeper<V, K>,
   row: K,
@@ -60,13 +70,13 @@ export async function writeKept<V, K>(
     const previous = before === undefined ? undefined : column.codec.encode(before);
     const decode = (each: Uint8Array | undefined) =>
       each === undefined ? undefined : column.codec.decode(each);
-    const write = await keeper.prepare(tx, {
+    const writeEntries = await keeper.prepare(tx, {
       row: () => keys.parse(rowText),
       rowText,
       previous: () => decode(previous),
       value: () => decode(bytes),
     });
-    write();
+    writeEntries();
     if (bytes !== undefined) tx.set(bytesOf(column), own, bytes);
     else if (previous !== undefined) tx.delete(column, own);
   });

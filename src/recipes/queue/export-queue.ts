@@ -22,6 +22,7 @@ import {
 import { callsInTurn } from "../in-turn.js";
 import { type KeyText, keyText } from "../key-text.js";
 import { checkOptions, wholeOption } from "../options.js";
+import { quiet } from "../quiet.js";
 import { takeValue } from "../taken-value.js";
 import { bytesOf, columnOf, familyOf, type View } from "../view.js";
 import { Delivery, type Send } from "./delivery.js";
@@ -166,7 +167,11 @@ export class ExportQueue<V, K = string> {
    *
    * @throws ExportQueueFullError if too many entries of the key wait.
    */
-  async add(tx: Transaction, key: NoInfer<K>, value: NoInfer<V>): Promise<number> {
+  add(tx: Transaction, key: NoInfer<K>, value: NoInfer<V>): Promise<number> {
+    return quiet(this.#addInTurn(tx, key, value));
+  }
+
+  async #addInTurn(tx: Transaction, key: K, value: V): Promise<number> {
     const keyAsText = this.#keys.format(key);
     const bytes = takeValue(tx, this.#entries.at(""), key, value);
     return this.#inTurn(tx, () => this.#add(tx, keyAsText, bytes));
@@ -223,7 +228,11 @@ export class ExportQueue<V, K = string> {
    * that the receiver will never accept, and then call `db.retry` on the parked change. Resolves to
    * the number of entries dropped.
    */
-  async skip(tx: Transaction, key: NoInfer<K>, sequence: number): Promise<number> {
+  skip(tx: Transaction, key: NoInfer<K>, sequence: number): Promise<number> {
+    return quiet(this.#skipInTurn(tx, key, sequence));
+  }
+
+  async #skipInTurn(tx: Transaction, key: K, sequence: number): Promise<number> {
     wholeOption("sequence", sequence, 0, Number.MAX_SAFE_INTEGER);
     return this.#inTurn(tx, () => this.#skip(tx, key, sequence));
   }

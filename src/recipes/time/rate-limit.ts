@@ -13,6 +13,7 @@ import {
 import { callsInTurn } from "../in-turn.js";
 import { keyText } from "../key-text.js";
 import { checkOptions, numberOption } from "../options.js";
+import { quiet } from "../quiet.js";
 import { columnOf } from "../view.js";
 import { sleepOrEnd, unlessAborted } from "../waiting.js";
 
@@ -119,7 +120,11 @@ export class RateLimit<K = string> {
    * `maxWaitMs` before they exist. Later callers then wait longer, so callers are served in the
    * order of their commits.
    */
-  async take(tx: Transaction, key: NoInfer<K>, options: TakeOptions = {}): Promise<Taken> {
+  take(tx: Transaction, key: NoInfer<K>, options: TakeOptions = {}): Promise<Taken> {
+    return quiet(this.#takeInTurn(tx, key, options));
+  }
+
+  async #takeInTurn(tx: Transaction, key: K, options: TakeOptions): Promise<Taken> {
     checkOptions("take", options, { tokens: "any", maxWaitMs: "any" });
     return this.#inTurn(tx, () => this.#take(tx, key, options));
   }

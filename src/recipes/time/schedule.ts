@@ -20,6 +20,7 @@ import { hashText } from "../hash.js";
 import { callsInTurn } from "../in-turn.js";
 import { type KeyText, keyText } from "../key-text.js";
 import { checkOptions, numberOption, wholeOption } from "../options.js";
+import { quiet } from "../quiet.js";
 import { takeValue } from "../taken-value.js";
 import { bytesOf, columnOf, type View } from "../view.js";
 import { sleepOrEnd } from "../waiting.js";
@@ -160,7 +161,11 @@ export class Schedule<V, K = string> {
    * past is due at once, and so is a time that is given in seconds by mistake. Replaces the change
    * that was scheduled for the key. Takes effect when the transaction commits.
    */
-  async at(tx: Transaction, key: NoInfer<K>, time: number | Date, value: NoInfer<V>): Promise<void> {
+  at(tx: Transaction, key: NoInfer<K>, time: number | Date, value: NoInfer<V>): Promise<void> {
+    return quiet(this.#at(tx, key, time, value));
+  }
+
+  async #at(tx: Transaction, key: K, time: number | Date, value: V): Promise<void> {
     const given = typeof time === "object" ? Number(time) : time;
     const dueAt = numberOption("time", given, 0, 8.64e15) + 0; // -0 would sort before 0
     const keyAsText = this.#keys.format(key);
@@ -196,7 +201,7 @@ export class Schedule<V, K = string> {
    * or has fired.
    */
   cancel(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
-    return this.#inTurn(tx, () => this.#cancel(tx, key));
+    return quiet(this.#inTurn(tx, () => this.#cancel(tx, key)));
   }
 
   async #put(tx: Transaction, key: K, dueAt: number, value: Uint8Array): Promise<void> {
