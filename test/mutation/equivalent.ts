@@ -50,6 +50,87 @@ export const equivalents: readonly Equivalent[] = [
     change: 'part === "data" && timestamp === start → true && timestamp === start',
     why: "No timestamp is given twice, and a write record is stored at a commit timestamp. So of the records that are read here, only data can be stored at a start timestamp.",
   },
+  {
+    path: "src/backup/parts.ts",
+    kind: "swapped",
+    change:
+      "bytes.writeUInt32BE(pageSize, 4); bytes.writeUInt32BE(numbers.length,… → bytes.writeUInt32BE(numbers.length, 8); bytes.writeUInt32BE(pageSize,…",
+    why: "Both write into different bytes of one buffer.",
+  },
+  {
+    path: "src/store/bigtable/store.ts",
+    kind: "swapped",
+    change:
+      "this.#ending.abort(); this.#setting.tables.stopRepeating(); → this.#setting.tables.stopRepeating(); this.#ending.abort();",
+    why: "No `await` is between the two. What they end goes on in a later microtask.",
+  },
+  {
+    path: "src/coordinator/membership/leadership.ts",
+    kind: "swapped",
+    change:
+      "this.#seenAt = options.environment.monotonic(); this.leader = new Ora… → this.leader = new OracleLeader({ ...options, onChange: (status) => th…",
+    why: "The constructor of the leader calls nothing that reads the time.",
+  },
+  {
+    path: "src/store/postgres/write/wave.ts",
+    kind: "swapped",
+    change: "this.tables.int4(table); this.rows.bytes(row); → this.rows.bytes(row); this.tables.int4(table);",
+    why: "The two fill different arrays.",
+  },
+  {
+    path: "src/store/lmdb/write/plan/overwrite.ts",
+    kind: "1 removed",
+    change: "2 * i + 1 → 2 * i",
+    why: "No batch then counts as overwrites. All are planned cell by cell, more slowly and with the same result.",
+  },
+  {
+    path: "src/postgres/attach/changes/changed-table.ts",
+    kind: "swapped",
+    change:
+      "this.#followed = followed; this.#columns = tableColumns(followed.sour… → this.#columns = tableColumns(followed.source.target) as readonly Colu…",
+    why: "The constructor assigns both fields from its argument, and reads neither.",
+  },
+  {
+    path: "src/recipes/derive/source.ts",
+    kind: "swapped",
+    change:
+      "this.#observed = reads === undefined ? readable : reads.map((name) =>… → this.#readsWhole = reads === undefined && (readable.length > maxSingl…",
+    why: "The constructor assigns both fields from its arguments, and reads neither.",
+  },
+  {
+    path: "src/schema/key/key-part.ts",
+    kind: "swapped",
+    change:
+      "cursor.at = stop + 1; const plain = Buffer.allocUnsafe(stop - at); → const plain = Buffer.allocUnsafe(stop - at); cursor.at = stop + 1;",
+    why: "`at` is a copy of the cursor's place, which the first statement does not change.",
+  },
+  {
+    path: "src/oracle/gathered.ts",
+    kind: "swapped",
+    change:
+      'checkWhole("maxAtOnce", this.#maxAtOnce, 1_000_000); this.#maxWaiting… → this.#maxWaiting = options.maxWaiting ?? 100_000; checkWhole("maxAtOn…',
+    why: "Only the order of a check and an assignment that it does not read.",
+  },
+  {
+    path: "src/evolution/pass.ts",
+    kind: "off by one",
+    change: "a.name < b.name → a.name <= b.name",
+    why: "The names that are sorted are keys of one map, so no two are equal.",
+  },
+  {
+    path: "src/store/lmdb/write/plan/fill-planner.ts",
+    kind: "swapped",
+    change:
+      "const start = low.raw(first); const end = high.raw(last); → const end = high.raw(last); const start = low.raw(first);",
+    why: "The two encode into buffers of their own.",
+  },
+  {
+    path: "src/transaction/background.ts",
+    kind: "operand removed",
+    change:
+      "this.#isBeginning || this.#waiting.length === 0 || this.#underWay > f… → false || this.#underWay > fewUnderWay",
+    why: "A second beginning in the same turn finds nothing waiting, and begins nothing.",
+  },
 ];
 
 /** Returns why a mutant changes no behaviour, or undefined if it may. */

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
 import { openTest, type TestDatabase, type TestOptions } from "../../../test/support/observer/context.js";
 import { documents } from "../../../test/support/observer/documents.js";
@@ -146,6 +147,11 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
         },
       },
       new Error("x".repeat(100_000)),
+      {
+        [inspect.custom]: () => {
+          throw new Error("never");
+        },
+      },
     ];
     const failing = observer(
       "failing",
@@ -164,8 +170,9 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
     expect(errors.map((error) => error.message.slice(0, 20))).toEqual([
       "null",
       "words",
-      "The thrown value can",
+      "{ toString: [Functio",
       "x".repeat(20),
+      "The thrown value can",
     ]);
     expect(errors[3]!.message.length).toBeLessThan(3_000);
   });
