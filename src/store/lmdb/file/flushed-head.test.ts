@@ -195,6 +195,12 @@ describe("a file whose first commit was not flushed before the machine stopped",
     expect(await rows()).toEqual([]);
   });
 
+  it("can be opened for writing if it is still empty, and not only to read", async () => {
+    writeFileSync(dataFile(), "");
+    await expect(openLmdbStore(folder, { readOnly: true })).rejects.toThrow(/no database in .* yet/);
+    expect(await rows()).toEqual([]);
+  });
+
   it("cannot be opened only to read", async () => {
     await write("a");
     interruptCreation();

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync } from "node:fs";
 import { mkdir, readdir, realpath, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { PercolatorError, StoreDamagedError, StoreError, StoreVersionError } from "../../../errors/index.js";
 import { databaseNames } from "../record/databases.js";
 import { storeError } from "../record/errors.js";
@@ -71,6 +71,15 @@ async function checkFiles(path: string, create: boolean, readOnly: boolean): Pro
   if (!create) throw noDatabase(path);
 }
 
+/** LMDB would end the process over an empty file that it opens only for reading. */
+function noDatabaseYet(path: string): StoreError {
+  return new StoreError(
+    `There is no database in ${path} yet: another process makes it now, or was interrupted when it did. Try again, or open ` +
+      "it for writing.",
+    { retryable: true },
+  );
+}
+
 function noDatabase(path: string): StoreError {
   return new StoreError(
     `There is no database in ${path}. To create one, open it for writing or run \`percolator init\`.`,
@@ -88,7 +97,10 @@ function checkDataFile(path: string, readOnly: boolean): void {
     for (let attempt = 1; ; attempt++) {
       const data = new DataFile(file, fstatSync(file).size);
       // Another process has just made the file, and has not written to it yet.
-      if (data.size === 0) return;
+      if (data.size === 0) {
+        if (readOnly) throw noDatabaseYet(dirname(path));
+        return;
+      }
       let state: Meta | undefined;
       try {
         state = data.beginning(bootNumber());
