@@ -134,9 +134,9 @@ function checkSettled(data: DataFile, path: string): void {
   const isEarlier = boot !== 0n && writtenAt !== 0n && data.beginning(boot).transaction !== transaction;
   if (!isUndone && !isEarlier) return;
   throw new StoreError(
-    `The machine stopped while ${path} was written, so its newest state may be incomplete. Open the database once for ` +
-      "writing, with a worker or `percolator doctor`, for example: this makes it go back to the newest complete state. " +
-      "Nothing was changed.",
+    `The machine stopped while ${path} was written, or the file was copied then, so its newest state may be incomplete. ` +
+      "Open the database once for writing, with a worker or `percolator doctor`, for example: this makes it go back to " +
+      "the newest complete state. Nothing was changed.",
     { retryable: true },
   );
 }
