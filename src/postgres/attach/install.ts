@@ -184,11 +184,12 @@ async function purgeAll(setting: Setting, id: string): Promise<void> {
 
 /** Makes the outbox, or brings it up to date. */
 async function makeOutbox(setting: Setting, options: LockOptions): Promise<void> {
-  const { schema } = setting;
+  const { schema, connections } = setting;
+  const random = () => connections.environment.random();
   const what = {
     doing: "make the outbox of attached tables",
     sql: `${schema}.outbox`,
     blocking: "readers and writers",
   } as const;
-  await runWithBriefLock(setting, outboxDefinition(schema), what, options);
+  await runWithBriefLock(setting, outboxDefinition(schema, random), what, options);
 }

@@ -1,6 +1,8 @@
-import { attachedTables, attachTables, detachTable } from "percolatordb/postgres";
+import { float, int, text, tuple } from "percolatordb";
+import { attach, attachedTables, attachTables, detachTable } from "percolatordb/postgres";
 import { expect, test } from "vitest";
 import { openAlone } from "../../support/databases.js";
+import { gather } from "../../support/gather.js";
 import { newPlace, removePlace, storeAt } from "../../support/postgres/index.js";
 import { Shop, sums } from "./shop.js";
 
@@ -40,4 +42,38 @@ test("an SQL table is attached to one database of a server, and the other is tol
   await removePlace(other);
   await attachTables(first, [orders]);
   await shop.expectEqual(first, orders);
+});
+
+test("triggers of a renamed schema do not write into tables of the schema that has its old name", async () => {
+  await using shop = await Shop.create();
+  await shop.sql("create table T.others (id int primary key, customer text, total float8)");
+  const { orders, add } = shop.declare();
+  const quoted = `"${shop.place.schema.replaceAll('"', '""')}"`;
+  const renamed = `"renamed ${process.pid}"`;
+  {
+    await using first = await openAlone(await storeAt(shop.place), {
+      tables: [orders, sums],
+      observers: [add],
+    });
+    await attachTables(first, [orders]);
+  }
+  await shop.sql(`alter schema ${quoted} rename to ${renamed}`);
+  try {
+    const others = attach(`${shop.schema}.others`, {
+      name: "others",
+      key: tuple(int()),
+      columns: { customer: text(), total: float() },
+    });
+    await using second = await openAlone(await storeAt(shop.place), { tables: [others] });
+    await attachTables(second, [others]);
+    await shop.sql("insert into T.others values (1, 'b', 2)");
+    await second.drain();
+    // The copy is over, which would drop what SQL does not have.
+    await shop.sql("insert into T.orders values (7, 'a', 1)");
+    await second.drain();
+    await using view = await second.snapshot();
+    expect(await gather(view.scan(others))).toEqual([{ row: [1], value: { customer: "b", total: 2 } }]);
+  } finally {
+    await shop.sql(`drop schema ${renamed} cascade`);
+  }
 });

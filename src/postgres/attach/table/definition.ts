@@ -23,13 +23,16 @@ const settings = [
  * made. Writers of attached tables need no privileges on it: the trigger's functions run as their
  * owner. Nobody else may make triggers of them, because such a trigger could log changes that never
  * were.
+ *
+ * Attachments are numbered from a random number on. The triggers of a schema that was renamed write to the
+ * outbox of a schema that has its old name now, where their numbers must belong to no other table.
  */
-export function outboxDefinition(schema: string): string {
+export function outboxDefinition(schema: string, random: () => number): string {
   const name = (what: string) => quoteText(`${schema}.${what}`);
   return `
 select pg_advisory_xact_lock(hashtextextended(${quoteText(schema)} || ' outbox', 0));
 create table if not exists ${schema}.attachments (
-  id integer generated always as identity primary key,
+  id integer generated always as identity (start with ${1 + Math.floor(random() * 2 ** 30)}) primary key,
   source text not null unique,
   name text not null unique,
   definition text not null,
