@@ -63,16 +63,20 @@ test.each([
 });
 
 test("a publication for all tables does not stop deletions", async () => {
-  await using db = await open(place.location, { tables: [documents] });
-  const publication = `all_${process.pid}`;
-  await sql(`create publication ${publication} for all tables`);
+  // A database of its own: the tables of other tests have no replica identity.
+  const name = `published_${process.pid}`;
+  await sql(`create database ${name}`);
+  const pool = new Pool({ host: place.host, user: role, database: name, max: 4 });
   try {
+    await using db = await open(await postgresStore({ pool }), { tables: [documents] });
+    await pool.query("create publication all_tables for all tables");
     await db.transact((tx) => tx.set(documents.contents, "a", "1"));
     await db.transact((tx) => tx.delete(documents.contents, "a"));
     await db.collect({ retentionMs: 0 });
     expect(await db.transact((tx) => tx.get(documents.contents, "a"))).toBeUndefined();
   } finally {
-    await sql(`drop publication ${publication}`);
+    await pool.end();
+    await sql(`drop database ${name} with (force)`);
   }
 });
 
