@@ -127,6 +127,33 @@ it("a file cannot be opened only to read if the machine stopped before the newes
   await (await openLmdbStore(folder, { readOnly: true })).close();
 });
 
+it("a commit while a process looks at the states does not make it believe that the machine stopped", async () => {
+  await write("a");
+  const file = openSync(dataFile(), "r");
+  const boot = BigInt(`0x${readFileSync("/proc/sys/kernel/random/boot_id", "latin1").slice(0, 8)}`);
+  try {
+    const data = new DataFile(file, statSync(dataFile()).size);
+    const { metas } = data;
+    let looks = 0;
+    // Each further look finds a newer state.
+    data.metas = () => {
+      const { pair, flushed } = metas.call(data);
+      const later = 2 * looks++;
+      const [first, second] = pair.map((each) => ({
+        ...each,
+        flushed: false,
+        transaction: each.transaction + later,
+      }));
+      return { pair: [first!, second!], flushed };
+    };
+    expect(data.goesBack(boot)).toBe(false);
+    expect(data.goesBack(boot ^ 1n)).toBe(true);
+    expect(looks).toBe(2);
+  } finally {
+    closeSync(file);
+  }
+});
+
 it("a file with a flushed newest state is not changed", async () => {
   await write("a");
   const before = readFileSync(dataFile());

@@ -129,10 +129,8 @@ function checkDataFile(path: string, readOnly: boolean): void {
  */
 function checkSettled(data: DataFile, path: string): void {
   const boot = bootNumber();
-  const { transaction, boot: writtenAt } = data.newest();
-  const isUndone = transaction > Number.MAX_SAFE_INTEGER;
-  const isEarlier = boot !== 0n && writtenAt !== 0n && data.beginning(boot).transaction !== transaction;
-  if (!isUndone && !isEarlier) return;
+  const isUndone = data.newest().transaction > Number.MAX_SAFE_INTEGER;
+  if (!isUndone && (boot === 0n || !data.goesBack(boot))) return;
   throw new StoreError(
     `The machine stopped while ${path} was written, or the file was copied then, so its newest state may be incomplete. ` +
       "Open the database once for writing, with a worker or `percolator doctor`, for example: this makes it go back to " +

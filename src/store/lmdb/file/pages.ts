@@ -117,6 +117,26 @@ function damage(message: string): PageError {
   return new PageError("damage", message);
 }
 
+/** The states that a file holds: the two between which LMDB alternates, and the last flushed one. */
+interface Metas {
+  readonly pair: readonly [Meta, Meta];
+  readonly flushed: Meta | undefined;
+}
+
+function newestOf([first, second]: Metas["pair"]): Meta {
+  return first.transaction >= second.transaction ? first : second;
+}
+
+function beginningOf({ pair, flushed }: Metas, boot: bigint): Meta {
+  const kept = (meta: Meta) => meta.flushed || (meta.boot !== 0n && meta.boot === boot);
+  const pick = (a: Meta, b: Meta) => {
+    const [newer, older] = a.transaction >= b.transaction ? [a, b] : [b, a];
+    return b.transaction === 0 || kept(newer) ? newer : older;
+  };
+  const picked = pick(...pair);
+  return flushed === undefined ? picked : pick(picked, flushed);
+}
+
 /** An open data file. */
 export class DataFile {
   readonly #file: number;
@@ -128,11 +148,7 @@ export class DataFile {
     this.size = size;
   }
 
-  /**
-   * The states that the file holds: the two between which LMDB alternates, and the last flushed
-   * one.
-   */
-  metas(): { readonly pair: readonly [Meta, Meta]; readonly flushed: Meta | undefined } {
+  metas(): Metas {
     const first = this.#meta(0);
     this.pageSize = first.pageSize;
     const second = this.#meta(this.pageSize);
@@ -144,8 +160,7 @@ export class DataFile {
 
   /** The newest state. */
   newest(): Meta {
-    const [first, second] = this.metas().pair;
-    return first.transaction >= second.transaction ? first : second;
+    return newestOf(this.metas().pair);
   }
 
   /**
@@ -154,14 +169,18 @@ export class DataFile {
    * boot number). Otherwise it is the last flushed state.
    */
   beginning(boot: bigint): Meta {
-    const { pair, flushed } = this.metas();
-    const kept = (meta: Meta) => meta.flushed || (meta.boot !== 0n && meta.boot === boot);
-    const pick = (a: Meta, b: Meta) => {
-      const [newer, older] = a.transaction >= b.transaction ? [a, b] : [b, a];
-      return b.transaction === 0 || kept(newer) ? newer : older;
-    };
-    const picked = pick(...pair);
-    return flushed === undefined ? picked : pick(picked, flushed);
+    return beginningOf(this.metas(), boot);
+  }
+
+  /**
+   * Whether LMDB would begin with an older state than the newest one, because the machine has restarted since
+   * (`boot` is the machine's boot number). One look at the states decides, since another process may commit
+   * meanwhile.
+   */
+  goesBack(boot: bigint): boolean {
+    const metas = this.metas();
+    const newest = newestOf(metas.pair);
+    return newest.boot !== 0n && beginningOf(metas, boot).transaction < newest.transaction;
   }
 
   /** The number of the transaction that wrote a page. */
