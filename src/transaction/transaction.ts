@@ -174,8 +174,8 @@ export class Transaction extends View {
     refuseSource(defined);
     const rowBytes = encodeRow(defined, row);
     const cells = await this.userCells(defined.name, rowBytes);
-    // Whoever ran the transaction knows that it failed because this call was not awaited. Its rejection, which
-    // nobody waits for, would end the process.
+    // The transaction has rejected already, because this call was not awaited. If the call rejected too, nobody
+    // would handle that, and the process would end.
     if (this.#unawaited !== undefined) return;
     for (const cell of cells) this.#refuseKept(defined, row, cell.column);
     for (const cell of cells) {

@@ -1,5 +1,6 @@
 import type { CellAddress } from "../../transaction/index.js";
 import { hintAddress, hintPrefix } from "../hint/hint.js";
+import { writeInPieces } from "./in-pieces.js";
 import type { Registry } from "./registry.js";
 
 /** A cell, and an observer that must become due on it. */
@@ -20,18 +21,11 @@ export async function markDue(
   due: readonly DueCell[],
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  for (let at = 0; at < due.length; at += hintsAtOnce) {
-    const some = due.slice(at, at + hintsAtOnce);
-    await registry.retrying(async () => {
-      const tx = await registry.systemTransaction("mark due", signal);
-      try {
-        for (const { observer, cell } of some) {
-          tx.addHint({ observer, address: hintAddress(hintPrefix(observer), cell), cell });
-        }
-        await tx.commit();
-      } finally {
-        tx.rollback();
-      }
-    }, signal);
-  }
+  await writeInPieces(registry, due, {
+    label: "mark due",
+    atOnce: hintsAtOnce,
+    write: (tx, { observer, cell }) =>
+      tx.addHint({ observer, address: hintAddress(hintPrefix(observer), cell), cell }),
+    signal,
+  });
 }

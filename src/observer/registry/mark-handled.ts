@@ -1,5 +1,6 @@
 import type { CellAddress } from "../../transaction/index.js";
 import { acknowledgmentPrefix, encodeAcknowledgment } from "../hint/acknowledgment.js";
+import { writeInPieces } from "./in-pieces.js";
 import type { Registry } from "./registry.js";
 
 /** A cell whose present value an observer has handled, and the version of the observer. */
@@ -23,20 +24,14 @@ export async function markHandled(
   handled: readonly HandledCellOf[],
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  for (let at = 0; at < handled.length; at += acknowledgmentsAtOnce) {
-    const some = handled.slice(at, at + acknowledgmentsAtOnce);
-    await registry.retrying(async () => {
-      const tx = await registry.systemTransaction("mark handled", signal);
-      try {
-        const start = tx.startTimestamp;
-        for (const { observer, version, cell } of some) {
-          const column = Buffer.concat([acknowledgmentPrefix(observer), cell.column]);
-          tx.write({ ...cell, column, value: encodeAcknowledgment({ start, version, chain: 0 }) });
-        }
-        await tx.commit();
-      } finally {
-        tx.rollback();
-      }
-    }, signal);
-  }
+  await writeInPieces(registry, handled, {
+    label: "mark handled",
+    atOnce: acknowledgmentsAtOnce,
+    write: (tx, { observer, version, cell }) => {
+      const column = Buffer.concat([acknowledgmentPrefix(observer), cell.column]);
+      const value = encodeAcknowledgment({ start: tx.startTimestamp, version, chain: 0 });
+      tx.write({ ...cell, column, value });
+    },
+    signal,
+  });
 }

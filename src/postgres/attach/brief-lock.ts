@@ -91,7 +91,7 @@ interface Holder {
   /** Its name in SQL, if it is a prepared transaction. */
   readonly prepared: string | undefined;
   readonly isAutovacuum: boolean;
-  /** Milliseconds after which it gives way to whoever waits for its lock. Undefined if it does not. */
+  /** Milliseconds after which it releases its lock for others that wait. Undefined if it keeps it. */
   readonly yieldMs: number | undefined;
 }
 

@@ -179,7 +179,7 @@ describe("a file whose first commit was not flushed before the machine stopped",
     return rows.map(({ row }) => Buffer.from(row).toString());
   }
 
-  it("begins anew", async () => {
+  it("is an empty database", async () => {
     await write("a");
     interruptCreation();
     expect(heads().newest).toMatchObject({ transaction: 1, flushed: false });
@@ -189,7 +189,7 @@ describe("a file whose first commit was not flushed before the machine stopped",
     expect(heads().newest.transaction).toBeLessThan(100);
   });
 
-  it("begins anew after LMDB has gone back to the empty state by itself", async () => {
+  it("is an empty database after LMDB has gone back to the empty state by itself", async () => {
     await write("a");
     interruptCreation();
     const root = open(nativeOptions(folder, options));

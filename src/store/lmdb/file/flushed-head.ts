@@ -51,7 +51,7 @@ export function settleFlushedHead(
 }
 
 /**
- * Makes a file begin anew whose first commit was not flushed before the machine stopped. Call it before
+ * Makes a file an empty database if the machine stopped before its first commit was flushed. Call it before
  * LMDB opens the file. `isAlone`: whether no other process can be opening the file. If one can, throws.
  *
  * The only flushed state of such a file is the empty one, number 0. LMDB would go back to it, and
