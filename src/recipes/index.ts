@@ -23,9 +23,10 @@ export { derive } from "./derive/derive.js";
 export {
   DerivedIndex,
   type DerivedIndexOptions,
-  type FindOptions,
+  type FoundTerm,
   type IndexRow,
   type IndexTable,
+  type TermRange,
 } from "./derive/derived-index.js";
 export type {
   JoinColumns,
@@ -55,6 +56,7 @@ export {
   ExactIndex,
   eventualIndex,
   exactIndex,
+  type FindOptions,
   type IndexEntry,
   type IndexOptions,
   type IndexRange,

@@ -82,10 +82,24 @@ describe("indexes and `top`", () => {
         const backwards = inOrder.toReversed();
         expect(await gather(derived.find(snapshot, ["x"]))).toStrictEqual(inOrder);
         expect(await gather(derived.find(snapshot, ["x"], { reverse: true }))).toStrictEqual(backwards);
+        const after = inOrder[0]!;
+        expect(await gather(derived.find(snapshot, ["x"], { after }))).toStrictEqual(inOrder.slice(1));
+        const pages = derived.range(snapshot, {
+          after: { term: ["x"], row: backwards[0]! },
+          reverse: true,
+          limit: 2,
+        });
+        const found = backwards.slice(1, 3).map((row) => ({ term: ["x"], row }));
+        expect(await gather(pages)).toStrictEqual(found);
+        const all = await gather(derived.range(snapshot, { start: ["x"], end: ["y"] }));
+        expect(all).toStrictEqual(inOrder.map((row) => ({ term: ["x"], row })));
+        expect(await gather(derived.range(snapshot, { start: ["w"], end: ["x"] }))).toEqual([]);
+        expect(await gather(derived.range(snapshot, { start: ["x\0"] }))).toEqual([]);
         for (const index of [exact, eventual]) {
           expect(await gather(index.find(snapshot, "x"))).toStrictEqual(inOrder);
-          const after = inOrder[0]!;
           expect(await gather(index.find(snapshot, "x", { after }))).toStrictEqual(inOrder.slice(1));
+          const before = { after: backwards[0]!, reverse: true, limit: 2 };
+          expect(await gather(index.find(snapshot, "x", before))).toStrictEqual(backwards.slice(1, 3));
           const entries = await gather(index.range(snapshot, { ...allTerms, reverse: true }));
           expect(entries).toStrictEqual(backwards.map((row) => ({ by: "x", row })));
           expect(await gather(index.range(snapshot, { start: "w", end: "x" }))).toEqual([]);
@@ -133,6 +147,42 @@ describe("indexes and `top`", () => {
       ["x", "acme", 1],
     ]);
   });
+});
+
+test("an index with several parts is paged through by a range of its terms", async () => {
+  const wares = table("wares", { kind: text(), cents: int() });
+  const byPrice = derive("by_price", {
+    from: wares,
+    key: [text(), int()],
+    index: ({ kind, cents }) => (kind === undefined || cents === undefined ? [] : [[kind, cents] as const]),
+  });
+  await using db = await open("memory:", { derivations: [byPrice] });
+  await db.transact((tx) => {
+    for (const [row, kind, cents] of [
+      ["a", "tea", 500],
+      ["b", "tea", 500],
+      ["c", "tea", 900],
+      ["d", "cup", 700],
+      ["e", "tea", 100],
+    ] as const) {
+      tx.set(wares.kind, row, kind);
+      tx.set(wares.cents, row, cents);
+    }
+  });
+  await db.drain();
+  await using snapshot = await db.snapshot();
+  const rows = async (range: Parameters<typeof byPrice.range>[1]) =>
+    (await gather(byPrice.range(snapshot, range))).map(({ row }) => row).join("");
+  expect(await rows({})).toBe("deabc");
+  expect(await rows({ prefix: ["tea"], reverse: true })).toBe("cbae");
+  expect(await rows({ start: ["tea", 500], end: ["tea", 900] })).toBe("ab");
+  const after = { term: ["tea", 500], row: "a" } as const;
+  expect(await rows({ prefix: ["tea"], after })).toBe("bc");
+  expect(await rows({ prefix: ["tea"], after, reverse: true })).toBe("e");
+  expect(await gather(byPrice.find(snapshot, ["tea", 500], { after: "a" }))).toEqual(["b"]);
+  await expect(gather(byPrice.find(snapshot, ["tea"], { after: "a" }))).rejects.toThrow(
+    "`after` of find needs the whole term, of 2 parts, not 1. Use `range` with a `prefix`.",
+  );
 });
 
 test("an index whose term and row key have more than 32 parts together is refused with the reason", () => {

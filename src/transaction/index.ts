@@ -62,7 +62,13 @@ export {
 export { LockResolver } from "./lock/resolve.js";
 export { type CheckOptions, check, type Problem } from "./maintenance/check.js";
 export { type CollectOptions, type CollectReport, collect } from "./maintenance/collect.js";
-export { dateToTimestamp, type HistoryEntry, history, timestampToDate } from "./maintenance/history.js";
+export {
+  checkNotMilliseconds,
+  dateToTimestamp,
+  type HistoryEntry,
+  history,
+  timestampToDate,
+} from "./maintenance/history.js";
 export {
   type InspectedColumn,
   inspectRow,

@@ -335,6 +335,7 @@ describe("bad input", () => {
       const read = (options: { since?: number; batch?: number }) => db.changes(orderFeed, options).next();
       await expect(read({ since: -1 })).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
       await expect(read({ since: 1e16 })).rejects.toThrow("not in the future");
+      await expect(read({ since: Date.now() })).rejects.toThrow(/`since` is .* looks like milliseconds/);
       await expect(read({ batch: 0 })).rejects.toThrow("`batch` must be a whole number from 1 to 100000");
       await expect(read({ since: 1 })).rejects.toMatchObject({ code: "STALE_SNAPSHOT" });
     });

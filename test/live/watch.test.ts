@@ -213,6 +213,7 @@ describe("bad use of db.watch", () => {
       const read = (since: never) => db.watch(orders, { since }).next();
       await expect(read(-1 as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
       await expect(read("yesterday" as never)).rejects.toThrow("`since` must be a timestamp or a Date");
+      await expect(read(Date.now() as never)).rejects.toThrow(/`since` is .* looks like milliseconds/);
       const since = await now(db);
       for (let round = 0; round < 3; round++) {
         await db.transact((tx) => tx.set(orders.total, "a", round));

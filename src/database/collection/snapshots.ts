@@ -1,14 +1,11 @@
 import { InvalidArgumentError } from "../../errors/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
-import { dateToTimestamp, Snapshot, type TransactionContext } from "../../transaction/index.js";
-
-/** The least milliseconds since 1970 that `at` could be by mistake: the year 1973. */
-const leastMs = 1e11;
-/**
- * The least timestamp that comes from a clock: also the year 1973, in microseconds. Timestamps of a
- * store of tests may be smaller, as they may count from 0.
- */
-const leastOfClock = 1e14;
+import {
+  checkNotMilliseconds,
+  dateToTimestamp,
+  Snapshot,
+  type TransactionContext,
+} from "../../transaction/index.js";
 
 /** The options of `db.snapshot`. Each has a default. */
 export interface SnapshotOptions {
@@ -74,11 +71,6 @@ function snapshotTimestamp(
       `A snapshot cannot be taken at ${at}, which is in the future (now: ${latest}).`,
     );
   }
-  if (at >= leastMs && at < leastOfClock && latest >= leastOfClock) {
-    throw new InvalidArgumentError(
-      `A snapshot cannot be taken at ${at}: it looks like milliseconds, but timestamps are microseconds since 1970. Multiply it by 1,000, or ` +
-        "give a Date.",
-    );
-  }
+  checkNotMilliseconds("at", at, latest);
   return Math.min(at, latest);
 }

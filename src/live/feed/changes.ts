@@ -2,6 +2,7 @@ import { InvalidArgumentError, SchemaError, StaleSnapshotError } from "../../err
 import type { FeedRecord, Registry } from "../../observer/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import { describeValue, type Feed, type FeedColumn, isFeed } from "../../schema/index.js";
+import { checkNotMilliseconds } from "../../transaction/index.js";
 import type { CommitClock } from "../commit-clock.js";
 import { changesOf, type FeedChange } from "./feed-change.js";
 import { type EntryBatch, readEntries } from "./feed-entries.js";
@@ -94,6 +95,7 @@ export class FeedCursor {
         `\`since\` must be a timestamp that is not in the future (now: ${now}), not ${String(since)}.`,
       );
     }
+    checkNotMilliseconds("since", since, now);
     if (since < complete) throw stale(feed, since, `has the changes since ${complete}`);
     await cursor.#checkFloor();
     return cursor;

@@ -3,6 +3,7 @@ import { currentTimestamp } from "../../oracle/index.js";
 import { isRemote } from "../../store/index.js";
 import {
   type BufferedWrite,
+  checkNotMilliseconds,
   dateToTimestamp,
   SnapshotReader,
   type TransactionContext,
@@ -79,6 +80,7 @@ async function beginning(context: TransactionContext, since: WatchOptions["since
       `\`since\` must be a timestamp or a Date that is not in the future (now: ${now}), not ${String(since)}.`,
     );
   }
+  if (!(since instanceof Date)) checkNotMilliseconds("since", timestamp, now);
   await context.safepoint.check(timestamp);
   return timestamp;
 }

@@ -2,6 +2,7 @@ import {
   type AnyTable,
   boolean,
   type Column,
+  InvalidArgumentError,
   InvalidValueError,
   int,
   json,
@@ -15,8 +16,9 @@ import {
 } from "../../index.js";
 import type { KeyOfParts, KeyParts } from "../key-parts.js";
 import { keyText } from "../key-text.js";
+import type { FindOptions } from "../lookup/secondary-index.js";
 import { checkOptions, type OptionKind } from "../options.js";
-import { type PartsOfRow, rowParts } from "../row-parts.js";
+import { type PartsOfRow, type RowParts, rowParts } from "../row-parts.js";
 import { columnOf, type View } from "../view.js";
 import { Derivation, type DerivationOptions, type DerivationParts, observerOptions } from "./derivation.js";
 import { type AnyRow, type ColumnNames, Source, type SourceRow } from "./source.js";
@@ -49,8 +51,25 @@ export type IndexTable<P extends KeyParts, K = string> = Table<
   IndexRow<P, K>
 >;
 
-/** The options of {@link DerivedIndex.find}. */
-export interface FindOptions {
+/** A term of a derived index, and a row that is found by it. */
+export interface FoundTerm<P extends KeyParts, K = string> {
+  readonly term: KeyOfParts<P>;
+  readonly row: K;
+}
+
+/** The options of {@link DerivedIndex.range}. */
+export interface TermRange<P extends KeyParts, K = string> {
+  /** Only terms that begin with these parts. Default: all. */
+  readonly prefix?: KeyPrefix<readonly [...KeyOfParts<P>, unknown]> | undefined;
+  /** First term, inclusive. Default: the first term of the index. */
+  readonly start?: KeyOfParts<P> | undefined;
+  /** End of the range, exclusive. Default: none. */
+  readonly end?: KeyOfParts<P> | undefined;
+  /**
+   * Begins behind this entry, in the direction of the range: the last one of the page before.
+   * Default: begins with the first.
+   */
+  readonly after?: FoundTerm<P, K> | undefined;
   /** Whether to begin with the last entry. Default: false. */
   readonly reverse?: boolean | undefined;
   /** Most entries to return. Default: no limit. */
@@ -80,30 +99,78 @@ export class DerivedIndex<T extends AnyTable, P extends KeyParts> extends Deriva
   IndexTable<P, KeyOf<T>>
 > {
   readonly #entries: Column<boolean, readonly unknown[]>;
-  readonly #rowOf: (entry: readonly unknown[]) => KeyOf<T>;
+  readonly #termLength: number;
+  readonly #rowKey: RowParts<KeyOf<T>>;
 
   /** @internal */
-  constructor(parts: DerivationParts<AnyTable>, rowOf: (entry: readonly unknown[]) => unknown) {
+  constructor(parts: DerivationParts<AnyTable>, termLength: number, rowKey: RowParts<unknown>) {
     super(parts as unknown as DerivationParts<IndexTable<P, KeyOf<T>>>);
     this.#entries = columnOf(parts.table, "entry");
-    this.#rowOf = rowOf as (entry: readonly unknown[]) => KeyOf<T>;
+    this.#termLength = termLength;
+    this.#rowKey = rowKey as RowParts<KeyOf<T>>;
   }
 
   /**
    * Yields the keys of the rows that have a term, in order. If only the first parts of a term are
    * given, the order is that of the terms, and then of the keys.
+   *
+   * @throws InvalidArgumentError if `after` is given with only the first parts of a term: use {@link range}.
    */
   async *find(
     view: View,
     term: KeyPrefix<readonly [...KeyOfParts<P>, unknown]>,
-    options: FindOptions = {},
+    options: FindOptions<KeyOf<T>> = {},
   ): AsyncGenerator<KeyOf<T>, void, undefined> {
-    checkOptions("find", options, { reverse: "any", limit: "any" });
-    for await (const { row } of view.scan(this.#entries, { prefix: term as never, ...options })) {
-      yield this.#rowOf(row);
+    checkOptions("find", options, { after: "any", reverse: "any", limit: "any" });
+    const { after, reverse, limit } = options;
+    const given = term as readonly unknown[];
+    if (after !== undefined && given.length !== this.#termLength) {
+      throw new InvalidArgumentError(
+        `\`after\` of find needs the whole term, of ${this.#termLength} parts, not ${given.length}. Use \`range\` with a \`prefix\`.`,
+      );
+    }
+    const range = { prefix: term, reverse, limit } as TermRange<P, KeyOf<T>>;
+    const from = after === undefined ? undefined : ({ term: given, row: after } as FoundTerm<P, KeyOf<T>>);
+    for await (const { row } of this.range(view, { ...range, after: from })) yield row;
+  }
+
+  /**
+   * Yields the entries of a range of terms, in the order of the terms, and then of the keys.
+   *
+   * @example
+   * const byPrice = derive("by_price", { from: wares, key: [text(), int()], index: ({ kind, cents }) => [[kind!, cents!]] });
+   * for await (const { term, row } of byPrice.range(view, { start: ["tea", 500], end: ["tea", 1_000] })) show(row);
+   */
+  async *range(
+    view: View,
+    range: TermRange<P, KeyOf<T>> = {},
+  ): AsyncGenerator<FoundTerm<P, KeyOf<T>>, void, undefined> {
+    checkOptions("range", range, rangeOptions);
+    const { start, end, after, reverse, limit } = range;
+    const { least, of, keyOf } = this.#rowKey;
+    const bounds = {
+      prefix: range.prefix as never,
+      start: start && [...start, ...least],
+      end: end && [...end, ...least],
+      after: after && [...after.term, ...of(after.row)],
+    };
+    for await (const { row } of view.scan(this.#entries, { ...bounds, reverse, limit })) {
+      yield {
+        term: row.slice(0, this.#termLength) as readonly unknown[] as KeyOfParts<P>,
+        row: keyOf(row.slice(this.#termLength)),
+      };
     }
   }
 }
+
+const rangeOptions: Readonly<Record<keyof TermRange<KeyParts>, OptionKind>> = {
+  prefix: "any",
+  start: "any",
+  end: "any",
+  after: "any",
+  reverse: "any",
+  limit: "any",
+};
 
 /** The terms of a row when its observers last ran. */
 type StoredTerms = readonly string[];
@@ -184,6 +251,7 @@ export function derivedIndex<T extends AnyTable, P extends KeyParts>(
       backfilled: state.version,
       recompute,
     },
-    (entry) => rowKey.keyOf(entry.slice(options.key.length)),
+    options.key.length,
+    rowKey,
   );
 }

@@ -38,6 +38,19 @@ export interface IndexOptions<V, I, K = string> {
   readonly version?: number | undefined;
 }
 
+/** The options of `find` of an index. */
+export interface FindOptions<K = string> {
+  /**
+   * Begins behind this row, in the direction of the search: the last one of the page before.
+   * Default: begins with the first.
+   */
+  readonly after?: K | undefined;
+  /** Whether to begin with the last row. Default: false. */
+  readonly reverse?: boolean | undefined;
+  /** Most rows to return. Default: no limit. */
+  readonly limit?: number | undefined;
+}
+
 /** A range of an index's entries. */
 export interface IndexRange<I, K = string> {
   /** First term, inclusive. Default: the first term of the index. */
@@ -107,15 +120,11 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
    * Yields the rows that have this term, in the order of their keys. `after` is the last row of the
    * page before.
    */
-  async *find(
-    view: View,
-    by: NoInfer<I>,
-    options: { readonly after?: NoInfer<K> | undefined; readonly limit?: number | undefined } = {},
-  ): AsyncGenerator<K> {
-    checkOptions("find", options, { after: "any", limit: "any" });
-    const { limit } = options;
+  async *find(view: View, by: NoInfer<I>, options: FindOptions<NoInfer<K>> = {}): AsyncGenerator<K> {
+    checkOptions("find", options, { after: "any", reverse: "any", limit: "any" });
+    const { reverse, limit } = options;
     const after = options.after === undefined ? undefined : this.#keyOf({ by, row: options.after });
-    for await (const { row } of view.scan(this.#entries, { prefix: [by] as never, after, limit })) {
+    for await (const { row } of view.scan(this.#entries, { prefix: [by] as never, after, reverse, limit })) {
       yield this.#rowOf(row);
     }
   }

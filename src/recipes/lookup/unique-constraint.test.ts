@@ -81,3 +81,42 @@ test("a row does not free a value that another row owns, even if its column has 
   await db.transact((tx) => emails.delete(tx, "u4"));
   await expect(db.transact((tx) => emails.set(tx, "u3", "x"))).rejects.toThrow(UniqueConstraintError);
 });
+
+test("with a part of the row's key, a value is unique among the rows of a tenant", async () => {
+  const members = table("members", { email: text() }, { key: tuple(text(), text()) });
+  const unique = uniqueConstraint("member_emails", members.email, {
+    by: (email, [tenant]) => JSON.stringify([tenant, email.toLowerCase()]),
+  });
+  await using db = await open("memory:", { tables: [members, unique.table] });
+  await db.transact((tx) => unique.set(tx, ["acme", "u1"], "A"));
+  await db.transact((tx) => unique.set(tx, ["globex", "u1"], "A"));
+  await expect(db.transact((tx) => unique.set(tx, ["globex", "u2"], "a"))).rejects.toThrow(
+    UniqueConstraintError,
+  );
+  const find = (tenant: string) => db.transact((tx) => unique.find(tx, "a", [tenant, ""]));
+  expect([await find("acme"), await find("globex"), await find("initech")]).toEqual([
+    ["acme", "u1"],
+    ["globex", "u1"],
+    undefined,
+  ]);
+  await expect(db.transact((tx) => unique.find(tx, "a"))).rejects.toThrow(
+    /`by` of the unique constraint "member_emails" takes a row's key too/,
+  );
+
+  await db.transact((tx) => unique.set(tx, ["globex", "u1"], "b"));
+  await db.transact((tx) => unique.set(tx, ["globex", "u2"], "a"));
+  await db.transact((tx) => unique.delete(tx, ["acme", "u1"]));
+  expect([await find("acme"), await find("globex")]).toEqual([undefined, ["globex", "u2"]]);
+  // Without the constraint, for the rebuild.
+  await db.transact((tx) => {
+    tx.set(members.email, ["acme", "u3"], "a");
+    tx.set(members.email, ["globex", "u3"], "A");
+    tx.delete(members.email, ["globex", "u1"]);
+  });
+  expect(await unique.rebuild(db)).toMatchObject({
+    added: 1,
+    removed: 1,
+    examples: [{ key: '["globex","a"]', owner: '["globex","u2"]', row: '["globex","u3"]' }],
+  });
+  expect(await find("acme")).toEqual(["acme", "u3"]);
+});

@@ -2,6 +2,7 @@ import {
   type AnyTable,
   type Column,
   type Database,
+  InvalidArgumentError,
   InvalidValueError,
   type KeyCodec,
   type Transaction,
@@ -41,9 +42,12 @@ function showRow(text: string): string {
 }
 
 /** The options of {@link uniqueConstraint}. */
-export interface UniqueOptions<V> {
-  /** Returns a key for each value. Values with equal keys count as the same. */
-  readonly by: (value: V) => string;
+export interface UniqueOptions<V, K = string> {
+  /**
+   * Returns a key for each value. Values with equal keys count as the same. With the row's key in it,
+   * or a part of that, a value must be unique only among some rows, such as those of a tenant.
+   */
+  readonly by: (value: V, row: K) => string;
   /**
    * A whole number from 1. Raise it when `by` changes: `percolator schema` then says that the owners
    * must be rebuilt, until they are. Default: 1.
@@ -59,13 +63,13 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyL
   readonly column: Column<V, K>;
   /** The table that holds the owner of each value. List it in `tables` of `open`. */
   readonly table: AnyTable;
-  readonly #by: (value: V) => string;
+  readonly #by: (value: V, row: K) => string;
   readonly #version: number;
   readonly #keys: KeyText<K>;
   readonly #owner: Column<string>;
 
   /** @internal */
-  constructor(name: string, column: Column<V, K>, { by, version = 1 }: UniqueOptions<V>) {
+  constructor(name: string, column: Column<V, K>, { by, version = 1 }: UniqueOptions<V, K>) {
     this.name = name;
     this.column = column;
     this.#by = by;
@@ -95,13 +99,13 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyL
   }
 
   /** @internal */
-  async prepare(tx: Transaction, { rowText, previous, value }: KeptChange<V, K>): Promise<() => void> {
-    const taken = this.#keyOf(value());
+  async prepare(tx: Transaction, { row, rowText, previous, value }: KeptChange<V, K>): Promise<() => void> {
+    const taken = this.#keyOf(value(), row());
     const owner = taken === undefined ? undefined : await tx.get(this.#owner, taken);
     if (taken !== undefined && owner !== undefined && owner !== rowText) {
       throw new UniqueConstraintError(this.name, taken, rowText, owner);
     }
-    const had = this.#keyOf(previous());
+    const had = this.#keyOf(previous(), row());
     const hadOwner = had === undefined || had === taken ? rowText : await tx.get(this.#owner, had);
     // Frees the old value unless another row owns it, which may be if the column was written before
     // the constraint existed. Deletes an owner that is missing too: a rebuild may be about to add it.
@@ -125,8 +129,10 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyL
    * const { duplicates, examples } = await emails.rebuild(db);
    */
   rebuild(db: Database, options: RebuildOptions = {}): Promise<RebuildReport> {
-    const keyIn = async (tx: Transaction, rowText: string) =>
-      this.#keyOf(await tx.get(this.column, this.#keys.parse(rowText)));
+    const keyIn = async (tx: Transaction, rowText: string) => {
+      const value = await tx.get(this.column, this.#keys.parse(rowText));
+      return this.#keyOf(value, this.#keys.parse(rowText));
+    };
     return rebuild(
       db,
       {
@@ -134,8 +140,8 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyL
         entries: this.#owner as Column<unknown, unknown>,
         version: this.#version,
         restore: async (tx, row, value) => {
-          const key = this.#by(value as V);
           const rowText = this.#keys.format(row as K);
+          const key = this.#by(value as V, this.#keys.parse(rowText));
           const owner = await tx.get(this.#owner, key);
           if (owner === rowText) return { added: 0 };
           if (owner !== undefined && (await keyIn(tx, owner)) === key)
@@ -149,14 +155,25 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyL
     );
   }
 
-  #keyOf(value: V | undefined): string | undefined {
-    return value === undefined ? undefined : this.#by(value);
+  #keyOf(value: V | undefined, row: K): string | undefined {
+    return value === undefined ? undefined : this.#by(value, row);
   }
 
-  /** Returns the row that has a value, or undefined if the value is free. */
-  find(view: View, value: NoInfer<V>): Promise<K | undefined> {
+  /**
+   * Returns the row that has a value, or undefined if the value is free. If `by` uses the row's key,
+   * `among` is the key of any of the rows to look among: it need not exist.
+   *
+   * @throws InvalidArgumentError if `by` takes a row's key, and `among` is not given.
+   */
+  async find(view: View, value: NoInfer<V>, among?: NoInfer<K>): Promise<K | undefined> {
+    if (among === undefined && this.#by.length > 1) {
+      throw new InvalidArgumentError(
+        `\`by\` of the unique constraint "${this.name}" takes a row's key too. Give \`find\` the key of a row to look among, after ` +
+          "the value. Or use `findByKey`.",
+      );
+    }
     const { codec } = this.column;
-    return this.findByKey(view, this.#by(codec.decode(codec.encode(value))));
+    return this.findByKey(view, this.#by(codec.decode(codec.encode(value)), among as K));
   }
 
   /**
@@ -188,7 +205,7 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyL
 export function uniqueConstraint<V, K>(
   name: string,
   column: Column<V, K>,
-  options: UniqueOptions<V>,
+  options: UniqueOptions<V, K>,
 ): UniqueConstraint<V, K> {
   checkOptions("uniqueConstraint", options, { by: "function", version: "any" });
   return new UniqueConstraint(name, column, options);

@@ -27,7 +27,7 @@ function look(value: unknown, parents: object[]): Unfit | undefined {
     case "object":
       return value === null ? undefined : lookInside(value, parents);
     case "undefined":
-      return unfit("it is undefined; leave out the property, use null, or delete the column");
+      return unfit("it is undefined; use null, or delete the column");
     default:
       return unfit(`it is ${describeValue(value)}`);
   }
@@ -58,7 +58,10 @@ function lookThroughArray(values: readonly unknown[], parents: object[]): Unfit 
 
 function lookThroughObject(value: object, parents: object[]): Unfit | undefined {
   for (const key of Object.keys(value)) {
-    const found = look((value as Record<string, unknown>)[key], parents);
+    const each = (value as Record<string, unknown>)[key];
+    // JSON leaves the property out, and who reads it gets undefined all the same.
+    if (each === undefined) continue;
+    const found = look(each, parents);
     if (found !== undefined) return under(found, key);
   }
   const symbol = Object.getOwnPropertySymbols(value)[0];

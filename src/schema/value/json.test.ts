@@ -31,7 +31,7 @@ describe("json", () => {
   it("refuses values that JSON would change, and names the place", () => {
     const refused: [unknown, RegExp][] = [
       [undefined, /the value: it is undefined/],
-      [{ a: { b: undefined } }, /at \.a\.b: it is undefined/],
+      [{ a: { b: [undefined] } }, /at \.a\.b\[0\]: it is undefined/],
       [[1, undefined], /at \[1\]/],
       // biome-ignore lint/suspicious/noSparseArray: the empty place is the point
       [[1, , 2], /at \[1\]: it is undefined/],
@@ -51,6 +51,13 @@ describe("json", () => {
       expect(encode(value)).toThrow(InvalidValueError);
       expect(encode(value)).toThrow(message);
     }
+  });
+
+  it("leaves out properties that are undefined", () => {
+    const stored = any.encode({ a: undefined, b: [{ c: undefined, d: null }] });
+    expect(Buffer.from(stored).toString()).toBe('{"b":[{"d":null}]}');
+    const noted = json(z.object({ title: z.string(), note: z.string().optional() }));
+    expect(noted.decode(noted.encode({ title: "t", note: undefined }))).toStrictEqual({ title: "t" });
   });
 
   it("refuses cycles and deep nesting, but not a value that occurs twice", () => {

@@ -41,11 +41,12 @@ export type JsonFit<T> = unknown extends T
 
 /**
  * JSON values, stored as JSON text in UTF-8: null, booleans, finite numbers, strings, and arrays
- * and plain objects of these, nested at most 500 deep. -0 becomes 0.
+ * and plain objects of these, nested at most 500 deep. -0 becomes 0. A property that is undefined is
+ * left out.
  *
  * Other values are refused, and the error names the place in the value. JSON would change some of
- * them silently: undefined, functions, symbols, NaN, infinities, holes in arrays, and instances of
- * classes such as Date and Map. JSON cannot carry others at all: bigints and cycles. Use `date()`
+ * them silently: undefined in an array, functions, symbols, NaN, infinities, holes in arrays, and
+ * instances of classes such as Date and Map. JSON cannot carry others at all: bigints and cycles. Use `date()`
  * for dates and `bigint()` for bigints.
  *
  * With a Standard Schema, every write and every read validates the value. The column stores and

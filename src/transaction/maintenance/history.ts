@@ -1,4 +1,4 @@
-import { StoreDamagedError } from "../../errors/index.js";
+import { InvalidArgumentError, StoreDamagedError } from "../../errors/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import { type Column, decodeValue, encodeRow, isColumn } from "../../schema/index.js";
 import { asBuffer, type PartVersion } from "../../store/index.js";
@@ -76,4 +76,24 @@ export function timestampToDate(timestamp: number): Date {
 /** The last timestamp in the millisecond of `date`. */
 export function dateToTimestamp(date: Date): number {
   return date.getTime() * 1_000 + 999;
+}
+
+/** The least milliseconds since 1970 that a timestamp could be by mistake: the year 1973. */
+const leastMs = 1e11;
+/**
+ * The least timestamp that comes from a clock: also the year 1973, in microseconds. Timestamps of a
+ * store of tests may be smaller, as they may count from 0.
+ */
+const leastOfClock = 1e14;
+
+/**
+ * Throws an InvalidArgumentError if a given timestamp must be milliseconds, as `Date.now()` returns
+ * them. As a timestamp it would be a moment of the year 1970.
+ */
+export function checkNotMilliseconds(name: string, timestamp: number, latest: number): void {
+  if (timestamp < leastMs || timestamp >= leastOfClock || latest < leastOfClock) return;
+  throw new InvalidArgumentError(
+    `\`${name}\` is ${timestamp}, which looks like milliseconds, but timestamps are microseconds since 1970. ` +
+      "Multiply it by 1,000.",
+  );
 }
