@@ -7,7 +7,7 @@ import { needSetting } from "./changes/attached.js";
 import { purge } from "./changes/outbox.js";
 import { declaredColumns, declaredKey, type Recorded, readAttachments } from "./table/attachment.js";
 import { outboxDefinition, removal, triggersDefinition } from "./table/definition.js";
-import { checkOtherDatabases } from "./table/other-database.js";
+import { checkOtherDatabases, stillUnshared } from "./table/other-database.js";
 import { checkOutboxOwner, checkPrivileges, checkTriggers } from "./table/privileges.js";
 import { qualifiedName } from "./table/qualified-name.js";
 import { type AttachedSource, attachedSource } from "./table/source.js";
@@ -50,7 +50,12 @@ export async function attachTables(
     const { sql } = source;
     const doing = `install the triggers of ${sql}`;
     const what = { doing, sql, blocking: "writers" } as const;
-    await runWithBriefLock(setting, attachment(schema, source, id, recorded), what, options);
+    try {
+      await runWithBriefLock(setting, attachment(schema, source, id, recorded), what, options);
+    } catch (error) {
+      await checkOtherDatabases(setting, sql);
+      throw error;
+    }
     await purgeAll(setting, String(id));
   }
 }
@@ -170,6 +175,7 @@ function attachment(schema: string, source: AttachedSource, id: number, recorded
   const sequence = `pg_get_serial_sequence(${quoteText(`${schema}.outbox`)}, 'seq')`;
   return `
 lock table ${source.sql} in share row exclusive mode;
+${stillUnshared(schema, source.sql)}
 ${triggersDefinition(schema, source.sql, id, keys)}
 ${removal(schema, String(id), source.sql)}
 update ${schema}.attachments set name = ${quoteText(source.target[definition].name)},

@@ -44,6 +44,41 @@ test("an SQL table is attached to one database of a server, and the other is tol
   await shop.expectEqual(first, orders);
 });
 
+test("of two databases that attach a table at the same moment, one is told the other's schema", async () => {
+  await using shop = await Shop.create();
+  const other = await newPlace();
+  const sides = [];
+  for (const place of [shop.place, other]) {
+    const { orders, add } = shop.declare();
+    const db = await openAlone(await storeAt(place), { tables: [orders, sums], observers: [add] });
+    sides.push({ db, orders, schema: `"${place.schema.replaceAll('"', '""')}"` });
+  }
+  const client = await shop.pool.connect();
+  await client.query("begin");
+  await client.query(`lock table ${shop.schema}.orders in share mode`);
+  const attaching = Promise.allSettled(sides.map(({ db, orders }) => attachTables(db, [orders])));
+  // Both have found no triggers, and wait for the table's lock.
+  for (const { schema } of sides) {
+    await expect
+      .poll(() => shop.sql(`select 1 from ${schema}.attachments`).catch(() => []), { timeout: 60_000 })
+      .toHaveLength(1);
+  }
+  await client.query("commit");
+  client.release();
+  const ends = await attaching;
+  expect(ends.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+  const winner = sides[ends.findIndex(({ status }) => status === "fulfilled")]!;
+  const { reason } = ends.find(({ status }) => status === "rejected") as PromiseRejectedResult;
+  expect(reason).toMatchObject({
+    code: "SCHEMA",
+    message: expect.stringContaining(`to another database already, in the schema ${winner.schema}`),
+  });
+  await shop.sql("insert into T.orders values (1, 'a', 1)");
+  await shop.expectEqual(winner.db, winner.orders);
+  for (const { db } of sides) await db.close();
+  await removePlace(other);
+});
+
 test("triggers of a renamed schema do not write into tables of the schema that has its old name", async () => {
   await using shop = await Shop.create();
   await shop.sql("create table T.others (id int primary key, customer text, total float8)");
