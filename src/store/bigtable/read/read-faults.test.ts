@@ -10,6 +10,7 @@ import {
   rowChunk,
   usableTable,
 } from "../../../../test/support/bigtable/service.js";
+import { pageLimits } from "./pages.js";
 
 afterEach(endAll);
 
@@ -149,6 +150,31 @@ describe("a read", () => {
     const second = await store.readRange({ table: "t", columns, at: 9, start: first.next });
     expect(second.rows.map((row) => text(row.row))).toEqual(["c"]);
     expect(second.next).toBeUndefined();
+  });
+
+  it("of a range ends its page with the row that fills it", async () => {
+    const sent = (name: number, more: Plain) => {
+      const row = String(name).padStart(4, "0");
+      return [
+        rowChunk(row, "", { commitRow: undefined, qualifier: { value: Buffer.from("a") } }),
+        rowChunk(row, "", { rowKey: undefined, qualifier: { value: Buffer.from("b") }, ...more }),
+      ];
+    };
+    const rowsOf = async (more: Plain) => {
+      const handler: Handler = async function* () {
+        for (let name = 0; name < 600; name++) yield { chunks: sent(name, more) };
+      };
+      const { store } = await openOn({ ReadRows: handler });
+      const columns = [{ start: Buffer.from(""), end: undefined }];
+      const page = await store.readRange({ table: "t", columns, at: 9 });
+      expect(page.next?.row).toEqual(Buffer.concat([page.rows.at(-1)!.row, Buffer.from([0])]));
+      return page.rows.length;
+    };
+    expect(await rowsOf({})).toBe(pageLimits.cells / 2);
+    // A row's key and two columns have six bytes.
+    const bytes = pageLimits.bytes / 64;
+    expect(await rowsOf({ value: Buffer.alloc(bytes - 6) })).toBe(64);
+    expect(await rowsOf({ value: Buffer.alloc(bytes - 7) })).toBe(65);
   });
 
   it("of a range that only shows its progress gives a page from which to continue", async () => {
