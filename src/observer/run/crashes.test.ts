@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { countHints, openTest, type TestDatabase } from "../../../test/support/observer/context.js";
 import { documents } from "../../../test/support/observer/documents.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
+import { StoreError } from "../../errors/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { TestClock } from "../../testing/kit/index.js";
 import { readHints } from "../hint/hint.js";
@@ -182,6 +183,27 @@ describe.each(["one-phase", "two-phase"] as const)(
       await lives.environment.advance(1_000);
       expect(lives.begun).toBe(deaths + 1);
       expect(await all(listParked(last.registry))).toHaveLength(1);
+    });
+
+    test("and whose wait the store cannot record is tried again", async () => {
+      const lives = new Lives(commit);
+      const { db } = await afterParking(lives);
+      const { mutate } = lives.store;
+      let failures = 0;
+      lives.store.mutate = (mutation, options) => {
+        const [put] = mutation.mutations;
+        const isWait = put?.type === "put" && /"notBefore":[1-9]/.test(Buffer.from(put.value).toString());
+        if (!isWait || failures > 0) return mutate.call(lives.store, mutation, options);
+        failures++;
+        return Promise.reject(new StoreError("The store does not answer."));
+      };
+      await lives.write(db, "a", "bad again");
+      await lives.environment.advance(1_000);
+      expect(failures).toBe(1);
+      expect(db.failures).toMatchObject([{ doing: 'running observer "killer"', error: { code: "STORE" } }]);
+      const { hints } = await readHints(lives.store, { start: undefined, end: undefined }, 1, undefined);
+      expect(hints[0]!.state.notBefore).toBeGreaterThan(lives.environment.now());
+      lives.end();
     });
 
     test("is handled as soon as it is harmless, or at once after `retry`", async () => {
