@@ -162,7 +162,8 @@ describe("a read", () => {
     };
     const rowsOf = async (more: Plain) => {
       const handler: Handler = async function* () {
-        for (let name = 0; name < 600; name++) yield { chunks: sent(name, more) };
+        for (let name = 0; name < 600; name += 20)
+          yield { chunks: Array.from({ length: 20 }, (_, i) => sent(name + i, more)).flat() };
       };
       const { store } = await openOn({ ReadRows: handler });
       const columns = [{ start: Buffer.from(""), end: undefined }];

@@ -156,10 +156,11 @@ export class Rows {
     take: (row: ReadRow) => boolean,
     attempts: Attempts,
   ): Promise<RowsEnd | { readonly error: unknown }> {
-    let more = true;
+    /** The key of the row after which the caller wanted no more. Its message may have more rows. */
+    let enough: Uint8Array | undefined;
     const assembler = new RowAssembler((row) => {
       this.#options.counts.rows++;
-      if (more) more = take(row);
+      if (enough === undefined && !take(row)) enough = row.key;
     }, request.reversed);
     const { transport, profile } = this.#options;
     const { table, filter, limit, signal, rowBytes = Number.POSITIVE_INFINITY } = request;
@@ -179,7 +180,7 @@ export class Rows {
         { ...attempts.call(table.metadata), signal },
         (answer) => {
           assembler.push(answer);
-          return more && !wide();
+          return enough === undefined && !wide();
         },
       );
     } catch (error) {
@@ -189,7 +190,7 @@ export class Rows {
       await attempts.hold(error, signal);
       return { ...end("cut"), cookies: attempts.cookies };
     }
-    if (!more) return end("enough");
+    if (enough !== undefined) return { ...end("enough"), lastKey: enough };
     if (wide()) return end("wide");
     assembler.end();
     return end("complete");
