@@ -1,3 +1,4 @@
+import { status } from "@grpc/grpc-js";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { AuthClient } from "./auth-client.js";
 import { callCredentials, findEndpoint } from "./credentials.js";
@@ -80,8 +81,17 @@ describe("credentials of a call", () => {
     expect(metadata.getMap()).toEqual({ authorization: "Bearer token", "x-goog-user-project": "p" });
   });
 
-  it("that are not available fail the call", async () => {
-    const refusing: AuthClient = { getRequestHeaders: () => Promise.reject(new Error("expired")) };
-    await expect(callCredentials(refusing).generateMetadata(options)).rejects.toThrow("expired");
+  // The library's errors have the HTTP status also as their code.
+  it.each<[string, object, status]>([
+    ["refused", { code: 400, status: 400 }, status.UNAUTHENTICATED],
+    ["forbidden", { code: 403, status: 403 }, status.UNAUTHENTICATED],
+    ["too many requests", { code: 429, status: 429 }, status.UNAVAILABLE],
+    ["an outage", { code: 503, status: 503 }, status.UNAVAILABLE],
+    ["no connection", { code: "ECONNREFUSED" }, status.UNAVAILABLE],
+    ["another error", {}, status.UNAVAILABLE],
+  ])("that are not available fail the call: %s", async (message, more, code) => {
+    const failure = Object.assign(new Error(message), more);
+    const failing: AuthClient = { getRequestHeaders: () => Promise.reject(failure) };
+    await expect(callCredentials(failing).generateMetadata(options)).rejects.toMatchObject({ code, message });
   });
 });

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, StoreError } from "../../../errors/index.js";
-import { type ChannelCredentials, credentials, googleAuth, Metadata } from "../packages.js";
+import { type ChannelCredentials, credentials, googleAuth, Metadata, status } from "../packages.js";
 import type { AuthClient } from "./auth-client.js";
 
 const scopes = [
@@ -106,7 +106,19 @@ export function callCredentials(client: AuthClient) {
         for (const [name, value] of entries) metadata.set(name, value);
         callback(null, metadata);
       },
-      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error))),
+      (error: unknown) => callback(tokenError(error)),
     );
   });
+}
+
+/**
+ * The error for a call without a token. gRPC takes its `code` for a gRPC status, but in the
+ * library's errors it is an HTTP status.
+ */
+function tokenError(error: unknown): Error {
+  const http = (error as { readonly status?: unknown } | undefined)?.status;
+  const isRefused = typeof http === "number" && http >= 400 && http < 500 && http !== 408 && http !== 429;
+  const message = error instanceof Error ? error.message : String(error);
+  const code = isRefused ? status.UNAUTHENTICATED : status.UNAVAILABLE;
+  return Object.assign(new Error(message, { cause: error }), { code });
 }
