@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { connect } from "node:net";
+import { type AddressInfo, connect, createServer } from "node:net";
 import {
   Client,
   type ClientDuplexStream,
@@ -185,4 +185,17 @@ test("whatever bytes a coordinator answers with, a client gets a valid result or
     }),
     { numRuns: 30 },
   );
+});
+
+test("a server that takes connections and says nothing is named", async () => {
+  const silent = createServer(() => undefined);
+  silent.listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  const client = all.client({ addresses: [address], attemptMs: 50, retryForMs: 0 });
+  await expect(client.oracle.next()).rejects.toMatchObject({
+    code: "ORACLE_UNAVAILABLE",
+    message: `Asking the coordinator for timestamps at ${address} got no answer within 50 ms. Try again.`,
+  });
+  silent.close();
 });

@@ -75,7 +75,9 @@ export class LeaderConnection {
     for (let hop = 1; ; hop++) {
       const channel = await this.#find(signal, doing);
       try {
-        const answer = await this.#attempt(doing, signal, (bounded) => question(channel, bounded));
+        const answer = await this.#attempt(`${doing} at ${channel.address}`, signal, (bounded) =>
+          question(channel, bounded),
+        );
         this.#awayUntil = Number.NEGATIVE_INFINITY;
         return answer;
       } catch (failure) {

@@ -118,7 +118,7 @@ export class SessionKeeper {
   /** Joins, and waits until the connection ends. Resolves to the reason why it ended. */
   async #stand(): Promise<PercolatorError> {
     const { connection, introduce, onStream, onJoined } = this.#options;
-    const doing = "Joining the cluster";
+    const doing = "Joining the cluster of the coordinator";
     const stream = await connection.ask(doing, this.#leaving.signal, async (channel, signal) => {
       const opened = new SessionStream(channel, introduce());
       const cancel = () => opened.cancel();
