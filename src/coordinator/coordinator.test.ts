@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Coordinators, unhurried } from "../../test/support/coordinator/coordinators.js";
 import { systemEnvironment } from "../environment/index.js";
 import { OracleLeader } from "../oracle/index.js";
+import { encodeLease } from "../oracle/lease-record.js";
+import { oracleTable } from "../oracle/lease-row.js";
 import { memoryStore } from "../store/memory/index.js";
 import type { CoordinatorClient } from "./client/client.js";
 
@@ -67,6 +69,35 @@ describe("timestamps", () => {
     await expect(left).rejects.toMatchObject({ code: "ABORTED" });
     await all.lead();
     expect(await kept).toBeGreaterThan(0);
+  });
+});
+
+describe("a coordinator of another database", () => {
+  test("at the address in the lease is refused, until an own one leads", async () => {
+    const { address } = await all.lead({ store: memoryStore({ atomicBatches: false }) });
+    const dead = {
+      epoch: 1,
+      revision: 1,
+      holder: "dead",
+      name: address,
+      leaseMs: 1,
+      mark: 1,
+      cluster: "own",
+    };
+    const row = { table: oracleTable, row: Buffer.from("leader") };
+    const column = Buffer.from("lease");
+    const put = { type: "put", column, part: "write", timestamp: 1, value: encodeLease(dead) } as const;
+    await all.store.mutate({ ...row, guards: [], mutations: [put] });
+    const { oracle, cluster } = all.client();
+    const listed = all.client({ store: all.store, addresses: [address] });
+    const refusal = { code: "COORDINATOR", reason: "cluster" };
+    await expect(oracle.next()).rejects.toMatchObject(refusal);
+    await expect(listed.oracle.next()).rejects.toMatchObject(refusal);
+    await expect(listed.cluster.join("s")).rejects.toMatchObject(refusal);
+    expect(await all.client({ addresses: [address] }).oracle.next()).toBeGreaterThan(0);
+    await all.lead();
+    expect(await oracle.next()).toBeGreaterThan(0);
+    await cluster.join("s");
   });
 });
 

@@ -62,7 +62,7 @@ async function send(client: Client, path: string, messages: readonly Buffer[]): 
     path,
     asItIs,
     asItIs,
-    introduction(undefined),
+    introduction(),
     {},
   );
   const ended = new Promise<number | undefined>((resolve) => {

@@ -89,7 +89,7 @@ describe("TLS and tokens", () => {
 
   test("refuse a client of another version", async () => {
     const { address } = await all.lead();
-    const channel = new Channel(address, { tls: undefined, token: undefined }, "2");
+    const channel = new Channel(address, { tls: undefined, token: undefined }, { version: "2" });
     const asked = channel.ask(coordinatorService.activity, nothing, new AbortController().signal);
     await expect(asked).rejects.toMatchObject({
       details: expect.stringContaining("same version of percolatordb"),
@@ -139,7 +139,7 @@ describe("invalid options", () => {
   });
 
   test.each<[RegExp, Partial<ConnectOptions>]>([
-    [/either/, {}],
+    [/`store`/, {}],
     [/1 to 100/, { addresses: [] }],
     [/HOST:PORT/, { addresses: ["4100"] }],
     [/token/, { addresses: ["localhost:1"], token: "two words" }],

@@ -401,7 +401,7 @@ export class OracleUnavailableError extends PercolatorError {
 /**
  * The kinds of mismatch between a coordinator and its client: see {@link CoordinatorError.reason}.
  */
-export type CoordinatorFault = "token" | "tls" | "version" | "message" | "use";
+export type CoordinatorFault = "token" | "tls" | "version" | "cluster" | "message" | "use";
 
 /** The details of a {@link CoordinatorError}. */
 export interface CoordinatorDetails extends ErrorDetails {
@@ -410,8 +410,8 @@ export interface CoordinatorDetails extends ErrorDetails {
 
 /**
  * A coordinator and its client do not fit, so a repeated call fails as well. The token is wrong,
- * only one side uses TLS, a certificate is not trusted, the versions or services differ, or a
- * message cannot be read.
+ * only one side uses TLS, a certificate is not trusted, the versions or services differ, they belong
+ * to different databases, or a message cannot be read.
  */
 export class CoordinatorError extends PercolatorError {
   readonly code = "COORDINATOR";

@@ -292,16 +292,34 @@ describe("giving it up", () => {
 });
 
 describe("the record", () => {
+  test("identifies the database for all leaders, even if the row was deleted", async () => {
+    const world = new TestWorld();
+    const a = await leading(new TestMachine(world));
+    const { cluster } = (await stored(world))!;
+    expect(cluster).not.toBe("");
+    expect(a.cluster).toBe(cluster);
+    await world.until(a.stop());
+    const b = await leading(new TestMachine(world), { name: "b" });
+    expect([b.cluster, (await stored(world))!.cluster]).toEqual([cluster, cluster]);
+    await overwrite(world, undefined);
+    await world.advance(20_000);
+    expect([b.status.role, (await stored(world))!.cluster]).toEqual(["leading", cluster]);
+    await world.until(b.stop());
+  });
+
   test("is read as it was written, and everything else is a named error", () => {
-    const record: LeaseRecord = { epoch: 1, revision: 2, holder: "h", name: "n\0é", leaseMs: 0.5, mark: 3 };
+    const holder = { holder: "h", name: "n\0é", cluster: "c" };
+    const record: LeaseRecord = { epoch: 1, revision: 2, leaseMs: 0.5, mark: 3, ...holder };
     expect(decodeLease(encodeLease(record))).toEqual(record);
     const bytes = encodeLease(record);
+    const older = Buffer.from(JSON.stringify({ ...JSON.parse(bytes.toString()), cluster: undefined }));
+    expect(decodeLease(older)).toEqual({ ...record, cluster: "" });
     for (const wrong of ["", "null", "[]", "{", '{"format":2}', bytes.subarray(0, 20)]) {
       expect(() => decodeLease(Buffer.from(wrong))).toThrow(
         expect.objectContaining({ code: "STORE_DAMAGED" }),
       );
     }
-    for (const field of ["epoch", "revision", "holder", "name", "leaseMs", "mark"] as const) {
+    for (const field of ["epoch", "revision", "holder", "name", "leaseMs", "mark", "cluster"] as const) {
       for (const value of [-1, 2 ** 60, null, {}]) {
         const wrong = Buffer.from(JSON.stringify({ ...JSON.parse(bytes.toString("utf8")), [field]: value }));
         expect(() => decodeLease(wrong), `${field} ${String(value)}`).toThrow();

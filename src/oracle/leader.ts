@@ -70,6 +70,7 @@ export class OracleLeader {
   #revision = 0;
   /** The highest mark that this candidate has seen. */
   #highest = 0;
+  #cluster = "";
   #saveTookMs = 0;
   #hasWritten = false;
   #reported: LeaderStatus = { role: "idle", epoch: 0, leader: undefined };
@@ -99,6 +100,11 @@ export class OracleLeader {
    */
   get holds(): boolean {
     return this.#term?.holds(readClocks(this.#environment)) ?? false;
+  }
+
+  /** Identifies the database of the lease. Empty if this candidate has not seen the lease yet. */
+  get cluster(): string {
+    return this.#cluster;
   }
 
   /**
@@ -272,6 +278,7 @@ export class OracleLeader {
     this.#known = standing?.record;
     this.#revision = Math.max(this.#revision, standing?.record.revision ?? 0);
     this.#highest = Math.max(this.#highest, standing?.record.mark ?? 0);
+    this.#cluster = standing?.record.cluster || this.#cluster;
   }
 
   /**
@@ -292,6 +299,7 @@ export class OracleLeader {
       name: this.#settings.name,
       leaseMs: this.#settings.leaseMs,
       mark: new TimestampWindow(floor, floor, this.#settings.windowUs).wanted(wallUs(askedAt.wall)),
+      cluster: this.#cluster || this.#self,
     };
     this.#hasWritten = true;
     if ((await this.#row.put(standing, record)) !== "applied") {
@@ -303,6 +311,7 @@ export class OracleLeader {
       }
     }
     this.#highest = Math.max(this.#highest, record.mark);
+    this.#cluster = record.cluster;
     if (this.#isEnding) return;
     this.#term = new Term(record, floor, askedAt, this.#settings.windowUs);
     this.#tell();

@@ -25,14 +25,19 @@ export interface LeaseRecord {
   readonly leaseMs: number;
   /** The high-water mark: no timestamp above it was given out. */
   readonly mark: number;
+  /**
+   * Identifies the database, so that a client notices a coordinator of another one. Empty if an
+   * earlier version wrote the lease.
+   */
+  readonly cluster: string;
 }
 
 const format = 1;
 const maxLeaseMs = 86_400_000;
 
 export function encodeLease(record: LeaseRecord): Buffer {
-  const { epoch, revision, holder, name, leaseMs, mark } = record;
-  return Buffer.from(JSON.stringify({ format, epoch, revision, holder, name, leaseMs, mark }));
+  const { epoch, revision, holder, name, leaseMs, mark, cluster } = record;
+  return Buffer.from(JSON.stringify({ format, epoch, revision, holder, name, leaseMs, mark, cluster }));
 }
 
 export function decodeLease(bytes: Uint8Array): LeaseRecord {
@@ -40,8 +45,8 @@ export function decodeLease(bytes: Uint8Array): LeaseRecord {
   try {
     const record: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
     if (isLease(record)) {
-      const { epoch, revision, holder, name, leaseMs, mark } = record;
-      return { epoch, revision, holder, name, leaseMs, mark };
+      const { epoch, revision, holder, name, leaseMs, mark, cluster = "" } = record;
+      return { epoch, revision, holder, name, leaseMs, mark, cluster };
     }
   } catch (error) {
     cause = error;
@@ -53,7 +58,7 @@ export function decodeLease(bytes: Uint8Array): LeaseRecord {
   );
 }
 
-function isLease(value: unknown): value is LeaseRecord & { readonly format: number } {
+function isLease(value: unknown): value is Omit<LeaseRecord, "cluster"> & { readonly cluster?: string } {
   if (typeof value !== "object" || value === null) return false;
   const record = value as Record<string, unknown>;
   return (
@@ -64,7 +69,8 @@ function isLease(value: unknown): value is LeaseRecord & { readonly format: numb
     typeof record.name === "string" &&
     isLeaseMs(record.leaseMs) &&
     isCount(record.mark) &&
-    record.mark <= lastTimestamp
+    record.mark <= lastTimestamp &&
+    (record.cluster === undefined || typeof record.cluster === "string")
   );
 }
 

@@ -46,6 +46,18 @@ describe("a store without its own counter", () => {
     expect(await third.transact((tx) => tx.get(documents.contents, "a"))).toBe("abc");
   });
 
+  test("an address at which another database's coordinator listens is refused", async () => {
+    const [store, other] = [new SharedStore(), new SharedStore()];
+    await using _right = await store.open({ coordinator: auto });
+    await using elsewhere = await other.open({ coordinator: auto });
+    const { leader } = (await elsewhere.status()).coordinator!;
+    await expect(store.open({ coordinator: leader! })).rejects.toMatchObject({
+      code: "COORDINATOR",
+      reason: "cluster",
+      message: expect.stringContaining("serves another database"),
+    });
+  });
+
   test("if there was never a leader, opening says at once what to do", async () => {
     await expect(new SharedStore().open()).rejects.toMatchObject({
       code: "ORACLE_UNAVAILABLE",

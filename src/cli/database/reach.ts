@@ -42,7 +42,8 @@ export async function checkReach(cli: Cli, location: string, flags: CoordinatorF
     const { connectCoordinator } = await import("../../coordinator/index.js");
     const { addresses, tls } = choice ?? {};
     await using client = connectCoordinator({
-      ...(addresses === undefined ? { store } : { addresses }),
+      store,
+      addresses,
       environment,
       token: tokensOf(choice ?? {})[0],
       tls,

@@ -1,7 +1,7 @@
 import type { CallOptions, ChannelOptions, ClientDuplexStream } from "@grpc/grpc-js";
 import { keepalive, coordinatorLimits as limits } from "../limits.js";
 import { Client, type Metadata } from "../packages.js";
-import { introduction } from "../security/admission.js";
+import { type Introduction, introduction } from "../security/admission.js";
 import { channelSecurity } from "../security/client-credentials.js";
 import type { Security } from "../security/client-security.js";
 import type { Received } from "../wire/message-codec.js";
@@ -28,14 +28,14 @@ export class Channel {
   readonly address: string;
   readonly #client: Client;
   readonly #security: Security;
-  readonly #version: string | undefined;
+  readonly #about: Pick<Introduction, "cluster" | "version">;
   readonly #dropping = new AbortController();
 
   /** `version` is the protocol version to claim, for tests. */
-  constructor(address: string, security: Security, version?: string) {
+  constructor(address: string, security: Security, about: Pick<Introduction, "cluster" | "version"> = {}) {
     this.address = address;
     this.#security = security;
-    this.#version = version;
+    this.#about = about;
     const { tls, token } = security;
     const { credentials, options } = channelSecurity(address, { tls, token });
     this.#client = new Client(`dns:${address}`, credentials, { ...channelOptions, ...options });
@@ -43,7 +43,7 @@ export class Channel {
 
   /** Uses the current token, which may have changed since the connection was made. */
   #introduction(): Metadata {
-    return introduction(this.#security.token, this.#version);
+    return introduction({ token: this.#security.token, ...this.#about });
   }
 
   /** Aborted when the channel is dropped. */

@@ -3,7 +3,7 @@ import type { GatheredOracle } from "../../oracle/index.js";
 import { securityOf } from "../security/client-security.js";
 import { coordinatorService } from "../wire/service.js";
 import { type ConnectOptions, checkConnect } from "./connect-options.js";
-import { leasedAddress, listedAddresses } from "./discovery.js";
+import { discoveryOf } from "./discovery.js";
 import { LeaderConnection } from "./leader-connection.js";
 import { RemoteCluster } from "./remote-cluster.js";
 import { remoteOracle } from "./remote-oracle.js";
@@ -44,8 +44,7 @@ export interface CoordinatorClient {
 export function connectCoordinator(options: ConnectOptions): CoordinatorClient {
   checkConnect(options);
   const { environment, store, addresses, attemptMs = 2_000 } = options;
-  const discovery =
-    addresses === undefined ? leasedAddress(store!, environment, attemptMs) : listedAddresses(addresses);
+  const discovery = discoveryOf({ store, addresses, environment, timeoutMs: attemptMs });
   const connection = new LeaderConnection({
     environment,
     discovery,

@@ -10,14 +10,20 @@ import { parseAddress } from "../wire/address.js";
 
 /**
  * Options of `connectCoordinator`: how to find the coordinator of a cluster and how to talk to it.
- * Either `store` or `addresses` must be given.
+ * `store`, `addresses` or both must be given.
  */
 export interface ConnectOptions
   extends Pick<GatheringOptions, "maxAtOnce" | "maxWaiting" | "retryForMs" | "environment"> {
   readonly environment: Environment;
-  /** The store of the cluster. The lease in it names the address of the leader. */
+  /**
+   * The store of the cluster. The lease in it names the leader's address, and the client refuses a
+   * coordinator of another database.
+   */
   readonly store?: RowStore | undefined;
-  /** `HOST:PORT` of each coordinator, at most 100. The client asks them which one leads. */
+  /**
+   * `HOST:PORT` of each coordinator, at most 100. The client asks them which one leads, instead of
+   * the lease. Without `store` it cannot tell whether they serve its database.
+   */
   readonly addresses?: readonly string[] | undefined;
   /**
    * TLS, or `true` for its defaults. A function is called for each new connection, so that
@@ -46,9 +52,9 @@ const maxAddresses = 100;
 /** Checks the options. */
 export function checkConnect(options: ConnectOptions): void {
   const { store, addresses } = options;
-  if ((store === undefined) === (addresses === undefined)) {
+  if (store === undefined && addresses === undefined) {
     throw new InvalidArgumentError(
-      "A coordinator client needs either `store`, whose lease names the leader, or `addresses`. Give one of them.",
+      "A coordinator client needs `store`, whose lease names the leader, or `addresses`. Give one of them, or both.",
     );
   }
   if (addresses !== undefined && (addresses.length < 1 || addresses.length > maxAddresses)) {

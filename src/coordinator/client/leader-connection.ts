@@ -46,6 +46,8 @@ export class LeaderConnection {
   readonly #finding = new SingleFlight<Channel>();
   /** The leader that another coordinator has named. */
   #pointedTo: string | undefined;
+  /** The database that the coordinators must serve, as the last discovery found it. */
+  #cluster: string | undefined;
   #awayUntil = Number.NEGATIVE_INFINITY;
   #diagnosis: Diagnosis | undefined;
 
@@ -97,6 +99,8 @@ export class LeaderConnection {
       if (this.#leave(channel) && error.leader !== channel.address) this.#follow(error.leader);
       return error;
     }
+    // The next attempt looks for the database's own coordinator again.
+    if (error instanceof CoordinatorError && error.reason === "cluster") this.#leave(channel);
     if (!(error instanceof OracleUnavailableError)) return error;
     const wasInUse = this.#leave(channel);
     if (wasInUse) this.#awayUntil = this.#environment.monotonic() + awayMs;
@@ -133,7 +137,7 @@ export class LeaderConnection {
     const address = this.#pointedTo ?? (await this.#discover(discovery));
     this.#pointedTo = undefined;
     if (this.#closing.signal.aborted) throw closedError();
-    this.#channel = new Channel(address, security);
+    this.#channel = new Channel(address, security, { cluster: this.#cluster });
     return this.#channel;
   }
 
@@ -144,7 +148,8 @@ export class LeaderConnection {
 
   async #discover(discovery: Discovery): Promise<string> {
     try {
-      const address = await discovery.next(this.#closing.signal);
+      const { address, cluster } = await discovery.next(this.#closing.signal);
+      this.#cluster = cluster;
       if (isAddress(address)) return address;
       throw new CoordinatorError(
         `The lease in the store names ${JSON.stringify(address)} as the leader, which is not a HOST:PORT: an oracle that is not a ` +

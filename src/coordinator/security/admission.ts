@@ -4,13 +4,27 @@ import { protocolVersion } from "../limits.js";
 import { Metadata } from "../packages.js";
 
 const versionKey = "percolator-version";
+const clusterKey = "percolator-cluster";
 const tokenKey = "authorization";
 const scheme = "Bearer ";
 
+/** What a client says about itself with each call. */
+export interface Introduction {
+  readonly token?: string | undefined;
+  /** Identifies the client's database. Undefined if the client does not know it. */
+  readonly cluster?: string | undefined;
+  readonly version?: string | undefined;
+}
+
 /** The metadata that a client sends with each call. */
-export function introduction(token: string | undefined, version: string = String(protocolVersion)): Metadata {
+export function introduction({
+  token,
+  cluster,
+  version = String(protocolVersion),
+}: Introduction = {}): Metadata {
   const metadata = new Metadata();
   metadata.set(versionKey, version);
+  if (cluster !== undefined) metadata.set(clusterKey, encodeURIComponent(cluster));
   if (token !== undefined) metadata.set(tokenKey, scheme + token);
   return metadata;
 }
@@ -18,9 +32,14 @@ export function introduction(token: string | undefined, version: string = String
 /** Decides whether a call is admitted. */
 export class Admission {
   #digests: readonly Buffer[] = [];
+  readonly #cluster: () => string;
 
-  /** `tokens`: a call must show one of them. If there are none, every call is admitted. */
-  constructor(tokens: readonly string[]) {
+  /**
+   * `tokens`: a call must show one of them. If there are none, none is asked for. `cluster`:
+   * identifies the coordinator's database; empty while it is not known.
+   */
+  constructor(tokens: readonly string[], cluster: () => string) {
+    this.#cluster = cluster;
     this.replace(tokens);
   }
 
@@ -35,12 +54,28 @@ export class Admission {
   /** Throws a {@link CoordinatorError} if a call is not admitted. */
   check(metadata: Metadata): void {
     this.#checkToken(metadata);
+    this.#checkVersion(metadata);
+    this.#checkCluster(metadata);
+  }
+
+  #checkVersion(metadata: Metadata): void {
     const version = metadata.get(versionKey)[0];
     if (version === String(protocolVersion)) return;
     throw new CoordinatorError(
       `it uses version ${protocolVersion} of the protocol, and the client ${version === undefined ? "none" : `version ${String(version).slice(0, 20)}`}. ` +
         "Run the same version of percolatordb everywhere.",
       { reason: "version" },
+    );
+  }
+
+  /** Two oracles must not assign timestamps of one database. */
+  #checkCluster(metadata: Metadata): void {
+    const cluster = this.#cluster();
+    const given = metadata.get(clusterKey)[0];
+    if (given === undefined || cluster === "" || given === encodeURIComponent(cluster)) return;
+    throw new CoordinatorError(
+      "it serves another database than the client's. Check the coordinator's address, and the client's location.",
+      { reason: "cluster" },
     );
   }
 

@@ -118,7 +118,6 @@ export interface Coordinator {
  */
 export async function startCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
   const settings = coordinatorSettings(options);
-  const admission = new Admission(settings.tokens);
   const server = new Server(serverOptions);
   const { tls, environment } = options;
   const checked = tls && checkServerCertificate(tls, settings, environment.now());
@@ -128,7 +127,6 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Coo
     const address = settings.advertise ?? formatAddress(bound);
     return new CoordinatorServer(options, settings, address, {
       server,
-      admission,
       credentials,
       certificateExpires: checked?.expires,
     });
@@ -140,7 +138,6 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Coo
 
 interface ServerParts {
   readonly server: Server;
-  readonly admission: Admission;
   readonly credentials: ReplaceableCredentials | undefined;
   readonly certificateExpires: number | undefined;
 }
@@ -164,14 +161,14 @@ class CoordinatorServer implements Coordinator {
     options: CoordinatorOptions,
     settings: CoordinatorSettings,
     address: string,
-    { server, admission, credentials, certificateExpires }: ServerParts,
+    { server, credentials, certificateExpires }: ServerParts,
   ) {
     this.certificateExpires = certificateExpires;
     this.address = address;
     this.#options = options;
     this.#settings = settings;
     this.#server = server;
-    this.#admission = admission;
+    this.#admission = new Admission(settings.tokens, () => this.#leadership.leader.cluster);
     this.#credentials = credentials;
     this.#health = new Health(() => this.holdsLease);
     const { store, environment, leaseMs, windowMs } = options;

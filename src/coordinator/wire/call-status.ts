@@ -98,7 +98,7 @@ function leaderIn(metadata: Metadata | undefined): string | undefined {
   }
 }
 
-const faults: readonly CoordinatorFault[] = ["token", "tls", "version", "message", "use"];
+const faults: readonly CoordinatorFault[] = ["token", "tls", "version", "cluster", "message", "use"];
 
 function faultIn(metadata: Metadata | undefined): CoordinatorFault {
   const text = textIn(metadata, keys.reason);

@@ -86,8 +86,7 @@ export class Coordination {
     };
     const { addresses, tls } = choice;
     const token = () => tokensOf(choice)[0];
-    const place = addresses === undefined ? { store } : { addresses };
-    const client = connectCoordinator({ ...place, environment, token, tls, onFailure });
+    const client = connectCoordinator({ store, addresses, environment, token, tls, onFailure });
     const standIn = choice.start ? new CoordinatorStandIn({ ...options, onFailure }) : undefined;
     const coordination = new Coordination(options, client, standIn);
     try {
