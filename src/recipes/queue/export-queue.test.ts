@@ -141,6 +141,70 @@ test("a key that the receiver refuses is parked alone; it can be retried, or the
   expect(await gather(db.parked())).toEqual([]);
 });
 
+test("after a failed delivery, a key's entries go out one by one at first, so a service that often fails gets all", async () => {
+  const sent: string[][] = [];
+  let calls = 0;
+  const queue = exportQueue("queue", {
+    value: text(),
+    deliver: (entries) => {
+      const call: string[] = [];
+      sent.push(call);
+      for (const { value } of entries) {
+        if (++calls % 4 === 0) throw new Error("503");
+        call.push(value);
+      }
+    },
+  });
+  const clock = new TestClock();
+  await using db = await open("memory:", { environment: clock.process(), observers: [queue.observer] });
+  const values = Array.from({ length: 12 }, (_, n) => String(n));
+  await db.transact(async (tx) => {
+    for (const value of values) await queue.add(tx, "a", value);
+  });
+  await clock.until(db.drain());
+  expect(await gather(db.parked())).toEqual([]);
+  expect(sent).toEqual([
+    ["0", "1", "2"], // then it fails
+    ["0"],
+    ["1", "2"],
+    [],
+    ["3"],
+    ["4", "5"],
+    [],
+    ["6"],
+    ["7", "8"],
+    [],
+    ["9"],
+    ["10", "11"],
+  ]);
+});
+
+test("a refused entry is the first that waits, with those before it delivered once more at most", async () => {
+  const receiver = new Receiver();
+  const queue = exportQueue("queue", {
+    value: text(),
+    deliver: (entries) => {
+      for (const entry of entries) {
+        if (entry.value === "poison") throw new Error("I will not take that.");
+        receiver.deliver([entry]);
+      }
+    },
+  });
+  const clock = new TestClock();
+  await using db = await open("memory:", { environment: clock.process(), observers: [queue.observer] });
+  await db.transact(async (tx) => {
+    for (const value of ["x", "y", "z", "poison", "good"]) await queue.add(tx, "a", value);
+  });
+  await clock.until(db.drain());
+  expect(receiver.calls.flat().map(({ value }) => value)).toEqual(["x", "y", "z", "x", "y", "z"]);
+  const [first] = await db.transact((tx) => gather(queue.entries(tx, "a")));
+  expect(first?.value).toBe("poison");
+
+  expect(await db.transact((tx) => queue.skip(tx, "a", first!.sequence))).toBe(1);
+  await clock.until(db.drain());
+  expect(receiver.values.get("a")).toEqual(["x", "y", "z", "good"]);
+});
+
 test("a full queue refuses more, and a retried transaction waits for it", async () => {
   const receiver = new Receiver();
   const queue = exportQueue("queue", { value: text(), deliver: receiver.deliver, waiting: 2 });

@@ -26,6 +26,7 @@ import { quiet } from "../quiet.js";
 import { takeValue } from "../taken-value.js";
 import { bytesOf, columnOf, familyOf, type View } from "../view.js";
 import { Delivery, type Send } from "./delivery.js";
+import { DeliverySizes } from "./delivery-sizes.js";
 import { nextTurn } from "./turns.js";
 
 /** One entry that an export queue delivers. */
@@ -57,10 +58,11 @@ export interface ExportOptions<V, K = string> {
    * This process or another one may deliver an entry again. Earlier entries of its key can then
    * follow later ones. The receiver must therefore keep the highest sequence of each key, and skip
    * entries that are not above it. If the promise rejects, the queue retries each key alone, with
-   * backoff, and parks the key after its last attempt.
+   * backoff: first its first entry, and after each success twice as many. It parks the key after as
+   * many failures in a row as it has attempts.
    */
   readonly deliver: Deliver<V, K>;
-  /** Most entries of one key in a run. From 1 to 10,000. Default: 100. */
+  /** Most entries of one key in a call of `deliver`. From 1 to 10,000. Default: 100. */
   readonly batch?: number | undefined;
   /** Most entries in one call of `deliver`, over all keys. From 1 to 100,000. Default: 1,000. */
   readonly together?: number | undefined;
@@ -115,7 +117,7 @@ export class ExportQueue<V, K = string> {
   readonly tables: readonly AnyTable[];
   readonly #keys: KeyText<K>;
   readonly #environment: Environment;
-  readonly #batch: number;
+  readonly #sizes: DeliverySizes;
   readonly #maxWaiting: number;
   readonly #entries: Family<V, K>;
   /** How many entries were added, and how many of them were delivered or skipped. */
@@ -133,7 +135,7 @@ export class ExportQueue<V, K = string> {
     this.name = name;
     this.#keys = keyText(options.key);
     this.#environment = options.environment ?? systemEnvironment;
-    this.#batch = wholeOption("batch", options.batch ?? 100, 1, 10_000);
+    this.#sizes = new DeliverySizes(wholeOption("batch", options.batch ?? 100, 1, 10_000));
     this.#maxWaiting = wholeOption("waiting", options.waiting ?? 10_000, 1, 1_000_000);
     const together = wholeOption("together", options.together ?? 1_000, 1, 100_000);
     this.#delivery = new Delivery(options.deliver, together);
@@ -251,8 +253,9 @@ export class ExportQueue<V, K = string> {
   async #deliver(tx: Transaction, [keyAsText, turn]: DueKey, signal: AbortSignal): Promise<void> {
     const key = this.#keys.parse(keyAsText);
     const { codec } = this.#entries;
+    const size = this.#sizes.of(keyAsText);
     const entries: { readonly sequence: number; readonly bytes: Uint8Array }[] = [];
-    for await (const { sequence, value } of this.entries(tx, key, this.#batch)) {
+    for await (const { sequence, value } of this.entries(tx, key, size)) {
       entries.push({ sequence, bytes: codec.encode(value) });
     }
     if (entries.length === 0) return;
@@ -262,10 +265,16 @@ export class ExportQueue<V, K = string> {
         sequence,
         value: codec.decode(bytes),
       }));
-    await this.#delivery.deliver(entries.length, copies, signal);
+    try {
+      await this.#delivery.deliver(entries.length, copies, signal);
+    } catch (error) {
+      this.#sizes.failed(keyAsText);
+      throw error;
+    }
+    this.#sizes.succeeded(keyAsText);
     const delivered = await this.#remove(tx, key, entries);
     if (delivered === (await tx.get(this.#added, key))) return;
-    tx.notify(this.#due, [keyAsText, nextTurn(turn, Math.floor(delivered / this.#batch))]);
+    tx.notify(this.#due, [keyAsText, nextTurn(turn, Math.floor(delivered / size))]);
   }
 
   /** Deletes the first entries of a key. Resolves to the number of entries that were ever delivered. */
