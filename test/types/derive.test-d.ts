@@ -130,6 +130,32 @@ describe("derive", () => {
     });
   });
 
+  it("takes a composite key from `on` as it is written", () => {
+    const joined = derive("x", {
+      from: customers,
+      join: orders,
+      on: ({ name }, id) => (name === undefined ? undefined : [id, 5]),
+      columns: { total: int() },
+      select: (_customer, order) => ({ total: order.total }),
+    });
+    expectTypeOf(joined.table.total).toEqualTypeOf<Column<number, string>>();
+    derive("x", {
+      from: customers,
+      leftJoin: orders,
+      on: (_customer, id) => [id, 5],
+      columns: { total: int() },
+      select: (_customer, order) => ({ total: order?.total }),
+    });
+    derive("x", {
+      from: customers,
+      // @ts-expect-error the key of an order has a text and a number
+      join: orders,
+      on: (_customer, id) => [id, "5"],
+      columns: { total: int() },
+      select: (_customer, order) => ({ total: order.total }),
+    });
+  });
+
   it("types an index by the parts of its terms", () => {
     const tags = derive("x", {
       from: customers,

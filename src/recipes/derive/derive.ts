@@ -54,14 +54,18 @@ export function derive<
   const P extends KeyParts,
   N extends ColumnNames<T> = ColumnNames<T>,
 >(name: string, options: DerivedIndexOptions<T, P, N>): DerivedIndex<T, P>;
-export function derive<L extends AnyTable, R extends AnyTable, C extends JoinColumns>(
-  name: string,
-  options: JoinOptions<L, R, C>,
-): Derivation<Table<C, KeyOf<L>>>;
-export function derive<L extends AnyTable, R extends AnyTable, C extends JoinColumns>(
-  name: string,
-  options: LeftJoinOptions<L, R, C>,
-): Derivation<Table<C, KeyOf<L>>>;
+export function derive<
+  L extends AnyTable,
+  R extends AnyTable,
+  C extends JoinColumns,
+  const K extends KeyOf<R>,
+>(name: string, options: JoinOptions<L, R, C, K>): Derivation<Table<C, KeyOf<L>>>;
+export function derive<
+  L extends AnyTable,
+  R extends AnyTable,
+  C extends JoinColumns,
+  const K extends KeyOf<R>,
+>(name: string, options: LeftJoinOptions<L, R, C, K>): Derivation<Table<C, KeyOf<L>>>;
 export function derive<
   T extends AnyTable,
   const P extends KeyParts = never,

@@ -31,21 +31,25 @@ export type JoinedValues<C extends JoinColumns> =
   | { readonly [N in keyof C]?: (C[N] extends Codec<infer V> ? V : never) | undefined }
   | undefined;
 
-interface JoinBase<L extends AnyTable, R extends AnyTable, C extends JoinColumns> extends DerivationOptions {
+interface JoinBase<L extends AnyTable, C extends JoinColumns, K> extends DerivationOptions {
   /** The left table. The result has its keys. It may be a derived table. */
   readonly from: L;
   /**
    * Returns the key of the row in the right table that belongs to a left row, or `undefined` if
    * none does.
    */
-  readonly on: (left: RowOf<L>, key: KeyOf<L>) => KeyOf<R> | undefined;
+  readonly on: (left: RowOf<L>, key: KeyOf<L>) => K | undefined;
   /** The columns of the result. */
   readonly columns: C;
 }
 
 /** The options of an inner join: a row for each left row that has a right row. */
-export interface JoinOptions<L extends AnyTable, R extends AnyTable, C extends JoinColumns>
-  extends JoinBase<L, R, C> {
+export interface JoinOptions<
+  L extends AnyTable,
+  R extends AnyTable,
+  C extends JoinColumns,
+  K extends KeyOf<R> = KeyOf<R>,
+> extends JoinBase<L, C, K> {
   /** The right table. It may be a derived table. */
   readonly join: R;
   /** Returns the values of the result's row from both rows. It must be pure. */
@@ -53,8 +57,12 @@ export interface JoinOptions<L extends AnyTable, R extends AnyTable, C extends J
 }
 
 /** The options of a left join: a row for each left row, with or without a right row. */
-export interface LeftJoinOptions<L extends AnyTable, R extends AnyTable, C extends JoinColumns>
-  extends JoinBase<L, R, C> {
+export interface LeftJoinOptions<
+  L extends AnyTable,
+  R extends AnyTable,
+  C extends JoinColumns,
+  K extends KeyOf<R> = KeyOf<R>,
+> extends JoinBase<L, C, K> {
   /** The right table. It may be a derived table. */
   readonly leftJoin: R;
   /** Returns the values of the result's row. `right` is `undefined` if there is no right row. */
