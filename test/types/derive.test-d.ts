@@ -156,6 +156,30 @@ describe("derive", () => {
     });
   });
 
+  it("types the rows of a join by the columns that it reads", () => {
+    derive("x", {
+      from: orders,
+      join: customers,
+      reads: ["customer"],
+      rightReads: ["name"],
+      on: (order) => order.customer,
+      columns: { name: text() },
+      select: (order, customer) => {
+        expectTypeOf(order).toEqualTypeOf<{ readonly customer?: string }>();
+        return { name: customer.name };
+      },
+    });
+    derive("x", {
+      from: orders,
+      join: customers,
+      rightReads: ["name"],
+      on: (order) => order.customer,
+      columns: { count: int() },
+      // @ts-expect-error not one of `rightReads`
+      select: (_order, customer) => ({ count: customer.tags?.length }),
+    });
+  });
+
   it("types an index by the parts of its terms", () => {
     const tags = derive("x", {
       from: customers,

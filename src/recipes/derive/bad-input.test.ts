@@ -41,6 +41,18 @@ describe("a declaration is refused", () => {
       { from: orders, join: 5, on: run, select: run, columns: { name: text() } },
       "`join` must be a table",
     ],
+    [
+      "a join that reads an unknown column",
+      {
+        from: orders,
+        join: customers,
+        rightReads: ["nmae"],
+        on: run,
+        select: run,
+        columns: { name: text() },
+      },
+      "table customers has no such column",
+    ],
     ["a join without select", { from: orders, join: customers, on: run }, "`select` of `derive` must be"],
   ])("%s", (_, options, message) => {
     expect(() => make("revenue", options)).toThrow(message);

@@ -190,6 +190,41 @@ describe("a join", () => {
   });
 });
 
+test("a join runs for the columns that it reads, with the options of its observers", async () => {
+  const people = table("people", { name: text(), seen: int() });
+  const named = derive("named", {
+    from: orders,
+    leftJoin: people,
+    reads: ["day"],
+    rightReads: ["name"],
+    on: (order) => order.day,
+    columns: { name: text() },
+    select: (_order, person) => ({ name: person?.name ?? "nobody" }),
+    observer: { attempts: 7 },
+  });
+  expect(named.observers.map(({ name, attempts }) => `${name} ${attempts}`)).toEqual([
+    "named-left-day 7",
+    "named 7",
+    "named-right-name 7",
+    "named-right 7",
+  ]);
+  await using db = await open("memory:", { tables: [orders, people], derivations: [named] });
+  await db.transact((tx) => {
+    tx.set(orders.day, "a", "x");
+    tx.set(orders.total, "b", 5); // no row, since it has no column that is read
+    tx.set(people.seen, "x", 1);
+  });
+  await db.drain();
+  await using before = await db.snapshot();
+  expect(await gather(before.scan(named.table.name))).toEqual([{ row: "a", value: "nobody" }]);
+  expect(await named.compare(before)).toEqual([]);
+
+  await db.transact((tx) => tx.set(people.name, "x", "ann"));
+  await db.drain();
+  await using after = await db.snapshot();
+  expect(await gather(after.scan(named.table.name))).toEqual([{ row: "a", value: "ann" }]);
+});
+
 test("an index finds the rows by every part, and forgets what a row no longer has", async () => {
   const places = table("places", { city: text(), street: text() });
   const index = derive("places_index", {

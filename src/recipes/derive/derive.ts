@@ -59,13 +59,17 @@ export function derive<
   R extends AnyTable,
   C extends JoinColumns,
   const K extends KeyOf<R>,
->(name: string, options: JoinOptions<L, R, C, K>): Derivation<Table<C, KeyOf<L>>>;
+  LN extends ColumnNames<L> = ColumnNames<L>,
+  RN extends ColumnNames<R> = ColumnNames<R>,
+>(name: string, options: JoinOptions<L, R, C, K, LN, RN>): Derivation<Table<C, KeyOf<L>>>;
 export function derive<
   L extends AnyTable,
   R extends AnyTable,
   C extends JoinColumns,
   const K extends KeyOf<R>,
->(name: string, options: LeftJoinOptions<L, R, C, K>): Derivation<Table<C, KeyOf<L>>>;
+  LN extends ColumnNames<L> = ColumnNames<L>,
+  RN extends ColumnNames<R> = ColumnNames<R>,
+>(name: string, options: LeftJoinOptions<L, R, C, K, LN, RN>): Derivation<Table<C, KeyOf<L>>>;
 export function derive<
   T extends AnyTable,
   const P extends KeyParts = never,

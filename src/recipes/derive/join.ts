@@ -9,7 +9,6 @@ import {
   json,
   type KeyOf,
   observer,
-  type RowOf,
   signal,
   type Transaction,
   table,
@@ -21,7 +20,7 @@ import { nextTurn } from "../queue/turns.js";
 import { columnOf, type View } from "../view.js";
 import { type DerivationOptions, type DerivationParts, observerOptions } from "./derivation.js";
 import { setRow } from "./set-row.js";
-import { type AnyRow, Source } from "./source.js";
+import { type AnyRow, type ColumnNames, Source, type SourceRow } from "./source.js";
 
 /** The columns of a join's derived table, each with its codec. */
 export type JoinColumns = Readonly<Record<string, Codec<unknown>>>;
@@ -31,14 +30,32 @@ export type JoinedValues<C extends JoinColumns> =
   | { readonly [N in keyof C]?: (C[N] extends Codec<infer V> ? V : never) | undefined }
   | undefined;
 
-interface JoinBase<L extends AnyTable, C extends JoinColumns, K> extends DerivationOptions {
+interface JoinBase<
+  L extends AnyTable,
+  R extends AnyTable,
+  C extends JoinColumns,
+  K,
+  LN extends ColumnNames<L>,
+  RN extends ColumnNames<R>,
+> extends DerivationOptions {
   /** The left table. The result has its keys. It may be a derived table. */
   readonly from: L;
   /**
    * Returns the key of the row in the right table that belongs to a left row, or `undefined` if
    * none does.
    */
-  readonly on: (left: RowOf<L>, key: KeyOf<L>) => K | undefined;
+  readonly on: (left: SourceRow<L, LN>, key: KeyOf<L>) => K | undefined;
+  /**
+   * The columns of the left table that `on` and `select` read. Changes of other columns then cost
+   * nothing. A row exists if one of them has a value. Default: all.
+   */
+  readonly reads?: readonly LN[] | undefined;
+  /**
+   * The columns of the right table that `select` reads. A change of one of them derives all left rows
+   * of the right row again, and changes of other columns then cost nothing. A row exists if one of
+   * them has a value. Default: all.
+   */
+  readonly rightReads?: readonly RN[] | undefined;
   /** The columns of the result. */
   readonly columns: C;
 }
@@ -49,11 +66,13 @@ export interface JoinOptions<
   R extends AnyTable,
   C extends JoinColumns,
   K extends KeyOf<R> = KeyOf<R>,
-> extends JoinBase<L, C, K> {
+  LN extends ColumnNames<L> = ColumnNames<L>,
+  RN extends ColumnNames<R> = ColumnNames<R>,
+> extends JoinBase<L, R, C, K, LN, RN> {
   /** The right table. It may be a derived table. */
   readonly join: R;
   /** Returns the values of the result's row from both rows. It must be pure. */
-  readonly select: (left: RowOf<L>, right: RowOf<R>, key: KeyOf<L>) => JoinedValues<C>;
+  readonly select: (left: SourceRow<L, LN>, right: SourceRow<R, RN>, key: KeyOf<L>) => JoinedValues<C>;
 }
 
 /** The options of a left join: a row for each left row, with or without a right row. */
@@ -62,11 +81,17 @@ export interface LeftJoinOptions<
   R extends AnyTable,
   C extends JoinColumns,
   K extends KeyOf<R> = KeyOf<R>,
-> extends JoinBase<L, C, K> {
+  LN extends ColumnNames<L> = ColumnNames<L>,
+  RN extends ColumnNames<R> = ColumnNames<R>,
+> extends JoinBase<L, R, C, K, LN, RN> {
   /** The right table. It may be a derived table. */
   readonly leftJoin: R;
   /** Returns the values of the result's row. `right` is `undefined` if there is no right row. */
-  readonly select: (left: RowOf<L>, right: RowOf<R> | undefined, key: KeyOf<L>) => JoinedValues<C>;
+  readonly select: (
+    left: SourceRow<L, LN>,
+    right: SourceRow<R, RN> | undefined,
+    key: KeyOf<L>,
+  ) => JoinedValues<C>;
 }
 
 /** The options of a join without their types. */
@@ -75,6 +100,8 @@ export interface AnyJoinOptions extends DerivationOptions {
   readonly join?: AnyTable | undefined;
   readonly leftJoin?: AnyTable | undefined;
   readonly on: (left: AnyRow, key: unknown) => unknown;
+  readonly reads?: readonly string[] | undefined;
+  readonly rightReads?: readonly string[] | undefined;
   readonly columns: JoinColumns;
   readonly select: (left: AnyRow, right: AnyRow | undefined, key: unknown) => unknown;
 }
@@ -84,6 +111,8 @@ const optionKinds: Readonly<Record<keyof AnyJoinOptions, OptionKind>> = {
   join: "any",
   leftJoin: "any",
   on: "function",
+  reads: "any",
+  rightReads: "any",
   columns: "any",
   select: "function",
   version: "any",
@@ -131,12 +160,12 @@ class Join {
     this.#name = name;
     this.#options = options;
     const { join: inner, leftJoin } = options;
-    this.#left = new Source(name, "from", options.from, undefined);
+    this.#left = new Source(name, "from", options.from, options.reads);
     this.#right = new Source(
       name,
       inner === undefined ? "leftJoin" : "join",
       (inner ?? leftJoin)!,
-      undefined,
+      options.rightReads,
     );
     const derived: AnyTable = table(name, options.columns, { key: this.#left.key });
     this.#columns = Object.values(derived as unknown as Record<string, Column<unknown, unknown>>);
@@ -169,8 +198,11 @@ class Join {
       others: [
         observer(name, this.#rows.due, (tx, { row }) => refresh(tx, row), serializable),
         ...this.#right.observers(`${name}-right`, (tx, row) => this.#spread(tx, row), plain),
-        observer(`${name}-right`, this.#fans.due, (tx, { row: [right, turn] }) =>
-          this.#goOn(tx, right, turn),
+        observer(
+          `${name}-right`,
+          this.#fans.due,
+          (tx, { row: [right, turn] }) => this.#goOn(tx, right, turn),
+          plain,
         ),
       ],
       backfilled: state.version,
