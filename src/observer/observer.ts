@@ -34,6 +34,19 @@ export interface Observer {
   readonly run: (tx: Transaction, change: Change) => unknown;
 }
 
+// Most observers watch a column, and TypeScript explains only why the last overload does not fit.
+export function observer<K>(
+  name: string,
+  signal: Signal<K>,
+  run: (tx: Transaction, change: SignalChange<K>) => unknown,
+  options?: ObserverOptions,
+): Observer;
+export function observer<V, K>(
+  name: string,
+  family: Family<V, K>,
+  run: (tx: Transaction, change: FamilyChange<V, K>) => unknown,
+  options?: ObserverOptions,
+): Observer;
 /**
  * Declares what a program does with each change of a column, a family or a signal (the paper,
  * section 2.4). `run` gets a transaction and the change. The run's writes commit together with the
@@ -58,18 +71,6 @@ export function observer<V, K>(
   name: string,
   column: Column<V, K>,
   run: (tx: Transaction, change: ColumnChange<V, K>) => unknown,
-  options?: ObserverOptions,
-): Observer;
-export function observer<V, K>(
-  name: string,
-  family: Family<V, K>,
-  run: (tx: Transaction, change: FamilyChange<V, K>) => unknown,
-  options?: ObserverOptions,
-): Observer;
-export function observer<K>(
-  name: string,
-  signal: Signal<K>,
-  run: (tx: Transaction, change: SignalChange<K>) => unknown,
   options?: ObserverOptions,
 ): Observer;
 export function observer(

@@ -1,4 +1,15 @@
-import { family, int, json, observer, signal, type Transaction, table, text, tuple } from "percolatordb";
+import {
+  type Column,
+  family,
+  int,
+  json,
+  observer,
+  signal,
+  type Transaction,
+  table,
+  text,
+  tuple,
+} from "percolatordb";
 import { expectTypeOf, test } from "vitest";
 
 const documents = table("documents", {
@@ -46,4 +57,8 @@ test("impossible declarations do not compile", () => {
   observer("option", documents.contents, () => {}, { attempt: 3 });
   // @ts-expect-error an isolation that does not exist
   observer("isolation", documents.contents, () => {}, { isolation: "none" });
+});
+
+test("the last overload is that of columns, since TypeScript explains only the last one that does not fit", () => {
+  expectTypeOf<Parameters<typeof observer>[1]>().toEqualTypeOf<Column<unknown, unknown>>();
 });
