@@ -123,7 +123,7 @@ export interface Hint {
   readonly cell: CellAddress;
 }
 
-/** One observer of a column, as collection and checks need it. */
+/** One observer of a column, as collection, checks and rebuilds need it. */
 export interface ColumnObserver {
   readonly name: string;
   /** The column of the observer's acknowledgment, in the cell's row. */
@@ -134,6 +134,8 @@ export interface ColumnObserver {
   readonly since: number;
   /** Decodes the start timestamp in an acknowledgment or a parked record. */
   acknowledged(value: Uint8Array): number;
+  /** Encodes an acknowledgment of every change up to the start timestamp. */
+  acknowledging(start: number): Uint8Array;
   /**
    * Whether every unfinished backfill has passed the row. A row that they have passed counts as
    * handled even without an acknowledgment.

@@ -2,6 +2,7 @@ import { SchemaError, UnawaitedCallError } from "../errors/index.js";
 import {
   type AnyTable,
   type Column,
+  decodeValue,
   definition,
   describeValue,
   encodeRow,
@@ -17,6 +18,7 @@ import {
 import { notAColumn } from "./argument-errors.js";
 import { systemCell } from "./cell/system.js";
 import type { CoreTransaction } from "./core.js";
+import { SnapshotReader } from "./read/reader.js";
 import { encodeCellRow, View } from "./read/view.js";
 
 /**
@@ -226,6 +228,43 @@ export class Transaction extends View {
   setNote(name: string, value: Uint8Array | undefined): void {
     this.#core.assertOpen();
     this.#core.write({ ...systemCell(`note/${name}`, "note"), value });
+  }
+
+  /**
+   * Returns what an observer's next run for a cell gets as `previous`: the value that it handled last. If
+   * it has handled none, then with `adopt` it counts as having handled the present value, and that is returned.
+   * `undefined` without a registered observer.
+   * @internal
+   */
+  async handled<V, K>(
+    observer: string,
+    column: Column<V, K>,
+    row: K,
+    { adopt }: { readonly adopt: boolean },
+  ): Promise<{ readonly value: V | undefined } | undefined> {
+    this.#core.assertOpen();
+    const { context, reader, startTimestamp } = this.#core;
+    const [table, path] = [column.table.name, column.path];
+    const registered = (await context.notifications.fresh())
+      .observersOf(table, path)
+      .find(({ name }) => name === observer);
+    if (registered === undefined) return undefined;
+    const { acknowledgment, since } = registered;
+    const rowBytes = encodeCellRow(column, row);
+    const at = async (reader: SnapshotReader, path: Uint8Array) =>
+      (await reader.row(table, rowBytes, [{ exact: path }], 1)).cells[0]?.value;
+    const record = await at(reader, acknowledgment);
+    const start = record === undefined ? undefined : registered.acknowledged(record);
+    let bytes: Buffer | undefined;
+    if (start !== undefined && start >= since) {
+      // Garbage collection keeps this version, so the read may be below the safepoint.
+      bytes = await at(new SnapshotReader(context, start, { exempt: true }), path);
+    } else if (adopt) {
+      bytes = await at(reader, path);
+      const value = registered.acknowledging(startTimestamp);
+      this.#core.write({ table, row: rowBytes, column: acknowledgment, value });
+    }
+    return { value: bytes === undefined ? undefined : decodeValue(column, row, bytes) };
   }
 
   /**

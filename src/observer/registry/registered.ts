@@ -1,6 +1,11 @@
 import type { AnyColumn, ColumnKind } from "../../schema/index.js";
 import type { CellAddress, ColumnObserver, Hint } from "../../transaction/index.js";
-import { acknowledgmentPrefix, decodeAcknowledgment, parkedPrefix } from "../hint/acknowledgment.js";
+import {
+  acknowledgmentPrefix,
+  decodeAcknowledgment,
+  encodeAcknowledgment,
+  parkedPrefix,
+} from "../hint/acknowledgment.js";
 import { hintAddress, hintPrefix } from "../hint/hint.js";
 import type { BackfillState } from "./backfill-state.js";
 
@@ -70,7 +75,7 @@ export class RegisteredObserver {
     return Buffer.concat([this.parkedPrefix, path]);
   }
 
-  /** The view of this observer that garbage collection and checks need, for one column. */
+  /** The view of this observer that garbage collection, checks and rebuilds need, for one column. */
   ofColumn(path: Uint8Array): ColumnObserver {
     const { name, record } = this;
     return {
@@ -79,6 +84,7 @@ export class RegisteredObserver {
       parked: this.parkedColumn(path),
       since: record.since,
       acknowledged: (value) => decodeAcknowledgment(value).start,
+      acknowledging: (start) => encodeAcknowledgment({ start, version: record.version, chain: 0 }),
       passed: (row) => record.backfills.every((backfill) => hasPassed(backfill, row)),
     };
   }

@@ -1,4 +1,5 @@
 import { type Database, open, table, text, tuple } from "percolatordb";
+import { memoryStore } from "percolatordb/memory";
 import { describe, expect, test } from "vitest";
 import { gather } from "../../../test/support/gather.js";
 import { columnWriter, eventualIndex, exactIndex, uniqueConstraint } from "../index.js";
@@ -114,6 +115,50 @@ describe.each([exactIndex, eventualIndex])("an index (%o)", (declare) => {
     expect(await gather(more.find(snapshot, "all"))).toEqual([["a"], ["b"]]);
     expect(await gather(more.find(snapshot, "two"))).toEqual([["b"]]);
     expect(await db.check()).toEqual([]);
+  });
+});
+
+describe("an eventual index that is rebuilt while changes wait for its observer", () => {
+  const byTag = eventualIndex("by_tag", articles.tags, { by: text(), of: words });
+
+  async function entries(db: Database) {
+    await using snapshot = await db.snapshot();
+    return (await gather(snapshot.scan(byTag.table))).map(({ row }) => row);
+  }
+
+  test.each([
+    { first: "a", next: "b", last: "c", left: [["c", "x"]] },
+    { first: "a", next: "b", last: "a", left: [["a", "x"]] },
+    { first: "a", next: undefined, last: "a b", left: ["a", "b"].map((each) => [each, "x"]) },
+    { first: undefined, next: "b", last: "c", left: [["c", "x"]] },
+    { first: "a", next: "b", last: undefined, left: [] },
+  ])("has the entries of the newest value: $first, $next, $last", async ({ first, next, last, left }) => {
+    await using db = await open("memory:", { lookups: [byTag] });
+    const set = (value: string | undefined) =>
+      db.transact((tx) =>
+        value === undefined ? tx.delete(articles.tags, ["x"]) : tx.set(articles.tags, ["x"], value),
+      );
+    await set(first);
+    await db.drain();
+    await set(next);
+    await byTag.rebuild(db);
+    await set(last);
+    await db.drain();
+    expect(await entries(db)).toEqual(left);
+    expect(await byTag.rebuild(db)).toMatchObject({ added: 0, removed: 0 });
+    expect(await db.check()).toEqual([]);
+  });
+
+  test("also of rows that are older than the observer", async () => {
+    const store = memoryStore();
+    await using before = await open(store);
+    await before.transact((tx) => tx.set(articles.tags, ["x"], "a"));
+    await using db = await open(store, { lookups: [byTag] });
+    expect(await byTag.rebuild(db)).toMatchObject({ added: 1 });
+    expect(await entries(db)).toEqual([["a", "x"]]);
+    await db.transact((tx) => tx.set(articles.tags, ["x"], "b"));
+    await db.drain();
+    expect(await entries(db)).toEqual([["b", "x"]]);
   });
 });
 

@@ -74,6 +74,14 @@ export interface IndexEntry<I, K = string> {
   readonly row: K;
 }
 
+/** How to find out which value of a row is indexed. */
+interface IndexedOptions<V> {
+  /** The value that the transaction sees. */
+  readonly present: () => V | undefined | Promise<V | undefined>;
+  /** Whether the present value counts as handled if the observer has not handled any. */
+  readonly adopt: boolean;
+}
+
 /** The key of an entry: the term, and then the parts of the row key, so that rows are in order. */
 type EntryKey<I> = readonly [by: I, ...row: readonly unknown[]];
 
@@ -194,10 +202,11 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
         column: this.column as Column<unknown, unknown>,
         entries: this.#entries as unknown as Column<unknown, unknown>,
         version: this.#options.version ?? 1,
-        restore: async (tx, row, value) => {
+        restore: async (tx, row, present) => {
+          const value = await this.indexed(tx, row as K, { present: () => present as V, adopt: true });
           const rowText = this.#keys.format(row as K);
           let added = 0;
-          for (const each of this.#of(value as V, this.#keys.parse(rowText))) {
+          for (const each of this.#of(value, this.#keys.parse(rowText))) {
             const key = this.#keyOf({ by: each, row: this.#keys.parse(rowText) });
             if ((await tx.get(this.#entries, key)) !== undefined) continue;
             this.#checkEntry(key, rowText);
@@ -209,12 +218,24 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
         isStale: async (tx, entry) => {
           const key = entry as EntryKey<I>;
           const rowText = this.#keys.format(this.#rowOf(key));
-          const value = await tx.get(this.column, this.#rowOf(key));
+          const row = this.#rowOf(key);
+          const value = await this.indexed(tx, row, {
+            present: () => tx.get(this.column, row),
+            adopt: false,
+          });
           return !this.#of(value, this.#keys.parse(rowText)).some((each) => idOf(each) === idOf(key[0]));
         },
       },
       options,
     );
+  }
+
+  /**
+   * The value whose entries a row must have while the index is rebuilt.
+   * @internal
+   */
+  async indexed(_tx: Transaction, _row: K, { present }: IndexedOptions<V>): Promise<V | undefined> {
+    return present();
   }
 
   #checkEntry(key: EntryKey<I>, rowText: string): void {
@@ -255,6 +276,20 @@ export class EventualIndex<V, I, K = string> extends SecondaryIndex<V, I, K> {
       this.moving(change)(tx);
     };
     this.observer = observer(name, column, keep, observed);
+  }
+
+  /**
+   * The value that the observer has handled. If a change waits for the observer, its run moves the entries of
+   * this value to those of the new one. Entries of the new value would stay if it changed again before that.
+   * @internal
+   */
+  override async indexed(
+    tx: Transaction,
+    row: K,
+    { present, adopt }: IndexedOptions<V>,
+  ): Promise<V | undefined> {
+    const handled = await tx.handled(this.observer.name, this.column, row, { adopt });
+    return handled === undefined ? present() : handled.value;
   }
 }
 
