@@ -12,9 +12,10 @@ import {
 import { columnPath, familyRange } from "../schema/index.js";
 import type { ColumnRange } from "../store/index.js";
 import { CoreTransaction, userColumns } from "../transaction/index.js";
-import { forgetExpiry } from "./expiry-record.js";
+import { expiryCell } from "./expiry-record.js";
+import { rebuildCells } from "./lookup-versions.js";
 import { type PassedCell, type PassOptions, runPass } from "./pass.js";
-import { decodePass, passCell } from "./pass-record.js";
+import { encodePass, newPass, passCell } from "./pass-record.js";
 
 /** What to drop: a table, or a column, family or signal of one. */
 export interface DropTarget {
@@ -64,7 +65,10 @@ export async function drop(
     const columns = description.columns.filter((each) => each.name !== column);
     const kept = column === undefined ? undefined : encodeJson({ ...description, columns });
     tx.write({ ...tableCell(table), value: kept });
-    if (column === undefined) forgetExpiry(tx, table);
+    forget(tx, target, view);
+    // Without it, the name could be released before the first cell is removed.
+    const pass = newPass(registry.context.environment.uniqueId(), editionOf(target));
+    tx.write({ ...passCell("drop", target), value: encodePass(pass) });
     return true;
   }, options.signal);
   await registry.untilAllDropped(options.signal);
@@ -73,8 +77,9 @@ export async function drop(
     {
       kind: "drop",
       table,
+      column,
       columns: columnsOf(await registry.fresh(), target),
-      edition: column ?? wholeTable,
+      edition: editionOf(target),
       looksOnly: false,
       doing: `Dropping ${name}`,
       handle: (cells) => remove(registry, cells, options.signal),
@@ -88,8 +93,7 @@ export async function drop(
 export async function release(registry: Registry, target: DropTarget): Promise<void> {
   const { table, column } = target;
   await registry.change(async (tx, view) => {
-    const pass = await registry.read(tx, passCell("drop", table));
-    if (pass !== undefined && decodePass(pass).edition === (column ?? wholeTable)) {
+    if ((await registry.read(tx, passCell("drop", target))) !== undefined) {
       throw new SchemaError(
         `${nameOf(target)} is not dropped completely, so its name stays reserved. Drop it again first.`,
       );
@@ -104,6 +108,22 @@ export async function release(registry: Registry, target: DropTarget): Promise<v
 
 function nameOf({ table, column }: DropTarget): string {
   return column === undefined ? table : `${table}.${column}`;
+}
+
+function editionOf({ column }: DropTarget): string {
+  return column ?? wholeTable;
+}
+
+/** Removes the records that would hold for another table or column of the same name. */
+function forget(tx: CoreTransaction, { table, column }: DropTarget, view: RegistryView): void {
+  const cells = [passCell("migrate", { table }), passCell("expire", { table })];
+  if (column === undefined) {
+    const dropped = [...(view.droppedRecords.get(table)?.keys() ?? [])];
+    cells.push(expiryCell(table), ...rebuildCells(table));
+    // The table's own drop removes what is left of its columns.
+    cells.push(...dropped.map((column) => passCell("drop", { table, column })));
+  }
+  for (const cell of cells) tx.write({ ...cell, value: undefined });
 }
 
 function recordOf(

@@ -1,6 +1,5 @@
 import { decodeJson, encodeJson, isAmount, isString, isWhole, nullable, record } from "../observer/index.js";
-import { type CoreTransaction, systemCell } from "../transaction/index.js";
-import { passCell } from "./pass-record.js";
+import { systemCell } from "../transaction/index.js";
 
 /** When a table was last swept for expired cells, who does it now, and when it is due again. */
 export interface ExpiryRecord {
@@ -38,10 +37,4 @@ export function encodeExpiry(expiry: ExpiryRecord): Buffer {
 
 export function decodeExpiry(bytes: Uint8Array): ExpiryRecord {
   return decodeJson(bytes, "The record of a table's expiry", isExpiryRecord);
-}
-
-/** Removes what a dropped table has recorded about its sweeps. */
-export function forgetExpiry(tx: CoreTransaction, table: string): void {
-  tx.write({ ...expiryCell(table), value: undefined });
-  tx.write({ ...passCell("expire", table), value: undefined });
 }

@@ -11,6 +11,14 @@ export interface RebuildDue {
   readonly built: number;
 }
 
+/** The cells in which a unique constraint or index records its rebuilds, by its table. */
+export const rebuildCells = (table: string) => [
+  rebuiltCell(table),
+  systemCell(`note/rebuild/${table}`, "note"),
+];
+
+const rebuiltCell = (table: string) => systemCell(`note/rebuilt/${table}`, "note");
+
 /** The unique constraints and indexes that were not rebuilt since their version was raised. */
 export async function rebuildsDue(
   { context }: Registry,
@@ -21,7 +29,7 @@ export async function rebuildsDue(
   const reader = new SnapshotReader(context, await currentTimestamp(context));
   const due: RebuildDue[] = [];
   for (const { name, version = 1, firstVersion = 1 } of raised) {
-    const { table, row, column } = systemCell(`note/rebuilt/${name}`, "note");
+    const { table, row, column } = rebuiltCell(name);
     const [note] = (await reader.row(table, row, [{ exact: column }], 1)).cells;
     const built = note?.value === undefined ? firstVersion : Number(Buffer.from(note.value).toString());
     if (built < version) due.push({ table: name, version, built });

@@ -34,18 +34,29 @@ const isStored = record<StoredRecord>({
   failed: isWhole,
 });
 
+/** What a pass goes through: a table, or the column that it drops. */
+export interface PassTarget {
+  readonly table: string;
+  readonly column?: string | undefined;
+}
+
 /** The cell that has the record of a pass. */
-export function passCell(kind: PassKind, table: string) {
-  return systemCell(`pass/${kind}/${table}`, "state");
+export function passCell(kind: PassKind, { table, column }: PassTarget) {
+  return systemCell(`pass/${kind}/${table}${column === undefined ? "" : `/${column}`}`, "state");
+}
+
+/** The record of a pass that has visited nothing. */
+export function newPass(id: string, edition: string): PassRecord {
+  return { id, edition, row: undefined, column: undefined, scanned: 0, changed: 0, failed: 0 };
 }
 
 /** The rows of all passes. */
 export const passRows = { start: { row: Buffer.from("pass/") }, end: { row: Buffer.from("pass0") } };
 
 /** The pass that a row belongs to. */
-export function passOf(row: Uint8Array): { readonly kind: PassKind; readonly table: string } {
-  const [, kind, table] = Buffer.from(row).toString("utf8").split("/");
-  return { kind: kind as PassKind, table: table! };
+export function passOf(row: Uint8Array): PassTarget & { readonly kind: PassKind } {
+  const [, kind, table, column] = Buffer.from(row).toString("utf8").split("/");
+  return { kind: kind as PassKind, table: table!, ...(column === undefined ? {} : { column }) };
 }
 
 export function encodePass(pass: PassRecord): Buffer {

@@ -7,6 +7,7 @@ import { type CellAddress, SnapshotReader, systemTable } from "../transaction/in
 import {
   decodePass,
   encodePass,
+  newPass,
   type PassKind,
   type PassRecord,
   passCell,
@@ -46,6 +47,8 @@ export interface PassedCell extends CellAddress {
 export interface Pass {
   readonly kind: PassKind;
   readonly table: string;
+  /** The column of a pass that has a record of its own, besides those of other columns. */
+  readonly column?: string | undefined;
   readonly columns: readonly ColumnRange[];
   /** See {@link PassRecord.edition}. */
   readonly edition: string;
@@ -91,6 +94,8 @@ export async function runPass(registry: Registry, pass: Pass, options: PassOptio
 export interface UnfinishedPass {
   readonly kind: PassKind;
   readonly table: string;
+  /** The column that is dropped. Undefined for a migration, and if the table is dropped. */
+  readonly column?: string | undefined;
   /** Cells visited, and cells rewritten or removed, so far. */
   readonly scanned: number;
   readonly changed: number;
@@ -129,9 +134,7 @@ class RunningPass {
     const { environment } = registry.context;
     this.#pace = new Pace(environment, options.rate);
     this.#recordedAt = environment.monotonic();
-    const id = environment.uniqueId();
-    const none = { row: undefined, column: undefined, scanned: 0, changed: 0, failed: 0 };
-    this.#state = { id, edition: pass.edition, ...none };
+    this.#state = newPass(environment.uniqueId(), pass.edition);
   }
 
   async run(): Promise<PassResult> {
@@ -185,7 +188,7 @@ class RunningPass {
 
   async #change(change: (stored: Uint8Array | undefined) => Uint8Array | undefined): Promise<void> {
     const { kind, table } = this.#pass;
-    const cell = passCell(kind, table);
+    const cell = passCell(kind, this.#pass);
     await this.#registry.retrying(async () => {
       const tx = await this.#registry.systemTransaction(`${kind} ${table}`, this.#options.signal);
       try {

@@ -1,5 +1,6 @@
 import { setTimeout as turn } from "node:timers/promises";
-import { type Database, family, int, observer, open, storedAs, table, text } from "percolatordb";
+import { type Database, family, int, json, observer, open, storedAs, table, text } from "percolatordb";
+import { uniqueConstraint } from "percolatordb/recipes";
 import { describe, expect, test } from "vitest";
 import { everyVariant, temporaryFolder, withDatabase, withTwo } from "../support/databases.js";
 
@@ -106,12 +107,60 @@ test("a drop that was interrupted continues", async () => {
   await expect(db.transact((tx) => tx.set(before.total, "x", 1))).rejects.toThrow(/was dropped/);
   await expect(db.release({ table: "orders", column: "total" })).rejects.toThrow(/not dropped completely/);
   expect((await db.schema()).unfinished).toEqual([
-    { kind: "drop", table: "orders", scanned: 256, changed: 256 },
+    { kind: "drop", table: "orders", column: "total", scanned: 256, changed: 256 },
   ]);
+  // Another drop in the table does not hide it.
+  await db.drop({ table: "orders", column: "tags" });
+  await expect(db.release({ table: "orders", column: "total" })).rejects.toThrow(/not dropped completely/);
   const report = await db.drop({ table: "orders", column: "total" });
   expect(report).toMatchObject({ removed: 600, continued: true });
   expect((await db.schema()).unfinished).toEqual([]);
   for (const row of await rows(db)) expect(row).not.toHaveProperty("total");
+});
+
+test("a drop that was interrupted before its first page keeps the name", async () => {
+  await using db = await open("memory:");
+  await fill(db, 1);
+  const stopped = new AbortController();
+  const interrupted = db.drop(
+    { table: "orders", column: "total" },
+    { signal: stopped.signal, onProgress: () => stopped.abort() },
+  );
+  await expect(interrupted).rejects.toMatchObject({ code: "ABORTED" });
+  await expect(db.release({ table: "orders", column: "total" })).rejects.toThrow(/not dropped completely/);
+  await db.drop({ table: "orders" });
+  await expect(db.release({ table: "orders", column: "total" })).resolves.toBeUndefined();
+  expect((await db.schema()).unfinished).toEqual([]);
+});
+
+test("a table that has the name of a dropped one begins without what was recorded of that one", async () => {
+  const old = table("people", { who: json<string>() });
+  const people = table("people", {
+    who: json<{ name: string }>(undefined, { version: 2, upgrade: { 1: (name: string) => ({ name }) } }),
+  });
+  const fillPeople = (db: Database) =>
+    db.transact((tx) => {
+      for (let i = 0; i < 600; i++) tx.set(old.who, `p${1_000 + i}`, `${i}`);
+    });
+  const lower = uniqueConstraint("names", old.who, { by: (who) => who.toLowerCase(), version: 2 });
+  const exact = uniqueConstraint("names", old.who, { by: (who) => who });
+  await using db = await open("memory:");
+  await fillPeople(db);
+  await lower.rebuild(db);
+  const stopped = new AbortController();
+  const onProgress = ({ changed }: { changed: number }) => changed > 0 && stopped.abort();
+  await expect(db.migrate([people], { signal: stopped.signal, onProgress })).rejects.toThrow();
+  for (const name of ["names", "people"]) {
+    await db.drop({ table: name });
+    await db.release({ table: name });
+  }
+  expect((await db.schema()).unfinished).toEqual([]);
+  await fillPeople(db);
+  expect(await db.migrate([people])).toMatchObject([{ changed: 600, continued: false }]);
+
+  await db.transact((tx) => exact.set(tx, "new", "N"));
+  await db.transact((tx) => lower.set(tx, "newer", "M"));
+  expect((await db.schema()).rebuildsDue).toEqual([{ table: "names", version: 2, built: 1 }]);
 });
 
 test("what somebody uses is not dropped, and the error says who", async () => {

@@ -53,17 +53,21 @@ function recordedLines(report: SchemaReport): readonly string[] {
         `feed ${name}: ${columns.join(", ")}, kept for ${formatDuration(retentionMs)}`,
     ),
     ...dropped.map(
-      ({ table, column, droppedAt }) =>
-        `dropped ${column === undefined ? table : `${table}.${column}`} at ${droppedAt.toISOString()}`,
+      ({ table, column, droppedAt }) => `dropped ${nameOf(table, column)} at ${droppedAt.toISOString()}`,
     ),
     ...unfinished.map(
-      ({ kind, table, changed }) => `unfinished ${kind} of ${table}: ${counted(changed, "cell")} so far`,
+      ({ kind, table, column, changed }) =>
+        `unfinished ${kind} of ${nameOf(table, column)}: ${counted(changed, "cell")} so far`,
     ),
     ...rebuildsDue.map(
       ({ table, version, built }) =>
         `rebuild due of ${table}: entries of version ${built}, kept in version ${version}`,
     ),
   ];
+}
+
+function nameOf(table: string, column: string | undefined): string {
+  return column === undefined ? table : `${table}.${column}`;
 }
 
 function tableLines({ name, key, columns, writtenWith, version }: TableDescription): readonly string[] {
