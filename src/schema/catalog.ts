@@ -167,7 +167,7 @@ export function compareTables(recorded: TableDescription, declared: TableDescrip
   for (const column of declared.columns) {
     const before = known.get(column.name);
     if (before === undefined) additions.push(column.name);
-    else if (before.kind !== column.kind || !mayHaveCodec(before, column)) {
+    else if (!mayReplace(before, column)) {
       const difference = `recorded as ${inWords(before)}, but declared as ${inWords(column)}`;
       clashes.push(`column ${declared.name}.${column.name} is ${difference}${adviceFor(before, column)}`);
     } else {
@@ -206,7 +206,9 @@ function ttlMark(ttlMs: number | null | undefined): Pick<ColumnDescription, "ttl
   return ttlMs === undefined ? {} : { ttlMs };
 }
 
-function mayHaveCodec(recorded: ColumnDescription, { codec }: ColumnDescription): boolean {
+/** Whether a column that is recorded in one way may be declared in the other. */
+export function mayReplace(recorded: ColumnDescription, { kind, codec }: ColumnDescription): boolean {
+  if (recorded.kind !== kind) return false;
   if (recorded.codec === codec) return true;
   return recorded.codec !== null && codec !== null && mayBecome(recorded.codec, codec);
 }

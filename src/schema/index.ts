@@ -5,6 +5,7 @@ export {
   compareTables,
   describeTable,
   isSameColumn,
+  mayReplace,
   mergeTables,
   plainCodec,
   storedVersion,

@@ -34,6 +34,8 @@ export interface Schemas {
    * Undefined if there is none.
    */
   keptWith(table: string, column: Uint8Array): string | undefined;
+  /** Rises when this process learns that names were dropped and released. */
+  readonly epoch: number;
 }
 
 /** The observers of each column, as of one generation of the registry. */
@@ -66,7 +68,7 @@ export interface ObservedColumns {
 /** Keeps transactions from writing columns and tables that were dropped. */
 export interface DroppedNames {
   /** Why a commit is not allowed. Undefined if it is. */
-  refusal(commit: Pick<LoadBarrierRequest, "writes">): Error | undefined;
+  refusal(commit: Pick<LoadBarrierRequest, "start" | "epoch" | "writes">): Error | undefined;
 }
 
 /** Which feeds follow a column. */
@@ -95,6 +97,8 @@ export interface LoadBarrier {
 /** What a load barrier must know of a commit. */
 export interface LoadBarrierRequest {
   readonly start: number;
+  /** The epoch of the recorded tables when the transaction began. */
+  readonly epoch: number;
   readonly writes: readonly BufferedWrite[];
   readonly signals: readonly CellAddress[];
   readonly reads:

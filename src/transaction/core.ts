@@ -69,6 +69,7 @@ export class CoreTransaction {
   #hints: Hint[] | undefined;
   #handled: HandledCell | undefined;
   readonly #begunAt: number;
+  readonly #epoch: number;
   /** Present if the event `transaction` has a listener. */
   readonly #trace: TransactionTrace | undefined;
   #primary: CellAddress | undefined;
@@ -93,6 +94,7 @@ export class CoreTransaction {
     this.#trace = isHeard ? new TransactionTrace(context.environment, this.#begunAt) : undefined;
     this.reader = new SnapshotReader(context, start, this.#readerOptions());
     this.buffer = new WriteBuffer(context.settings.transactionBytes);
+    this.#epoch = context.schemas.epoch;
   }
 
   /**
@@ -305,6 +307,7 @@ export class CoreTransaction {
     }
     const request: CommitRequest = {
       start: this.startTimestamp,
+      epoch: this.#epoch,
       writes: this.buffer.all(),
       signals: this.buffer.signals,
       primary: this.#primary,

@@ -1,8 +1,10 @@
 import { setTimeout as turn } from "node:timers/promises";
 import { type Database, family, int, json, observer, open, storedAs, table, text } from "percolatordb";
+import { memoryStore } from "percolatordb/memory";
 import { uniqueConstraint } from "percolatordb/recipes";
 import { describe, expect, test } from "vitest";
 import { everyVariant, temporaryFolder, withDatabase, withTwo } from "../support/databases.js";
+import { gather } from "../support/gather.js";
 
 const before = table("orders", { total: int(), state: text(), tags: family(text()) });
 const after = table("orders", { state: text() });
@@ -55,6 +57,48 @@ describe.each(everyVariant)("dropping on $store, $commit", (variant) => {
       expect(await one.check()).toEqual([]);
     });
   });
+
+  test("a program that wrote a name before it was released compares its declaration again", async () => {
+    await withTwo(variant, {}, async (old, now) => {
+      await fill(old, 1);
+      await now.drop({ table: "orders", column: "total" });
+      const begun = await old.begin();
+      begun.set(before.total, "begun", 1);
+      await now.release({ table: "orders", column: "total" });
+      const retyped = table("orders", { total: text() });
+      await now.transact((tx) => tx.set(retyped.total, "o1", "much"));
+      await expect(begun.commit()).rejects.toMatchObject({ code: expect.stringMatching(/SCHEMA|CONFLICT/) });
+      await expect(old.transact((tx) => tx.set(before.total, "late", 1))).rejects.toThrow(
+        /orders\.total is recorded as column of text, but declared as column of int/,
+      );
+
+      // Nothing is left in a table that nobody knows.
+      await now.drop({ table: "orders" });
+      await now.release({ table: "orders" });
+      await now.transact((tx) => tx.set(retyped.total, "again", "x"));
+      expect((await now.schema()).tables).toMatchObject([{ name: "orders", columns: [{ name: "total" }] }]);
+    });
+  });
+});
+
+test("a program that slept through a drop and a release writes only what is recorded", async () => {
+  const store = memoryStore();
+  await using old = await open(store);
+  await fill(old, 1);
+  const begun = await old.begin();
+  begun.set(before.total, "begun", 1);
+  await using now = await open(store);
+  await now.drop({ table: "orders", column: "total" });
+  await now.release({ table: "orders", column: "total" });
+  const retyped = table("orders", { total: text() });
+  await now.transact((tx) => tx.set(retyped.total, "o1", "much"));
+  await expect(begun.commit()).rejects.toMatchObject({ code: "CONFLICT", retryable: true });
+  await expect(old.transact((tx) => tx.set(before.total, "late", 1))).rejects.toMatchObject({
+    code: "SCHEMA",
+  });
+  await old.transact((tx) => tx.set(after.state, "late", "new"));
+  await using snapshot = await now.snapshot();
+  expect(await gather(snapshot.scan(retyped.total))).toEqual([{ row: "o1", value: "much" }]);
 });
 
 test("a dropped table can be declared again once its name is released", async () => {

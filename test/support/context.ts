@@ -50,6 +50,7 @@ export function bareContext(
       record: async () => {},
       showRow: (_, row) => showRow(row),
       keptWith: () => undefined,
+      epoch: 0,
     },
     notifications: {
       current: () => nobody,

@@ -1,4 +1,4 @@
-import { SchemaError } from "../../errors/index.js";
+import { ConflictError, SchemaError } from "../../errors/index.js";
 import { parsePath } from "../../schema/index.js";
 import type { DroppedNames, LoadBarrierRequest } from "../../transaction/index.js";
 import { type StoredDropped, wholeTable } from "./cells.js";
@@ -7,25 +7,44 @@ import { type StoredDropped, wholeTable } from "./cells.js";
 export type DroppedRecords = ReadonlyMap<string, ReadonlyMap<string, StoredDropped>>;
 
 /**
+ * The names that were released, by table and column, with the epoch in which this process learned it. A transaction
+ * that began before may have written by a definition that is not recorded any more.
+ */
+export type ReleasedNames = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+/**
  * Keeps transactions from writing under dropped names. A program that still declares a dropped column
  * would otherwise leave cells that nobody finds. Deletes are allowed.
  */
 export class DroppedBarrier implements DroppedNames {
   readonly #records: DroppedRecords;
+  readonly #released: ReleasedNames;
 
-  constructor(records: DroppedRecords) {
+  constructor(records: DroppedRecords, released: ReleasedNames = new Map()) {
     this.#records = records;
+    this.#released = released;
   }
 
-  refusal({ writes }: Pick<LoadBarrierRequest, "writes">): Error | undefined {
+  refusal({
+    start,
+    epoch,
+    writes,
+  }: Pick<LoadBarrierRequest, "start" | "epoch" | "writes">): Error | undefined {
     for (const { table, column, value } of writes) {
-      if (value === undefined) continue;
       const records = this.#records.get(table);
-      if (records === undefined) continue;
+      const released = this.#released.get(table);
+      if (value === undefined || (records === undefined && released === undefined)) continue;
       const { name } = parsePath(column);
-      const refused = records.get(wholeTable) ?? records.get(name);
+      const refused = records?.get(wholeTable) ?? records?.get(name);
       if (refused !== undefined)
-        return droppedError(table, records.has(wholeTable) ? undefined : name, refused);
+        return droppedError(table, records!.has(wholeTable) ? undefined : name, refused);
+      if (epoch < Math.max(released?.get(wholeTable) ?? 0, released?.get(name) ?? 0)) {
+        return new ConflictError(
+          `Column ${table}.${name} was dropped and released since the transaction started at ${start}. Nothing was written. ` +
+            "Run it again from the start: it then compares its declaration with the record.",
+          { startTimestamp: start, table },
+        );
+      }
     }
     return undefined;
   }

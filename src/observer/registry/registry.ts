@@ -85,7 +85,8 @@ export class Registry implements Schemas, Notifications {
   /** The last commits of this process. */
   readonly recent = new RecentCommits();
   readonly #readOnly: boolean;
-  readonly #known = new WeakSet<TableDefinition>();
+  /** By the name of the table. */
+  readonly #known = new Map<string, WeakSet<TableDefinition>>();
   readonly #listeners = new Set<(hints: readonly Hint[], commitTimestamp: number) => void>();
   #context: TransactionContext | undefined;
   #view: RegistryView | undefined;
@@ -93,6 +94,8 @@ export class Registry implements Schemas, Notifications {
   /** A read in progress, which all callers share meanwhile. */
   #asked: { readonly at: number; readonly answer: Promise<RegistryView> } | undefined;
   #lastKnown: TableDefinition | undefined;
+  #epoch = 0;
+  readonly #released = new Map<string, Map<string, number>>();
   /**
    * Runs the changes of this process one after another. Otherwise they would conflict with each
    * other.
@@ -124,7 +127,7 @@ export class Registry implements Schemas, Notifications {
 
   known(table: TableDefinition): boolean {
     if (table === this.#lastKnown) return true;
-    if (!this.#known.has(table)) return false;
+    if (this.#known.get(table.name)?.has(table) !== true) return false;
     this.#lastKnown = table;
     return true;
   }
@@ -139,6 +142,10 @@ export class Registry implements Schemas, Notifications {
 
   keptWith(table: string, column: Uint8Array): string | undefined {
     return this.#view?.keptWith(table, column);
+  }
+
+  get epoch(): number {
+    return this.#epoch;
   }
 
   current(): MaybePromise<RegistryView> {
@@ -353,7 +360,10 @@ export class Registry implements Schemas, Notifications {
         "Recording tables and observers",
       );
     }
-    for (const table of distinct) this.#known.add(table);
+    for (const table of distinct) {
+      const known = this.#known.get(table.name) ?? new WeakSet();
+      this.#known.set(table.name, known.add(table));
+    }
   }
 
   #write(tx: CoreTransaction, plan: RegistrationPlan): void {
@@ -462,9 +472,27 @@ export class Registry implements Schemas, Notifications {
    * same object too.
    */
   #keep(view: RegistryView): void {
-    if (this.#view?.generation === view.generation) return;
+    const before = this.#view;
+    if (before?.generation === view.generation) return;
     this.#view = view;
+    if (before !== undefined) this.#forget(view.releasedSince(before));
+    if (this.#released.size > 0) view.keepOut(this.#released);
     this.#noteEditions(view);
+  }
+
+  /**
+   * After a drop and a release, another program may have declared the name otherwise. So what this process declares is
+   * compared with the record again at its next use.
+   */
+  #forget(names: ReturnType<RegistryView["releasedSince"]>): void {
+    if (names.length === 0) return;
+    this.#epoch++;
+    this.#lastKnown = undefined;
+    for (const { table, column } of names) {
+      this.#known.delete(table);
+      const released = this.#released.get(table) ?? new Map<string, number>();
+      this.#released.set(table, released.set(column, this.#epoch));
+    }
   }
 
   #noteEditions({ observers, feedRecords }: RegistryView): void {

@@ -3,6 +3,7 @@ import {
   type AnyTable,
   columnPath,
   definition,
+  mayReplace,
   type TableDescription,
   tableFromDescription,
 } from "../../schema/index.js";
@@ -32,8 +33,9 @@ import {
   registryRows,
   type StoredDropped,
   type StoredForgotten,
+  wholeTable,
 } from "./cells.js";
-import { DroppedBarrier, type DroppedRecords } from "./dropped.js";
+import { DroppedBarrier, type DroppedRecords, type ReleasedNames } from "./dropped.js";
 import { type LoadRecord, loadRecord } from "./load-record.js";
 import { type ObserverRecord, RegisteredObserver } from "./registered.js";
 import { RegisteredFeed } from "./registered-feed.js";
@@ -62,7 +64,7 @@ export class RegistryView implements ObservedColumns {
   readonly feedRecords: ReadonlyMap<string, RegisteredFeed>;
   readonly feeds: FeedsOfColumns | undefined;
   readonly droppedRecords: DroppedRecords;
-  readonly dropped: DroppedBarrier | undefined;
+  #dropped: DroppedBarrier | undefined;
   #keepers: ReadonlyMap<string, string> | undefined;
   readonly #byTable = new Map<string, RegisteredObserver[]>();
   readonly #bound = new Map<string, AnyTable>();
@@ -79,11 +81,45 @@ export class RegistryView implements ObservedColumns {
     this.feedRecords = parts.feeds;
     this.feeds = parts.feeds.size === 0 ? undefined : new FeedsByTable(parts.feeds.values(), this);
     this.droppedRecords = parts.dropped;
-    this.dropped = parts.dropped.size === 0 ? undefined : new DroppedBarrier(parts.dropped);
+    this.#dropped = parts.dropped.size === 0 ? undefined : new DroppedBarrier(parts.dropped);
     for (const observer of parts.observers.values()) {
       const { table } = observer.record;
       this.#byTable.set(table, [...(this.#byTable.get(table) ?? []), observer]);
     }
+  }
+
+  get dropped(): DroppedBarrier | undefined {
+    return this.#dropped;
+  }
+
+  /** Keeps out transactions that began before this process knew that names were released. */
+  keepOut(released: ReleasedNames): void {
+    this.#dropped = new DroppedBarrier(this.droppedRecords, released);
+  }
+
+  /**
+   * The names that had been recorded or dropped in an earlier view, and were released since then: they are not
+   * dropped, and are not recorded as before.
+   */
+  releasedSince(before: RegistryView): readonly { readonly table: string; readonly column: string }[] {
+    const released: { table: string; column: string }[] = [];
+    const add = (table: string, column: string) => {
+      const dropped = this.droppedRecords.get(table);
+      if (!dropped?.has(wholeTable) && !dropped?.has(column)) released.push({ table, column });
+    };
+    for (const [table, names] of before.droppedRecords) for (const column of names.keys()) add(table, column);
+    for (const [table, description] of before.tables) {
+      const now = this.tables.get(table);
+      if (now?.key !== description.key) {
+        add(table, wholeTable);
+        continue;
+      }
+      for (const column of description.columns) {
+        const same = now.columns.find(({ name }) => name === column.name);
+        if (same === undefined || !mayReplace(column, same)) add(table, column.name);
+      }
+    }
+    return released;
   }
 
   observed(table: string, column: Uint8Array): boolean {

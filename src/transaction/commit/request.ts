@@ -11,6 +11,8 @@ import type { ReadSet } from "./read-set.js";
  */
 export interface CommitRequest {
   readonly start: number;
+  /** The epoch of the recorded tables when it began. */
+  readonly epoch: number;
   /** Sorted by table, row and column. Each cell appears once. */
   readonly writes: readonly BufferedWrite[];
   readonly signals: readonly CellAddress[];
