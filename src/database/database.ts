@@ -123,6 +123,7 @@ import { type SnapshotOptions, takeSnapshot } from "./collection/snapshots.js";
 import { type StrayRecord, strayRecords } from "./collection/stray-records.js";
 import type { Coordination } from "./coordination/coordination.js";
 import { type DatabaseReach, type ReachOptions, reachOf } from "./coordination/reach.js";
+import { declared as allDeclared } from "./declared.js";
 import type { Settings } from "./options.js";
 import { Sources } from "./sources.js";
 import { type DatabaseStatus, statusOf } from "./status.js";
@@ -415,7 +416,7 @@ export class Database {
 
   /**
    * Lists what the database records: tables with their columns, observers, feeds and dropped names.
-   * With a program's declarations, also how they differ, and what deals with each difference.
+   * With a program's declarations, as `open` takes them, also how they differ, and what deals with each difference.
    * Changes nothing.
    *
    * @example
@@ -423,7 +424,7 @@ export class Database {
    */
   async schema(declared?: DeclaredSchema): Promise<SchemaReport> {
     this.#open();
-    return schemaReport(this.#registry, declared);
+    return schemaReport(this.#registry, declared && { ...allDeclared(declared), feeds: declared.feeds });
   }
 
   /**

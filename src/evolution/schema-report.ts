@@ -26,6 +26,16 @@ export interface DeclaredSchema {
   readonly tables?: readonly AnyTable[] | undefined;
   readonly observers?: readonly Observer[] | undefined;
   readonly feeds?: readonly Feed[] | undefined;
+  /** Derived tables whose tables and observers count as listed. */
+  readonly derivations?:
+    | readonly { readonly tables: readonly AnyTable[]; readonly observers: readonly Observer[] }[]
+    | undefined;
+  /** Schedules whose tables count as listed. */
+  readonly schedules?: readonly { readonly tables: readonly AnyTable[] }[] | undefined;
+  /** Unique constraints and indexes whose tables and observers count as listed. */
+  readonly lookups?:
+    | readonly { readonly table: AnyTable; readonly observer?: Observer | undefined }[]
+    | undefined;
 }
 
 /** What deals with a difference between a program and the database. */
@@ -85,7 +95,7 @@ export interface SchemaReport {
 /** Lists what the database records, and how a program's declarations differ from it. */
 export async function schemaReport(
   registry: Registry,
-  declared: DeclaredSchema | undefined,
+  declared: Pick<DeclaredSchema, "tables" | "observers" | "feeds"> | undefined,
 ): Promise<SchemaReport> {
   const view = await registry.fresh();
   const byName = <T extends { readonly name: string }>(all: Iterable<T>) =>
@@ -125,7 +135,11 @@ class Comparison {
     this.#rebuildsDue = due;
   }
 
-  of({ tables = [], observers = [], feeds = [] }: DeclaredSchema): readonly SchemaDifference[] {
+  of({
+    tables = [],
+    observers = [],
+    feeds = [],
+  }: Parameters<typeof schemaReport>[1] & object): readonly SchemaDifference[] {
     const used = [
       ...tables.map((table) => table[definition]),
       ...observers.map(({ target }) => target.table),

@@ -1,4 +1,5 @@
 import { family, feed, int, json, observer, open, storedAs, table, text } from "percolatordb";
+import { derive, eventualIndex, schedule, uniqueConstraint } from "percolatordb/recipes";
 import { expect, test } from "vitest";
 
 const orders = table("orders", {
@@ -28,6 +29,22 @@ test("a program that declares what is recorded has no differences", async () => 
     differences: [],
   });
   expect((await db.schema()).differences).toEqual([]);
+});
+
+test("takes what open takes", async () => {
+  const sums = derive("sums", { from: orders, key: [int()], groupBy: ({ total }) => [total], count: true });
+  const named = uniqueConstraint("named", customers.name, { by: (name) => name });
+  const byName = eventualIndex("by_name", customers.name, { by: text(), of: (name) => [name] });
+  const later = schedule("later", { value: text(), fire: () => undefined });
+  const program = {
+    tables: [orders, customers],
+    derivations: [sums],
+    lookups: [named, byName],
+    schedules: [later],
+    feeds: [orderFeed],
+  };
+  await using db = await open("memory:", program);
+  expect((await db.schema(program)).differences).toEqual([]);
 });
 
 test("each difference says what it is, and what deals with it", async () => {
