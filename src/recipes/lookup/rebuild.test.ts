@@ -81,6 +81,26 @@ describe("a unique constraint", () => {
     expect(await due()).toEqual([{ table: "emails", version: 3, built: 2 }]);
     await raised.rebuild(db);
     expect(await due()).toEqual([]);
+    await inVersion(1).rebuild(db);
+    expect(await due()).toEqual([{ table: "emails", version: 3, built: 1 }]);
+  });
+
+  test("of another version does not continue an interrupted rebuild of the same name", async () => {
+    const inVersion = (version: number) =>
+      uniqueConstraint("emails", users.email, { by: (email) => `${version} ${email}`, version });
+    await using db = await open("memory:");
+    await db.transact((tx) => {
+      for (let i = 0; i < 250; i++) tx.set(users.email, `u${i}`, `${i}@x`);
+    });
+    const stopping = new AbortController();
+    const interrupted = inVersion(2).rebuild(db, {
+      resume: "release",
+      signal: stopping.signal,
+      onProgress: () => stopping.abort(),
+    });
+    await expect(interrupted).rejects.toMatchObject({ code: "ABORTED" });
+    const report = await inVersion(3).rebuild(db, { resume: "release" });
+    expect(report).toMatchObject({ added: 250, removed: 100, continued: false });
   });
 
   test("does not add the owner of a value that a transaction in progress frees", async () => {

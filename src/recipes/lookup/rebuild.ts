@@ -6,8 +6,7 @@ export interface RebuildOptions {
   /**
    * Names this rebuild, so that a call with the same name continues where an interrupted or killed one was.
    * The database records the position until the rebuild is complete. After each change of the definition
-   * use another name, such as the version of the program: rows that were visited with the old definition
-   * must be visited again. Default: no name. The call then begins at the first row.
+   * raise its `version`, or use another name: rows that were visited with the old definition must be visited again. Default: no name. The call then begins at the first row.
    */
   readonly resume?: string | undefined;
   /** Stops between two transactions when it is aborted. Repeat the call: see `resume`. Default: none. */
@@ -46,6 +45,8 @@ export interface RebuildReport extends RebuildProgress {
 /** What the database records of an unfinished rebuild. */
 interface RecordedRebuild extends RebuildProgress {
   readonly name: string;
+  /** The version of the definition with which the rows were visited. */
+  readonly version: number;
   /** First adds what is missing, then removes what is stale. */
   readonly phase: "restore" | "remove";
   /** The key of the row with which to continue, in hexadecimal digits. `null`: the first row. */
@@ -88,9 +89,11 @@ export async function rebuild(
   if (resume !== undefined && (typeof resume !== "string" || resume === ""))
     throw new InvalidArgumentError("`resume` of rebuild must be a text that is not empty.");
   const note = `rebuild/${entries.table.name}`;
-  const recorded = resume === undefined ? undefined : await readRecord(db, note, resume, signal);
+  const recorded =
+    resume === undefined ? undefined : await readRecord(db, note, { name: resume, version }, signal);
   let state: RecordedRebuild = recorded ?? {
     name: resume ?? "",
+    version,
     phase: "restore",
     next: null,
     visited: 0,
@@ -112,6 +115,7 @@ export async function rebuild(
         const isOver = next === null && isLast;
         const after: RecordedRebuild = {
           name: state.name,
+          version,
           phase: next === null ? "remove" : phase,
           next,
           visited: state.visited + rows.length,
@@ -123,7 +127,9 @@ export async function rebuild(
           tx.setNote(note, isOver ? undefined : Buffer.from(JSON.stringify(after)));
         }
         // `db.schema` reads it.
-        if (isOver && version > 1) tx.setNote(`rebuilt/${entries.table.name}`, Buffer.from(String(version)));
+        const rebuilt = `rebuilt/${entries.table.name}`;
+        if (isOver && (version > 1 || (await tx.note(rebuilt)) !== undefined))
+          tx.setNote(rebuilt, Buffer.from(String(version)));
         return { after, isOver, duplicates: found.duplicates };
       },
       { isolation: "serializable", label: "rebuild", signal },
@@ -186,11 +192,11 @@ async function remove(
   return removed;
 }
 
-/** The record of an interrupted rebuild of this name. */
+/** The record of an interrupted rebuild of this name and version. */
 function readRecord(
   db: Database,
   note: string,
-  name: string,
+  { name, version }: Pick<RecordedRebuild, "name" | "version">,
   signal: AbortSignal | undefined,
 ): Promise<RecordedRebuild | undefined> {
   return db.transact(
@@ -198,7 +204,7 @@ function readRecord(
       const bytes = await tx.note(note);
       if (bytes === undefined) return undefined;
       const recorded = JSON.parse(Buffer.from(bytes).toString()) as RecordedRebuild;
-      return recorded.name === name ? recorded : undefined;
+      return recorded.name === name && recorded.version === version ? recorded : undefined;
     },
     { label: "rebuild", signal },
   );
