@@ -41,6 +41,8 @@ const sweepsPerTtl = 10;
 /** Longer than a page takes on a slow store. After that, another process continues a killed one's sweep. */
 const claimMs = 60_000;
 const recordEveryMs = 1_000;
+/** By how much the clocks of two machines may differ. A clock that is further ahead is wrong. */
+const maxSkewMs = 60_000;
 
 /**
  * Deletes the cells whose time has passed (protocol §7.5), in transactions as those of programs. A
@@ -241,7 +243,9 @@ class Sweep {
       if (!isDueOnly || before === undefined) return true;
       const isClaimed =
         before.claim !== null && before.claimedUntil > now && before.claimedUntil <= now + claimMs;
-      return !isClaimed && (before.dueAt <= now || before.edition !== this.#edition);
+      // A sweep by a process whose clock was ahead must not put off those of the others.
+      const isTooLate = before.dueAt > now + this.#longestPauseMs + maxSkewMs;
+      return !isClaimed && (before.dueAt <= now || isTooLate || before.edition !== this.#edition);
     };
     const claimedAt = await this.#change((before) => {
       if (!mayClaim(before)) return undefined;
@@ -278,6 +282,11 @@ class Sweep {
     await this.#change((before) =>
       before?.claim === this.#id ? { ...before, claim: null, claimedUntil: 0 } : undefined,
     );
+  }
+
+  /** The most time from the beginning of a sweep until the next one is due. */
+  get #longestPauseMs(): number {
+    return Math.max(minSweepEveryMs, Math.min(...this.#ttlMs.values()));
   }
 
   /** Records the complete sweep and when the next one is due. */

@@ -229,6 +229,28 @@ test("the claim of a process that died is not believed for long, even if its clo
   await clock.until(db.close());
 });
 
+test("a sweep by a process whose clock was days ahead does not put off those of the others", async () => {
+  const clock = new TestClock();
+  const store = memoryStore({ environment: clock.process() });
+  const options = { collectEveryMs: 1e9, expireEveryMs: 60_000 };
+  const process = clock.process();
+  const ahead = new Proxy(process, {
+    get(target, name) {
+      if (name === "now") return () => target.now() + 48 * hourMs;
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+  const db = await clock.until(open(store, { environment: clock.process(), ...options }));
+  await clock.until(put(db, "a"));
+  const wrong = await clock.until(open(new ProcessStore(store, process), { environment: ahead, ...options }));
+  await clock.advance(2 * 60_000);
+  await clock.until(wrong.close());
+  await clock.advance(hourMs + 10 * 60_000);
+  expect(await clock.until(rows(db))).toEqual([]);
+  await clock.until(db.close());
+});
+
 test("an interrupted sweep continues, and db.collect then also sweeps what it had passed", async () => {
   let skippedMs = 0;
   const environment = {
