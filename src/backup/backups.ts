@@ -1,4 +1,4 @@
-import { checkOptionNames, type OptionNames } from "../errors/index.js";
+import { BackupDamagedError, checkOptionNames, type OptionNames } from "../errors/index.js";
 import { BackupPlace, type BackupProblem, type VerifyBackupsOptions } from "./place.js";
 import { storageOf } from "./storage-of.js";
 import { type PlaceOptions, surroundingsOf } from "./surroundings.js";
@@ -40,8 +40,10 @@ const verifyNames = { ...listNames, onProgress: true } satisfies OptionNames<
 >;
 
 /**
- * Yields the backups in a place, the newest first. Works while another process writes there.
+ * Yields the backups in a place, the newest first. Works while another process writes there. If some are
+ * damaged, yields all others before it throws.
  *
+ * @throws BackupDamagedError after the last backup, if one cannot be listed.
  * @throws BackupError if the place has no backups, and BackupAccessError if it cannot be read.
  * @throws AbortedError after `signal`.
  *
@@ -54,11 +56,18 @@ export async function* listBackups(
 ): AsyncGenerator<BackupSummary, void, undefined> {
   checkOptionNames("listBackups", options, listNames);
   const opened = await openPlace(place, options);
+  let failure: BackupDamagedError | undefined;
   for (const entry of [...(await opened.list())].reverse()) {
-    const { takenAt, timestamp, source, packs } = await opened.manifest(entry);
+    const manifest = await opened.manifest(entry).catch((error: unknown) => {
+      if (!(error instanceof BackupDamagedError)) throw error;
+      failure ??= error;
+    });
+    if (manifest === undefined) continue;
+    const { takenAt, timestamp, source, packs } = manifest;
     const totalBytes = packs.reduce((sum, { bytes }) => sum + bytes, 0);
     yield { name: entry.name, takenAt, timestamp, totalBytes, source };
   }
+  if (failure !== undefined) throw failure;
 }
 
 /**

@@ -215,13 +215,19 @@ export class FolderBackup {
     }
   }
 
-  /** The newest backup whose mark is in the folder. The folder's state then has that backup's state as its past. */
+  /**
+   * The newest sound backup whose mark is in the folder. The folder's state then has that backup's state as its past.
+   */
   async #base(
     entries: readonly BackupEntry[],
     marks: readonly string[],
   ): Promise<{ readonly entry: BackupEntry; readonly manifest: Manifest } | undefined> {
-    const entry = entries.findLast(({ mark }) => marks.includes(mark));
-    return entry && { entry, manifest: await this.#place.manifest(entry) };
+    for (const entry of [...entries].reverse()) {
+      if (!marks.includes(entry.mark)) continue;
+      const manifest = await this.#place.soundManifest(entry);
+      if (manifest !== undefined) return { entry, manifest };
+    }
+    return undefined;
   }
 
   /**

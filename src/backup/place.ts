@@ -110,8 +110,18 @@ export class BackupPlace {
     const known = this.#manifests.get(name);
     if (known !== undefined) return known;
     const manifest = checkManifest(openJson(await this.#get(name), this.#where(name)), this.#where(name));
+    if (manifest.takenAt !== parseManifestName(name)?.takenAt) {
+      throw new BackupDamagedError(
+        `${this.#where(name)} is the file of another backup. Use another backup of the place, and make a new one.`,
+      );
+    }
     this.#manifests.set(name, manifest);
     return manifest;
+  }
+
+  /** Like {@link manifest}, but undefined if it is damaged. */
+  async soundManifest(entry: Pick<BackupEntry, "name">): Promise<Manifest | undefined> {
+    return unlessDamaged(this.manifest(entry));
   }
 
   /** The parts of a pack. */
@@ -193,17 +203,22 @@ export class BackupPlace {
     await this.prune(hasRules ? rules : { keep: Number.POSITIVE_INFINITY }, now, lock);
   }
 
+  /** Deletes nothing if a kept backup is damaged so that it does not say what it needs. */
   async #sweep(kept: readonly BackupEntry[]): Promise<void> {
     const packs = new Set<string>();
     const parts = new Set<string>();
+    await this.storage.clean();
     for (const entry of kept) {
-      for (const pack of (await this.manifest(entry)).packs) {
+      const manifest = await this.soundManifest(entry);
+      if (manifest === undefined) return;
+      for (const pack of manifest.packs) {
         if (packs.has(pack.name)) continue;
         packs.add(pack.name);
-        for (const { name } of await this.parts(pack)) parts.add(name);
+        const known = await unlessDamaged(this.parts(pack));
+        if (known === undefined) return;
+        for (const { name } of known) parts.add(name);
       }
     }
-    await this.storage.clean();
     await this.#deleteOthers(names.packs, packs);
     await this.#deleteOthers(names.parts, parts);
     for (const name of this.#packs.keys()) if (!packs.has(name)) this.#packs.delete(name);
@@ -261,6 +276,15 @@ export class BackupPlace {
 
   #where(name: string): string {
     return `${name} of the backups in ${this.storage.description}`;
+  }
+}
+
+async function unlessDamaged<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof BackupDamagedError) return undefined;
+    throw error;
   }
 }
 

@@ -146,9 +146,8 @@ async function chosen(
   }
   if (at === undefined) return newest;
   for (const entry of [...entries].reverse()) {
-    const isBefore =
-      at instanceof Date ? entry.takenAt <= at.getTime() : (await place.manifest(entry)).timestamp <= at;
-    if (isBefore) return entry;
+    if (at instanceof Date ? entry.takenAt <= at.getTime() : (await timestampOf(place, entry)) <= at)
+      return entry;
   }
   throw new BackupError(
     `No backup in ${place.storage.description} is as old as that: the oldest one was taken at ${new Date(entries[0]!.takenAt).toISOString()}.`,
@@ -157,8 +156,17 @@ async function chosen(
 
 /** The newest timestamp that is known to have been given out. */
 async function newestTimestamp(place: BackupPlace, entries: readonly BackupEntry[]): Promise<number> {
-  const { timestamp } = await place.manifest(entries.at(-1)!);
-  return timestamp;
+  let newest = 0;
+  for (const entry of [...entries].reverse()) {
+    newest = Math.max(newest, await timestampOf(place, entry));
+    if ((await place.soundManifest(entry)) !== undefined) break;
+  }
+  return newest;
+}
+
+/** The newest timestamp of a backup. If the backup is damaged, its time tells it roughly. */
+async function timestampOf(place: BackupPlace, entry: BackupEntry): Promise<number> {
+  return (await place.soundManifest(entry))?.timestamp ?? entry.takenAt * 1_000;
 }
 
 /**

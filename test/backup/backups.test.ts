@@ -1,7 +1,7 @@
 import { copyFile, cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "percolatordb";
-import { restore } from "percolatordb/backup";
+import { listBackups, restore } from "percolatordb/backup";
 import { openLmdbStore } from "percolatordb/lmdb";
 import { describe, expect, test } from "vitest";
 import { FolderBackup } from "../../src/backup/folder-backup.js";
@@ -52,6 +52,73 @@ async function filled(places: Places): Promise<void> {
 }
 
 describe("backups", () => {
+  describe.each([
+    { which: "newest", damaged: 2 },
+    { which: "middle", damaged: 1 },
+    { which: "oldest", damaged: 0 },
+  ])("of which the manifest of the $which is damaged", ({ damaged }) => {
+    async function made(places: Places) {
+      await using db = await places.openData();
+      const reports = [];
+      for (let value = 0; value < 3; value++) {
+        await set(db, "a", value);
+        reports.push(await places.backUp());
+      }
+      await writeFile(join(places.backups, reports[damaged]!.name), "{}");
+      return reports;
+    }
+
+    test("can be listed and restored, except for that one", async () => {
+      await using places = await Places.make();
+      const reports = await made(places);
+      const listed: string[] = [];
+      const listing = (async () => {
+        for await (const { name } of listBackups(places.backups, common)) listed.push(name);
+      })();
+      await expect(listing).rejects.toMatchObject({
+        code: "BACKUP_DAMAGED",
+        message: expect.stringContaining(reports[damaged]!.name),
+      });
+      const sound = reports.filter((_, index) => index !== damaged);
+      expect(listed).toEqual(sound.map(({ name }) => name).reverse());
+      for (const [value, { takenAt, timestamp }] of reports.entries()) {
+        for (const at of [new Date(takenAt), timestamp]) {
+          if (value === damaged)
+            await expect(valueIn(places, new Date(takenAt))).rejects.toThrow(/is damaged/);
+          else expect(await valueIn(places, at)).toBe(value);
+        }
+      }
+    });
+
+    test("can be continued, and are deleted in time", async () => {
+      await using places = await Places.make();
+      await made(places);
+      await using db = await places.openData();
+      const packs = async () => (await files(places)).filter((name) => name.startsWith("packs/"));
+      const before = await packs();
+      await set(db, "a", 3);
+      expect(await places.backUp({ keep: 4 })).toMatchObject({ kind: "changes", deleted: 0 });
+      expect(await valueIn(places, undefined)).toBe(3);
+      expect(await packs()).toEqual(expect.arrayContaining(before));
+      await set(db, "a", 4);
+      expect(await places.backUp({ keep: 1 })).toMatchObject({ deleted: 4 });
+      expect(await (await openPlace(places)).verify()).toEqual([]);
+      expect(await valueIn(places, undefined)).toBe(4);
+    });
+  });
+
+  test("of which one has the manifest of another are not taken for each other", async () => {
+    await using places = await Places.make();
+    await using db = await places.openData();
+    await set(db, "a", 1);
+    const first = await places.backUp();
+    await set(db, "a", 2);
+    const second = await places.backUp();
+    await copyFile(join(places.backups, first.name), join(places.backups, second.name));
+    expect(await (await openPlace(places)).verify()).toMatchObject([{ backups: [second.name] }]);
+    await expect(valueIn(places, undefined)).rejects.toMatchObject({ code: "BACKUP_DAMAGED" });
+  });
+
   test("the first has everything, a later one what has changed, and there is none if nothing has", async () => {
     await using places = await Places.make();
     await filled(places);

@@ -37,16 +37,23 @@ export function addBackups(program: Command, cli: Cli): void {
 async function list(cli: Cli, place: string): Promise<void> {
   const rows: string[][] = [];
   const options = { ...storageInput(cli), signal: cli.signal };
-  for await (const { name, timestamp, totalBytes, source, ...entry } of listBackups(place, options)) {
-    const takenAt = new Date(entry.takenAt).toISOString();
-    if (cli.json) {
-      const time = showTimestamp(timestamp);
-      await cli.out.json({ name, takenAt, timestamp, time, totalBytes, source });
+  try {
+    for await (const { name, timestamp, totalBytes, source, ...entry } of listBackups(place, options)) {
+      const takenAt = new Date(entry.takenAt).toISOString();
+      if (cli.json) {
+        const time = showTimestamp(timestamp);
+        await cli.out.json({ name, takenAt, timestamp, time, totalBytes, source });
+      }
+      rows.push([takenAt, String(timestamp), showBytes(totalBytes)]);
     }
-    rows.push([takenAt, String(timestamp), showBytes(totalBytes)]);
+    if (rows.length === 0) cli.exitCode = exitCodes.data;
+  } finally {
+    // Also if one is damaged: the others can be restored.
+    if (!cli.json && rows.length > 0) await print(cli, rows);
   }
-  if (rows.length === 0) cli.exitCode = exitCodes.data;
-  if (cli.json) return;
+}
+
+async function print(cli: Cli, rows: readonly string[][]): Promise<void> {
   const columns = [
     { name: "taken at" },
     { name: "timestamp", align: "right" },
