@@ -77,6 +77,8 @@ class Lines {
         if (this.#handled.length >= lineCells) yield* this.take();
         continue;
       }
+      // A column that is dropped, but not yet empty, is not in the header.
+      if (!this.#table.columns.has(parsePath(column).name)) continue;
       if (this.#cells.length >= lineCells || (this.#bytes > 0 && this.#bytes + value.length > lineBytes)) {
         yield* this.take();
       }

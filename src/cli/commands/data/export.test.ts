@@ -1,6 +1,7 @@
 import { readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { open } from "percolatordb";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type CommandLine, Printed } from "../../../../test/support/command-line.js";
 import {
@@ -45,6 +46,18 @@ function fill(): Promise<void> {
 }
 
 describe("export", () => {
+  it("leaves out a column whose drop was interrupted, and can be imported", async () => {
+    const db = await open(join(cli.folder, "data"));
+    const stopped = new AbortController();
+    const target = { table: "documents", column: "thumbnail" };
+    const dropping = db.drop(target, { signal: stopped.signal, onProgress: () => stopped.abort() });
+    await expect(dropping).rejects.toMatchObject({ code: "ABORTED" });
+    await db.close();
+    expect((await cli.run(["export", "data", "all.jsonl"])).code).toBe(0);
+    expect(await textOf("all.jsonl")).not.toContain('"thumbnail"');
+    expect(await cli.run(["import", "copy", "all.jsonl"])).toMatchObject({ code: 0 });
+  });
+
   it("writes every cell as of one snapshot, with checksums", async () => {
     const { code, documents: reports } = await cli.run(["export", "data", "all.jsonl", "--json"]);
     expect(code).toBe(0);
