@@ -36,6 +36,10 @@ export interface FixtureServer {
   readonly url: string;
   /** With true, ends all streams and refuses every request. With false, answers again. */
   cut(isCut: boolean): void;
+  /** With true, sends nothing on any connection, as a process that is stopped. */
+  mute(isMute: boolean): void;
+  /** How many pages follow the stream. */
+  readonly viewers: number;
   close(): Promise<void>;
 }
 
@@ -65,7 +69,17 @@ export async function serveFixture(options: FixtureOptions): Promise<FixtureServ
     await closed;
   };
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${base}`;
-  return { url, close, cut: (isCut) => fixture.cut(isCut) };
+  return {
+    url,
+    close,
+    cut: (isCut) => fixture.cut(isCut),
+    mute: (isMute) => {
+      fixture.isMute = isMute;
+    },
+    get viewers() {
+      return fixture.viewers;
+    },
+  };
 }
 
 class Fixture {
@@ -78,6 +92,7 @@ class Fixture {
   #tick = 0;
   #newest = 400;
   #isCut = false;
+  isMute = false;
 
   constructor({ pages, scenario = "busy", writable = false }: FixtureOptions) {
     this.#pages = pages;
@@ -92,7 +107,12 @@ class Fixture {
     this.#streams.clear();
   }
 
+  get viewers(): number {
+    return this.#streams.size;
+  }
+
   tick(): void {
+    if (this.isMute) return;
     this.#tick++;
     for (const stream of this.#streams) this.#send(stream);
   }
@@ -100,6 +120,7 @@ class Fixture {
   async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
     if (this.#isCut) return void response.destroy();
+    if (this.isMute) return;
     if (!pathname.startsWith(base))
       return json(response, 404, { code: "NOT_FOUND", message: "Nothing is here." });
     const path = pathname.slice(base.length);

@@ -1,5 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useStore } from "../state/store.js";
 import { type ApiError, getJson } from "./client.js";
+import { reconnects } from "./stream.js";
 
 export interface Answer<T> {
   /**
@@ -21,8 +23,8 @@ interface Got<T> {
 }
 
 /**
- * The answer at a path. It is requested again every `everyMs` while the page is visible. If the
- * path is undefined, nothing is requested. A running request is aborted when the path changes or
+ * The answer at a path. It is requested again every `everyMs` while the page is visible, and when the
+ * page has connected again. If the path is undefined, nothing is requested. A running request is aborted when the path changes or
  * the view closes. `keep` says whether the last answer stays until the answer for a new path
  * arrives.
  */
@@ -30,13 +32,14 @@ export function useApi<T>(path: string | undefined, everyMs?: number, keep = tru
   const [got, setGot] = useState<Got<T>>();
   const [isLoading, setLoading] = useState(path !== undefined);
   const again = useRef<() => void>(() => {});
+  const times = useStore(reconnects);
   useEffect(() => {
     if (path === undefined) return;
     const asking = new Asking<T>(path, everyMs, setGot, setLoading);
     again.current = () => asking.ask();
     asking.ask();
     return () => asking.end();
-  }, [path, everyMs]);
+  }, [path, everyMs, times]);
   const reload = useCallback(() => again.current(), []);
   const isOfPath = got?.path === path;
   const shown = path === undefined || (!isOfPath && !keep) ? undefined : got;

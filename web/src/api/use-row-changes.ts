@@ -1,6 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { live } from "../../../src/live/client/live.js";
 import { apiPath } from "./client.js";
+import { whileVisible } from "./visible.js";
 
 /**
  * Calls `changed` whenever a row has changed, until the view closes. Without a row, follows nothing.
@@ -10,7 +11,9 @@ export function useRowChanges(table: string, row: string | undefined, changed: (
   useEffect(() => {
     if (row === undefined) return;
     // The first value says what is there now. The view has asked for that itself, at about this time.
-    const subscription = live<number>(apiPath("row/live", { table, row }), { onValue: changed });
-    return () => subscription.close();
+    return whileVisible(() => {
+      const subscription = live<number>(apiPath("row/live", { table, row }), { onValue: changed });
+      return () => subscription.close();
+    });
   }, [table, row, changed]);
 }

@@ -1,5 +1,6 @@
 import type { Past, PastMoment } from "../../../src/dashboard/api/index.js";
 import { apiPath, getJson } from "../api/client.js";
+import { overview, reconnects } from "../api/stream.js";
 import { behindMs, type ProblemKind } from "./health.js";
 import { Store } from "./store.js";
 
@@ -11,20 +12,38 @@ const gapMs = 35_000;
 /** The last hour, oldest first, as the server has kept it. */
 export const past = new Store<readonly PastMoment[]>([]);
 
-/** Asks for new moments while the page is open. */
+/**
+ * Asks for new moments while the page is open. Asks for all of them if the page has connected again,
+ * because the server may have another database, and if the server's clock was set back.
+ */
 export function followPast(): void {
-  const ask = async () => {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let newest = 0;
+  const ask = async (known: readonly PastMoment[]) => {
+    clearTimeout(timer);
+    const mine = ++newest;
     try {
-      const after = past.value.at(-1)?.at;
+      const after = known.at(-1)?.at;
       const { moments } = await getJson<Past>(apiPath("past", { after }), AbortSignal.timeout(everyMs));
+      if (mine !== newest) return;
       const oldest = (moments.at(-1)?.at ?? 0) - hourMs;
-      if (moments.length > 0) past.set([...past.value, ...moments].filter(({ at }) => at > oldest));
+      if (moments.length > 0 || known.length === 0)
+        past.set([...known, ...moments].filter(({ at }) => at > oldest));
     } catch {
       // The connection's sign says that the server does not answer.
     }
-    setTimeout(() => void ask(), past.value.length === 0 ? 2_000 : everyMs);
+    if (mine !== newest) return;
+    timer = setTimeout(() => void ask(knownNow()), past.value.length === 0 ? 2_000 : everyMs);
   };
-  void ask();
+  reconnects.watch(() => void ask([]));
+  void ask([]);
+}
+
+/** The moments that are still those of the past. */
+function knownNow(): readonly PastMoment[] {
+  const now = overview.value?.now;
+  const last = past.value.at(-1)?.at ?? 0;
+  return now !== undefined && last > now + everyMs ? [] : past.value;
 }
 
 /** Since when a state has lasted. */

@@ -19,7 +19,7 @@ import { outcomeLevels, WhatRan } from "./transactions-list.js";
 export function TransactionPanel({ id, route }: { readonly id: string; readonly route: Route }) {
   const { data: known, error, reload } = useApi<TransactionDetail>(apiPath("transaction", { id }));
   // A paused list may show transactions that the server has already forgotten.
-  const seen = error?.status === 404 ? seenTransaction(id) : undefined;
+  const seen = known === undefined && error?.status === 404 ? seenTransaction(id) : undefined;
   const data = known ?? (seen && { ...seen, ...nothingMore });
   return (
     <section class="panel transaction-panel" aria-labelledby="transaction">

@@ -1,0 +1,86 @@
+import { open, table, text } from "percolatordb";
+import { serveDashboard } from "percolatordb/dashboard";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type FixtureServer, serveFixture } from "../../web/testing/fixture-server.js";
+import { openPage, startBrowser } from "./support/browser.js";
+import { buildPages } from "./support/pages.js";
+
+/** What a page does when its server stops, is another one, or is not looked at. */
+
+let pages: Awaited<ReturnType<typeof buildPages>>;
+let server: FixtureServer;
+let browser: Awaited<ReturnType<typeof startBrowser>>;
+beforeAll(async () => {
+  pages = await buildPages();
+  server = await serveFixture({ pages: pages.path });
+  browser = await startBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+  await pages?.remove();
+});
+
+const live = (page: Page) => page.locator("[data-connection=live]").waitFor();
+
+test("a server that is stopped and keeps its connections is lost, until it goes on", async () => {
+  const { page, close } = await openPage(browser, "about:blank");
+  await page.clock.install();
+  await page.goto(`${server.url}#/overview`);
+  await live(page);
+  server.mute(true);
+  await page.clock.fastForward(16_000);
+  await page.locator(".banner", { hasText: "The server has sent nothing for 15 s." }).waitFor();
+  server.mute(false);
+  await page.clock.fastForward(16_000);
+  await live(page);
+  await close();
+});
+
+/** Shows or hides a page as another tab in front of it does. */
+const setHidden = (page: Page, isHidden: boolean) =>
+  page.evaluate(
+    `Object.defineProperty(document, "hidden", { get: () => ${isHidden}, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"))`,
+  );
+
+test("a hidden page holds no connection, and is up to date when it is shown again", async () => {
+  const { page, wrongs, close } = await openPage(browser, `${server.url}#/overview`);
+  await live(page);
+  expect(server.viewers).toBe(1);
+  await setHidden(page, true);
+  await expect.poll(() => server.viewers).toBe(0);
+  const asked = page.waitForRequest("**/api/about");
+  await setHidden(page, false);
+  await live(page);
+  await asked;
+  expect(server.viewers).toBe(1);
+  await close();
+  expect(wrongs).toEqual([]);
+});
+
+test("a server that is restarted with another database is shown as that one, with its rows", async () => {
+  const notes = table("notes", { body: text() });
+  const serve = async (location: string, port: number) => {
+    const db = await open("memory:", { tables: [notes] });
+    await db.transact((tx) => tx.set(notes.body, location, "here"));
+    const dashboard = await serveDashboard(db, { location, port, pages: pages.path });
+    const stop = async () => {
+      await dashboard.close();
+      await db.close();
+    };
+    return { url: dashboard.url, stop };
+  };
+  const first = await serve("first", 0);
+  const { page, close } = await openPage(browser, `${first.url}#/data?table=notes`);
+  const shown = (name: string) => page.locator(".data-rows").getByText(name, { exact: true });
+  await shown("first").waitFor();
+  await live(page);
+  await first.stop();
+  const second = await serve("second", Number(new URL(first.url).port));
+  await page.locator(".where-location", { hasText: "second" }).waitFor();
+  await shown("second").waitFor();
+  await close();
+  await second.stop();
+});
