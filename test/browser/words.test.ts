@@ -271,6 +271,8 @@ describe("problems", () => {
     expect(sinceOf(moments, "a", "parked")).toEqual({ at: 60_000, isAtLeast: false });
     // A moment without a failure does not end a series of failures.
     expect(sinceOf(moments, "a", "failing")).toEqual({ at: 70_000, isAtLeast: false });
+    // The moments before it was registered do not have it, whatever its name.
+    expect(sinceOf(moments, "constructor", "parked")).toBeUndefined();
     const again = { at: 95_000, observers: { a: [1, 0, 0, 0, 1, 3] } } as unknown as PastMoment;
     expect(sinceOf([...moments, again], "a", "failing")).toEqual({ at: 70_000, isAtLeast: false });
     expect(sinceOf([again], "a", "failing")).toEqual({ at: 95_000, isAtLeast: true });

@@ -63,7 +63,8 @@ export function sinceOf(
   const newest = moments.at(-1)?.at ?? 0;
   for (const { at, observers } of [...moments].reverse()) {
     if (at < (first ?? newest) - gapMs) break;
-    const figures = observers[observer];
+    // An observer may have the name of a property that every object has.
+    const figures = Object.hasOwn(observers, observer) ? observers[observer] : undefined;
     if (figures !== undefined && wasSo(figures, kind)) first = at;
   }
   return first === undefined ? undefined : { at: first, isAtLeast: first === moments[0]?.at };
