@@ -218,7 +218,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     eachOfObservers(
       "runs_total",
       "outcome",
-      "Runs of observers: committed, clean (nothing was due), conflict, failed, timeout, parked.",
+      "Runs of observers: committed, clean (nothing was due), conflict, failed, timeout, parked. The run after which a change is parked counts as failed or timeout too.",
       ({ runs }) => runs,
     ),
     ofObservers("run_duration_seconds", "Duration of runs.", ({ duration }) => duration),

@@ -144,7 +144,7 @@ export interface EventMap {
   backgroundFailure: { readonly doing: string; readonly error: unknown };
   /** This process committed cells that make observers due. */
   hints: { readonly count: number; readonly commitTimestamp: number; readonly observers: readonly string[] };
-  /** An observer's run ended. */
+  /** An observer's run ended. After a run that `failed` for the last time, `parked` follows. */
   run: {
     readonly observer: string;
     readonly outcome: "committed" | "clean" | "conflict" | "failed" | "timeout" | "parked";

@@ -92,7 +92,8 @@ export class Metrics {
   #countRun(event: EventMap["run"]): void {
     const counts = this.#observer(event.observer);
     counts.runs[event.outcome]++;
-    counts.duration.add(event.durationMs);
+    // The run after which a change is parked has already been told as failed.
+    if (event.outcome !== "parked") counts.duration.add(event.durationMs);
     if (event.delayMs !== undefined) counts.delay.add(event.delayMs);
   }
 

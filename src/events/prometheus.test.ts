@@ -48,6 +48,8 @@ describe("the text for Prometheus", () => {
     expect(of('bucket{observer="cluster",le="+Inf"}')).toBe("1");
     expect(of("sum")).toBe("1.5");
     expect(of("count")).toBe("1");
+    // A change is parked after a run that was told before.
+    expect(lines).toContain('percolator_run_duration_seconds_count{observer="cluster"} 1');
     expect(lines).toContain("percolator_transaction_duration_seconds_sum 0.03");
   });
 

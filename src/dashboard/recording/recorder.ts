@@ -114,7 +114,7 @@ export class Recorder {
     const now = this.#environment.now();
     if (outcome === "committed") counts.runs.add(now);
     else if (outcome === "conflict") counts.conflicts.add(now);
-    else if (outcome !== "clean") counts.failures.add(now);
+    else if (outcome === "failed" || outcome === "timeout") counts.failures.add(now);
     if (delayMs !== undefined) counts.delay.add(now, delayMs);
   }
 
