@@ -146,6 +146,31 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       expect(now.cells.length).toBe(1);
     }));
 
+  test("says of a row with very many cells that it shows only some", () =>
+    run(async (db, { get }) => {
+      await db.transact((tx) => {
+        tx.set(pages.title, "a", "last in byte order");
+        for (let number = 0; number < 1_100; number++) tx.set(pages.links.at(`b/${number}`), "a", "");
+        tx.set(pages.body, "b", "few cells");
+      });
+      const [wide, narrow] = (await get<RowsPage>("rows?table=pages")).rows;
+      expect([wide!.cells.length, wide!.isCut]).toEqual([100, true]);
+      expect(narrow!.isCut).toBe(false);
+      const alone = await get<RowDetail>("row?table=pages&row=a");
+      expect([alone.cells.length, alone.isCut]).toEqual([1_000, true]);
+    }));
+
+  test("says of a cell with very many versions that it shows only the newest", () =>
+    run(async (db, { get }) => {
+      const history = () => get<CellHistory>("history?table=totals&row=a&column=hits");
+      const count = (hits: number) => db.transact((tx) => tx.set(totals.hits, "a", hits));
+      for (let hits = 1; hits <= 500; hits++) await count(hits);
+      expect((await history()).isCut).toBe(false);
+      await count(501);
+      const { versions, isCut } = await history();
+      expect([versions.length, versions[0]!.value?.text, isCut]).toEqual([500, "501", true]);
+    }));
+
   test("shows a cell's versions and a row's protocol cells", () =>
     run(async (db, { get }) => {
       await db.transact((tx) => tx.set(pages.body, "a", "one two"));

@@ -65,7 +65,7 @@ export function rowsPage(query: URLSearchParams): RowsPage {
   let index = from;
   for (; index < rowCount && rows.length < limit; index++) {
     const row = nameOf(index);
-    if (row.startsWith(prefix)) rows.push({ row, cells: cellsOf(index, 200) });
+    if (row.startsWith(prefix)) rows.push({ row, cells: cellsOf(index, 200), isCut: false });
   }
   const at = Number(query.get("at") ?? startedAt);
   return {
@@ -82,7 +82,13 @@ export function rowsPage(query: URLSearchParams): RowsPage {
 export function rowDetail(query: URLSearchParams): RowDetail {
   const row = query.get("row") ?? "";
   const index = Array.from({ length: rowCount }, (_, each) => each).find((each) => nameOf(each) === row) ?? 0;
-  return { table: query.get("table") ?? "", row, at: startedAt * 1_000, cells: cellsOf(index, 20_000) };
+  return {
+    table: query.get("table") ?? "",
+    row,
+    at: startedAt * 1_000,
+    cells: cellsOf(index, 20_000),
+    isCut: false,
+  };
 }
 
 export function cellHistory(query: URLSearchParams): CellHistory {
@@ -98,7 +104,7 @@ export function cellHistory(query: URLSearchParams): CellHistory {
     };
   });
   const [table, row, column] = ["table", "row", "column"].map((name) => query.get(name) ?? "");
-  return { table: table!, row: row!, column: column!, versions };
+  return { table: table!, row: row!, column: column!, versions, isCut: false };
 }
 
 /** A row in the middle of a commit: a lock, its new value, and the version before it. */

@@ -27,6 +27,8 @@ export interface RowDetail extends RowShown {
 export interface RowShown {
   readonly row: string;
   readonly cells: readonly CellShown[];
+  /** Whether the row has more cells, which were not read: cells whose columns come later in byte order. */
+  readonly isCut: boolean;
 }
 
 export interface CellShown {

@@ -11,6 +11,8 @@ export interface CellHistory extends CellName {
     /** Undefined for a delete. */
     readonly value: ValueShown | undefined;
   }[];
+  /** Whether the cell has more versions, which are older. */
+  readonly isCut: boolean;
 }
 
 /** The transaction that wrote a version, as far as a process remembers it. */

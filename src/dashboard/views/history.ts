@@ -50,6 +50,7 @@ export const history: View<CellHistory> = async ({ db, gathered }, given) => {
           ? undefined
           : valueShown(column.codec, encodeValue(column, row, value), maxOfValue),
     })),
+    isCut: entries.length > maxVersions,
   };
 };
 

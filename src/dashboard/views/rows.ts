@@ -49,6 +49,8 @@ async function timesToLive({ db }: ViewContext, table: TableDefinition, isNow: b
 interface FoundRow {
   readonly row: Uint8Array;
   readonly cells: readonly CellShown[];
+  /** Whether it has more cells. */
+  readonly isCut: boolean;
 }
 
 /** A page of the rows of a table. */
@@ -81,7 +83,7 @@ export const row: View<RowDetail> = async (context, given, signal) => {
   const tables = await context.tables.get();
   await using snapshot = await context.db.snapshot({ at: given.at(), signal });
   const expiring = await timesToLive(context, table, given.at() === undefined);
-  let found: FoundRow = { row: wanted, cells: [] };
+  let found: FoundRow = { row: wanted, cells: [], isCut: false };
   for await (const first of walk(snapshot, table, alone, expiring, wanted)) {
     if (equalBytes(first.row, wanted)) found = first;
     break;
@@ -121,7 +123,8 @@ async function* walk(
         if (prefix !== undefined && !equalBytes(row.subarray(0, prefix.length), prefix)) return;
         open = new OpenRow(row, table, bounds, expiring);
       }
-      isFull = !open.take(cells);
+      open.take(cells);
+      isFull = open.isCut;
       if (isFull) break;
     }
     if (open === undefined) return;
@@ -139,6 +142,7 @@ async function* rowsFrom(snapshot: Snapshot, table: string, start: Uint8Array | 
 class OpenRow implements FoundRow {
   readonly row: Uint8Array;
   readonly cells: CellShown[] = [];
+  isCut = false;
   readonly #table: TableDefinition;
   readonly #bounds: Bounds;
   readonly #expiring: TimeToLive;
@@ -151,11 +155,14 @@ class OpenRow implements FoundRow {
     this.#expiring = expiring;
   }
 
-  /** Adds cells to the row. Returns false if the row already shows as much as its limits allow. */
-  take(cells: readonly CommittedCell[]): boolean {
+  /** Adds cells to the row, until it shows as much as its limits allow. */
+  take(cells: readonly CommittedCell[]): void {
     for (const { column, commit, value } of cells) {
       if (value === undefined) continue;
-      if (this.cells.length === this.#bounds.maxCells || this.#length > maxOfRow) return false;
+      if (this.cells.length === this.#bounds.maxCells || this.#length > maxOfRow) {
+        this.isCut = true;
+        return;
+      }
       const { name } = parsePath(column);
       const shown = valueShown(this.#table.columns.get(name)?.codec, value, this.#bounds.maxOfValue);
       this.#length += shown.text.length;
@@ -166,13 +173,17 @@ class OpenRow implements FoundRow {
         ...(ttlMs === undefined ? {} : { expiresAt: timestampToDate(commit).getTime() + ttlMs }),
       });
     }
-    return true;
   }
 }
 
 /** Cells in the order of the table's columns. */
-function rowShown(tables: KnownTables, table: TableDefinition, { row, cells }: FoundRow): RowShown {
+function rowShown(tables: KnownTables, table: TableDefinition, found: FoundRow): RowShown {
+  const { row, cells, isCut } = found;
   const places = new Map([...table.columns.keys()].map((name, place) => [name, place]));
   const place = ({ column }: CellShown) => places.get(column.split(":")[0]!) ?? places.size;
-  return { row: rowText(tables, table.name, row), cells: cells.toSorted((a, b) => place(a) - place(b)) };
+  return {
+    row: rowText(tables, table.name, row),
+    cells: cells.toSorted((a, b) => place(a) - place(b)),
+    isCut,
+  };
 }

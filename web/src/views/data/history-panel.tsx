@@ -3,6 +3,7 @@ import { apiPath } from "../../api/client.js";
 import { overview } from "../../api/stream.js";
 import { useApi } from "../../api/use-api.js";
 import { useRowChanges } from "../../api/use-row-changes.js";
+import { count } from "../../format/numbers.js";
 import { oneLine } from "../../format/text.js";
 import { ago, dateTime } from "../../format/times.js";
 import { LongValue } from "../../parts/names.js";
@@ -58,6 +59,12 @@ export function HistoryPanel({ route, table, row, column }: Props) {
           </li>
         ))}
       </ol>
+      {data.isCut ? (
+        <p class="note" data-cut>
+          These are the newest {count(data.versions.length)}. <code>percolator history</code> prints the older
+          ones too.
+        </p>
+      ) : null}
     </>
   );
 }

@@ -2,7 +2,7 @@ import type { RowDetail } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
 import { useRowChanges } from "../../api/use-row-changes.js";
-import { bytes } from "../../format/numbers.js";
+import { bytes, count } from "../../format/numbers.js";
 import { oneLine } from "../../format/text.js";
 import { LongValue } from "../../parts/names.js";
 import { Empty, Failed, Loading } from "../../parts/notices.js";
@@ -78,20 +78,28 @@ function CellsPanel({
       </Empty>
     );
   return (
-    <dl class="cells">
-      {data.cells.map(({ column, value, expiresAt }) => (
-        <div key={column} class={column === cell ? "chosen" : ""}>
-          <dt>
-            <bdi>{oneLine(column)}</bdi>
-            <span class="faint">{bytes(value.bytes)}</span>
-            {expiresAt === undefined ? null : <Expiry at={expiresAt} />}
-            <a href={historyOf(column)}>History</a>
-          </dt>
-          <dd>
-            <LongValue value={value} />
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <>
+      {data.isCut ? (
+        <p class="note" data-cut>
+          These are {count(data.cells.length)} of its cells. It has more, in columns that come later in byte
+          order. <code>percolator get</code> prints all of them.
+        </p>
+      ) : null}
+      <dl class="cells">
+        {data.cells.map(({ column, value, expiresAt }) => (
+          <div key={column} class={column === cell ? "chosen" : ""}>
+            <dt>
+              <bdi>{oneLine(column)}</bdi>
+              <span class="faint">{bytes(value.bytes)}</span>
+              {expiresAt === undefined ? null : <Expiry at={expiresAt} />}
+              <a href={historyOf(column)}>History</a>
+            </dt>
+            <dd>
+              <LongValue value={value} />
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </>
   );
 }

@@ -161,16 +161,24 @@ function expiryOf({ cells }: RowShown): number | undefined {
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-function classOf({ cells }: RowShown, column: string): string {
+function classOf({ cells, isCut }: RowShown, column: string): string {
   const [first] = cells.filter((cell) => nameOf(cell.column) === column);
-  return first === undefined ? "none" : first.column === column ? "" : "family";
+  if (first === undefined) return isCut ? "" : "none";
+  return first.column === column ? "" : "family";
 }
 
 /** The value of a column, or the first cells of a family. */
 function Cells({ row, column }: { readonly row: RowShown; readonly column: string }) {
   const cells = row.cells.filter((cell) => nameOf(cell.column) === column);
   const [only] = cells;
-  if (only === undefined) return <span class="absent">–</span>;
+  if (only === undefined)
+    return row.isCut ? (
+      <span class="faint" title="The row has more cells than this list reads. Open the row.">
+        not read
+      </span>
+    ) : (
+      <span class="absent">–</span>
+    );
   if (only.column === column) return <ShortValue value={only.value} />;
   return (
     <span class="family-cells">
@@ -180,7 +188,12 @@ function Cells({ row, column }: { readonly row: RowShown; readonly column: strin
           <ShortValue value={cell.value} />
         </span>
       ))}
-      {cells.length > maxCells ? <span class="faint">and {cells.length - maxCells} more</span> : null}
+      {cells.length > maxCells ? (
+        <span class="faint">
+          and {cells.length - maxCells}
+          {row.isCut ? " or more" : " more"}
+        </span>
+      ) : null}
     </span>
   );
 }
