@@ -161,7 +161,15 @@ test("the key space opens on the hottest table, with keys and times beside it", 
   await page.locator(".heat canvas").waitFor();
   expect(await page.getByLabel("Table").inputValue()).toBe("documents");
   expect(await page.locator(".heat-keys li").count()).toBeGreaterThan(4);
-  expect(await page.locator(".heat-times span").count()).toBeGreaterThan(3);
+  const times = page.locator(".heat-times span");
+  expect(await times.count()).toBeGreaterThan(3);
+  await times.first().scrollIntoViewIfNeeded();
+  const { y } = (await page.locator(".heat canvas").boundingBox())!;
+  for (const time of await times.all()) {
+    // The field above a time begins at it.
+    await page.mouse.move((await time.boundingBox())!.x + 2, y + 300);
+    await page.locator(".heat-read", { hasText: `, ${await time.textContent()}:` }).waitFor();
+  }
   await page.locator('[data-session="1203 on gamma"]', { hasText: "stopped or blocked" }).waitFor();
   const beta = page.locator('[data-session="993 on beta"]');
   expect(await beta.locator("[data-label=CPU]").textContent()).toBe("42 %");

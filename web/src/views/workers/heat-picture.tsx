@@ -62,8 +62,10 @@ export function HeatPicture({ heat }: { readonly heat: HeatMap }) {
         />
       </div>
       <p class="heat-times">
-        {labelled(buckets + 1, maxTimes).map((bucket) => (
-          <span key={bucket}>{clock(heat.startsAt + bucket * heat.bucketMs).slice(0, 5)}</span>
+        {labelled(buckets, maxTimes).map((bucket) => (
+          <span key={bucket} style={`left:${(100 * bucket) / Math.max(1, buckets)}%`}>
+            {clock(heat.startsAt + bucket * heat.bucketMs).slice(0, 5)}
+          </span>
         ))}
       </p>
       <div class="heat-foot">
