@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Pipeline } from "../../src/dashboard/api/index.js";
 import { type FixtureServer, serveFixture } from "../../web/testing/fixture-server.js";
 import { openPage, startBrowser } from "./support/browser.js";
 import { buildPages } from "./support/pages.js";
@@ -177,6 +178,29 @@ test("the key space opens on the hottest table, with keys and times beside it", 
   expect(await beta.locator("[data-label='Loop delay']").getAttribute("class")).toContain("warn-text");
   await close();
   expect(wrongs).toEqual([]);
+});
+
+test("a long name of an observer ends before its state", async () => {
+  const { page, close } = await openPage(browser, "about:blank");
+  await page.route("**/api/pipeline", async (route) => {
+    const response = await route.fetch();
+    const { observers, ...rest } = (await response.json()) as Pipeline;
+    const renamed = observers.map((each, index) => ({ ...each, name: `derive_everything_of_${index}` }));
+    await route.fulfill({ response, json: { ...rest, observers: renamed } });
+  });
+  await page.goto(`${server.url}#/pipeline`);
+  const nodes = page.locator(".node.observer");
+  await nodes.first().waitFor();
+  for (const node of await nodes.all()) {
+    const [name, word, sub, box] = await Promise.all(
+      [".node-name", ".node-word", ".node-sub", ".box"].map(
+        async (part) => (await node.locator(part).boundingBox())!,
+      ),
+    );
+    expect(name!.x + name!.width).toBeLessThan(word!.x);
+    expect(sub!.x + sub!.width).toBeLessThan(box!.x + box!.width);
+  }
+  await close();
 });
 
 test("conflicts are shown by column, and rows that conflicted once without a remedy", async () => {

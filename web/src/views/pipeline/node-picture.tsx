@@ -7,7 +7,7 @@ import type { ColumnNode, GraphNode, InternalNode, ObserverNode } from "./graph.
 import type { Placed } from "./layout.js";
 
 export function sizeOf({ kind }: GraphNode): { readonly width: number; readonly height: number } {
-  return kind === "observer" ? { width: 176, height: 58 } : { width: 130, height: 44 };
+  return kind === "observer" ? { width: 208, height: 58 } : { width: 130, height: 44 };
 }
 
 interface Props {
@@ -27,16 +27,18 @@ export function NodePicture({ node, place, href, isSelected, isDim, isFirst, onF
   const name = ["node", node.kind, health?.level, isDim && "dim", isSelected && "selected"]
     .filter(Boolean)
     .join(" ");
+  const label = labelOf(node, health?.why);
   return (
     <g class={name} transform={`translate(${place.x} ${place.y})`}>
       <a
         href={href}
         data-node={node.id}
         tabindex={isFirst ? 0 : -1}
-        aria-label={labelOf(node, health?.why)}
+        aria-label={label}
         aria-current={isSelected ? "true" : undefined}
         onFocus={onFocus}
       >
+        <title>{label}</title>
         <rect class="focus-ring" x={-4} y={-4} width={place.width + 8} height={place.height + 8} rx={12} />
         <rect class="box" width={place.width} height={place.height} rx={node.kind === "observer" ? 9 : 4} />
       </a>
@@ -93,15 +95,19 @@ function ColumnText({ node }: { readonly node: ColumnNode }) {
   );
 }
 
+/** Pixels of a letter, at most for nearly all names. */
+const [letterOfName, letterOfWord] = [8, 6.5];
+
 function ObserverText({ node, width }: { readonly node: ObserverNode; readonly width: number }) {
   const { observer } = node;
   const { level, word } = healthOf(observer);
+  const most = Math.floor((width - 50 - letterOfWord * word.length) / letterOfName);
   const parked = observer.parked.count === 0 ? "" : `${bounded(observer.parked)} parked`;
   return (
     <>
       <MarkAt level={level} x={18} y={19} size={12} />
       <text class="node-name" x={30} y={23}>
-        {cut(observer.name, 15)}
+        {cut(observer.name, most)}
       </text>
       <text class={`node-word ${level}`} x={width - 12} y={23} text-anchor="end">
         {word}
