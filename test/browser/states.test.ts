@@ -81,6 +81,23 @@ test.each(["overview", "data?table=documents", "transactions", "workers"])(
   },
 );
 
+test("on a phone, long names, labels and errors neither widen a list nor fill the screen", async () => {
+  const { page, close } = await openPage(browser, "about:blank", { viewport: { width: 390, height: 844 } });
+  await page.route("**/api/transactions?*", async (route) => {
+    const response = await route.fetch();
+    const [first, ...others] = (await response.json()) as object[];
+    const long = { observer: undefined, label: "l".repeat(500), error: "e".repeat(2_000) };
+    await route.fulfill({ response, json: [{ ...first, ...long }, ...others] });
+  });
+  await page.goto(`${server.url}#/transactions`);
+  const row = page.locator("table.transactions tbody tr", { hasText: "llll" });
+  await row.waitFor();
+  expect((await row.boundingBox())!.height).toBeLessThan(300);
+  await page.evaluate(`document.querySelector("select").add(new Option("o".repeat(64)))`);
+  expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+  await close();
+});
+
 test("on a phone, a transaction begins with what took how long, and what is unknown takes no line", async () => {
   const { page, close } = await openPage(browser, `${server.url}#/transactions`, {
     viewport: { width: 390, height: 844 },
