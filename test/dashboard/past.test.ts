@@ -104,6 +104,27 @@ test("of two dashboards in one database, the one that knows rates is kept", asyn
   });
 });
 
+test("after an outage of the store, a writable dashboard keeps moments in the database again", async () => {
+  await withDatabase({ store: "memory", commit: "auto" }, { tables, collectEveryMs: 0 }, async (db) => {
+    const clock = new Clock();
+    let isAway = true;
+    const transact: Database["transact"] = (...given) =>
+      isAway ? Promise.reject(new Error("The store does not answer.")) : db.transact(...given);
+    const past = keeping({ transact, snapshot: () => db.snapshot() } as unknown as Database, clock, true);
+    const kept: Past["keptIn"][] = [];
+    for (const away of [true, false]) {
+      isAway = away;
+      clock.at += 10_000;
+      past.see(overviewAt(clock.at, 1));
+      await expect.poll(() => past.isWriting, { interval: 1 }).toBe(false);
+      kept.push((await past.get()).keptIn);
+    }
+    expect(kept).toEqual(["memory", "database"]);
+    expect(await rowsIn(db)).toBe(1);
+    past.close();
+  });
+});
+
 test("a read-only dashboard keeps the last hour in its memory, and writes nothing", async () => {
   await withDatabase({ store: "memory", commit: "auto" }, { tables, collectEveryMs: 0 }, async (db) => {
     const clock = new Clock();

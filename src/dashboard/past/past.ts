@@ -37,6 +37,7 @@ export class PastMoments {
   #loading: Promise<void> | undefined;
   /** Whether a moment is being written. The next one then stays in memory only. */
   isWriting = false;
+  /** Whether the newest moment that was written is in the database. */
   #isInDatabase: boolean;
   #isClosed = false;
   #timer: Timer | undefined;
@@ -71,7 +72,7 @@ export class PastMoments {
     const last = this.#moments.at(-1);
     if (last !== undefined && slotOf(last) === slotOf(moment)) return;
     this.#moments = [...this.#moments, moment].filter((each) => isWithin(each, moment.at));
-    if (!this.#isInDatabase || this.isWriting) return;
+    if (!this.#options.writable || this.isWriting) return;
     this.isWriting = true;
     void this.#write(moment).finally(() => {
       this.isWriting = false;
@@ -124,8 +125,9 @@ export class PastMoments {
         },
         { label: pastLabel, retries: 2, timeoutMs: everyMs },
       );
+      this.#isInDatabase = true;
     } catch {
-      // The store may be read-only, full or away. The moments of this process stay in its memory.
+      // The store may be read-only, full or away. This moment stays in memory, and the next one is tried.
       if (!this.#isClosed) this.#isInDatabase = false;
     }
   }
