@@ -2,7 +2,7 @@ import type { Workers } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { overview } from "../../api/stream.js";
 import { useApi } from "../../api/use-api.js";
-import { bytes, count, none, rate } from "../../format/numbers.js";
+import { bytes, count, counted, none, rate } from "../../format/numbers.js";
 import { shortId } from "../../format/text.js";
 import { ago, clock, duration } from "../../format/times.js";
 import { moveByKeys } from "../../parts/keys.js";
@@ -98,6 +98,8 @@ const figures = [
 
 /** An event loop that is blocked for this long delays heartbeats and every run, in milliseconds. */
 const blockedMs = 500;
+/** If a process runs more observers, their names are closed at first. */
+const maxNames = 20;
 /** A clock that is wrong by more than this is worth a look, in milliseconds. Less cannot be told. */
 const clockMs = 2_500;
 
@@ -129,7 +131,16 @@ function SessionRow({
         )}
       </td>
       <td data-label="Observers" class="observer-names">
-        {observers.length === 0 ? <span class="absent">none</span> : observers.join(", ")}
+        {observers.length === 0 ? (
+          <span class="absent">none</span>
+        ) : observers.length <= maxNames ? (
+          observers.join(", ")
+        ) : (
+          <details>
+            <summary>{counted(observers.length, "observer")}</summary>
+            {observers.join(", ")}
+          </details>
+        )}
       </td>
       <Known label="Runs/s" value={each.runsPerSecond} as={rate} />
       <Known label="Commits/s" value={each.commitsPerSecond} as={rate} />
