@@ -84,3 +84,21 @@ test("a server that is restarted with another database is shown as that one, wit
   await close();
   await second.stop();
 });
+
+test("a retry whose connection breaks says how many changes were done before", async () => {
+  const writable = await serveFixture({ pages: pages.path, writable: true });
+  const { page, close } = await openPage(browser, `${writable.url}#/failures`);
+  writable.breakActions(true);
+  await page
+    .getByRole("button", { name: /^Retry \d+/ })
+    .first()
+    .click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Retry all" }).click();
+  await dialog.getByRole("alert").waitFor();
+  expect((await dialog.getByRole("alert").textContent())?.trim()).toBe(
+    "The dashboard's server does not answer. Before that: 3 changes are due again.",
+  );
+  await close();
+  await writable.close();
+});

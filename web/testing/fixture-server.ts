@@ -38,6 +38,8 @@ export interface FixtureServer {
   cut(isCut: boolean): void;
   /** With true, sends nothing on any connection, as a process that is stopped. */
   mute(isMute: boolean): void;
+  /** With true, ends the connection in the middle of the answer to an action. */
+  breakActions(isBreaking: boolean): void;
   /** How many pages follow the stream. */
   readonly viewers: number;
   close(): Promise<void>;
@@ -76,6 +78,9 @@ export async function serveFixture(options: FixtureOptions): Promise<FixtureServ
     mute: (isMute) => {
       fixture.isMute = isMute;
     },
+    breakActions: (isBreaking) => {
+      fixture.isBreaking = isBreaking;
+    },
     get viewers() {
       return fixture.viewers;
     },
@@ -93,6 +98,7 @@ class Fixture {
   #newest = 400;
   #isCut = false;
   isMute = false;
+  isBreaking = false;
 
   constructor({ pages, scenario = "busy", writable = false }: FixtureOptions) {
     this.#pages = pages;
@@ -154,6 +160,11 @@ class Fixture {
         code: "STORE",
         message: "The store at ./data does not answer: it was closed.",
       });
+    if (request.method === "POST" && this.isBreaking) {
+      response.writeHead(200, { "content-type": "application/x-ndjson" });
+      response.write(`${JSON.stringify({ done: 3, gone: 0, standing: 0 })}\n`);
+      return void setTimeout(() => response.destroy(), 50);
+    }
     if (request.method === "POST")
       return json(response, 200, { ...this.#act(name, await bodyOf(request)), ended: true });
     const found = this.#get(name, query);

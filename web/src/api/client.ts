@@ -48,7 +48,9 @@ export async function act(
   const decoder = new TextDecoder();
   const reader = response.body!.getReader();
   for (;;) {
-    const { value } = await reader.read();
+    const { value } = await reader.read().catch((error: unknown) => {
+      throw signal.aborted ? error : notReached();
+    });
     if (value === undefined) throw notReached();
     const lines = (rest + decoder.decode(value, { stream: true })).split("\n");
     rest = lines.pop()!;

@@ -97,7 +97,8 @@ function Confirm({ intent, onClose, onDone }: ConfirmProps) {
     } catch (caught) {
       running.current = undefined;
       if (controller.signal.aborted) return onDone(`Cancelled. ${outcomeOf(action, last)}`);
-      setError(caught instanceof ApiError ? caught.message : String(caught));
+      const why = caught instanceof ApiError ? caught.message : String(caught);
+      setError(last.done + last.gone === 0 ? why : `${why} Before that: ${outcomeOf(action, last)}`);
       setSoFar(undefined);
     }
   };
