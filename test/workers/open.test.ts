@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { type Database, int, observer, open, table, text } from "percolatordb";
 import { describe, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../support/databases.js";
@@ -10,6 +12,16 @@ const lengths = observer("lengths", documents.contents, (tx, { row, value }) =>
 
 /** A coordinator whose lease never expires by itself, whatever delays the machine has. */
 const auto = { start: true, leaseMs: 3_600_000 } as const;
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
 
 /** Resolves when the coordinator has this many sessions. */
 const knows = (db: Database, sessions: number) =>
@@ -44,6 +56,28 @@ describe("a store without its own counter", () => {
     await second.transact((tx) => tx.set(documents.contents, "a", "abc"));
     await using third = await store.open({ coordinator: [`${leader}`] });
     expect(await third.transact((tx) => tx.get(documents.contents, "a"))).toBe("abc");
+  });
+
+  test("of processes that start at once with one address, one starts a coordinator, and the others use it", async () => {
+    const store = new SharedStore();
+    const listen = `127.0.0.1:${await freePort()}`;
+    const coordinator = { start: true, listen };
+    const opened = await Promise.all([1, 2, 3].map(() => store.open({ coordinator })));
+    for (const db of opened)
+      expect((await db.status()).coordinator).toMatchObject({ leader: listen, answers: true });
+    await Promise.all(opened.map((db) => db.close()));
+  });
+
+  test("a coordinator whose address another program has taken is an error", async () => {
+    const occupant = createServer().listen(0, "127.0.0.1");
+    await once(occupant, "listening");
+    const { port } = occupant.address() as AddressInfo;
+    const coordinator = { start: true, listen: `127.0.0.1:${port}` };
+    await expect(new SharedStore().open({ coordinator })).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining("cannot listen"),
+    });
+    occupant.close();
   });
 
   test("an address at which another database's coordinator listens is refused", async () => {

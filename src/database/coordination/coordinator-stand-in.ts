@@ -1,5 +1,5 @@
 import type { Coordinator, Secrets, SecretsWatch } from "../../coordinator/index.js";
-import type { Environment, Timer } from "../../environment/index.js";
+import { type Environment, sleep, type Timer } from "../../environment/index.js";
 import { InvalidArgumentError } from "../../errors/index.js";
 import { type LeaderFailure, type LeaseRecord, readLease } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
@@ -19,6 +19,8 @@ const readMs = 5_000;
  * in milliseconds. During this time, other coordinators can take the expired lease.
  */
 const graceMs = 5_000;
+/** Time between two looks for a coordinator that has taken the address, in milliseconds. */
+const lookEveryMs = 100;
 
 /**
  * The coordinator that a process starts if the cluster has none. It starts at once if no
@@ -40,9 +42,27 @@ export class CoordinatorStandIn {
 
   /** `answers`: returns whether a coordinator leads and this process can reach it. */
   async open(answers: () => Promise<boolean>): Promise<void> {
+    if (await this.#isLed(answers)) this.#watch();
+    else await this.#start().catch((error: unknown) => this.#giveWay(error, answers));
+  }
+
+  async #isLed(answers: () => Promise<boolean>): Promise<boolean> {
     const lease = await this.#read();
-    if (lease === undefined || lease.holder === "" || !(await answers())) await this.#start();
-    else this.#watch();
+    return lease !== undefined && lease.holder !== "" && (await answers());
+  }
+
+  /**
+   * If the address is taken, another process may have started a coordinator there at the same
+   * moment. Waits until it leads.
+   */
+  async #giveWay(error: unknown, answers: () => Promise<boolean>): Promise<void> {
+    const { environment } = this.#options;
+    const until = environment.monotonic() + graceMs;
+    while (!(await this.#isLed(answers))) {
+      if (!isAddressTaken(error) || environment.monotonic() >= until) throw error;
+      await sleep(environment, lookEveryMs);
+    }
+    this.#watch();
   }
 
   #read(): Promise<LeaseRecord | undefined> {
@@ -116,6 +136,10 @@ export class CoordinatorStandIn {
     const coordinator = await this.#coordinator?.catch(() => undefined);
     await coordinator?.stop();
   }
+}
+
+function isAddressTaken(error: unknown): boolean {
+  return error instanceof InvalidArgumentError && String(error.cause).includes("EADDRINUSE");
 }
 
 /** Returns the current secrets. */
