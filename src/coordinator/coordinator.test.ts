@@ -217,6 +217,17 @@ describe("claims and busy periods", () => {
     expect(await b.claim(returned)).toBe(true);
   });
 
+  test("that are too many bytes for one message do not keep a session from joining", async () => {
+    await all.lead();
+    const { cluster } = all.client();
+    const keys = Array.from({ length: 6_000 }, (_, index) => Buffer.alloc(1_800, `${index} `));
+    for (const key of keys) void cluster.claim(key);
+    await cluster.join("a");
+    const b = (await all.member("b")).cluster;
+    await eventually(async () => expect(await b.claim(keys[0]!)).toBe(false));
+    expect(await b.claim(keys.at(-1)!)).toBe(true);
+  });
+
   test("thousands of requests in one turn are all answered", async () => {
     await all.lead();
     const [a, b] = [(await all.member("a")).cluster, (await all.member("b")).cluster];

@@ -39,6 +39,9 @@ const maxUnanswered = 8;
  */
 const maxSteps = 4 * limits.claimsOfSession;
 
+/** Maximum number of bytes of the claims that a session reports when it joins. */
+const maxReportedBytes = limits.requestBytes / 2;
+
 interface WaitingStep {
   readonly step: Step;
   /** For a `busy` step: the number of the busy period that begins. */
@@ -177,7 +180,19 @@ export class RemoteCluster implements Cluster {
     // session then reports that period even if it has ended, because a process that compares two
     // answers of the coordinator must see that something ran in between.
     const busy = this.#isBusy || this.#acknowledgedPeriod < this.#busyPeriod;
-    return { session, busy, claims: [...this.#held.values()] };
+    return { session, busy, claims: this.#reported() };
+  }
+
+  /** The claims that fit into one message. A claim is only advice, so the others may be missing. */
+  #reported(): readonly Uint8Array[] {
+    const claims: Uint8Array[] = [];
+    let left = maxReportedBytes;
+    for (const key of this.#held.values()) {
+      left -= key.length;
+      if (left < 0) break;
+      claims.push(key);
+    }
+    return claims;
   }
 
   #joined(): void {
