@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { type Database, int, observer, open, table, text } from "percolatordb";
 import { describe, expect, test, vi } from "vitest";
+import { type Environment, systemEnvironment } from "../../src/environment/index.js";
+import { OracleLeader } from "../../src/oracle/index.js";
 import { temporaryFolder } from "../support/databases.js";
 import { countingOracle, SharedStore } from "./shared-store.js";
 
@@ -12,6 +14,13 @@ const lengths = observer("lengths", documents.contents, (tx, { row, value }) =>
 
 /** A coordinator whose lease never expires by itself, whatever delays the machine has. */
 const auto = { start: true, leaseMs: 3_600_000 } as const;
+
+/** An environment with fast time, so that no test waits for as long as a process has patience. */
+const hurried: Environment = {
+  ...systemEnvironment,
+  monotonic: () => systemEnvironment.monotonic() * 10,
+  setTimer: (callback, delayMs, options) => systemEnvironment.setTimer(callback, delayMs / 10, options),
+};
 
 /** A port that was free a moment ago. */
 async function freePort(): Promise<number> {
@@ -97,6 +106,22 @@ describe("a store without its own counter", () => {
       code: "ORACLE_UNAVAILABLE",
       message: expect.stringContaining('Start one with "percolator coordinator LOCATION"'),
     });
+  });
+
+  test("if this process cannot reach the leader, opening says so instead of asking for another one", async () => {
+    const store = new SharedStore();
+    const alive = { environment: systemEnvironment, leaseMs: 400 };
+    const name = `127.0.0.1:${await freePort()}`;
+    const leader = new OracleLeader({ store: store.member(), name, ...alive });
+    leader.start();
+    await vi.waitFor(() => expect(leader.status.role).toBe("leading"), { timeout: 60_000 });
+    await expect(store.open({ environment: hurried })).rejects.toMatchObject({
+      code: "ORACLE_UNAVAILABLE",
+      message: expect.stringMatching(
+        RegExp(`A coordinator leads .* it does not answer.*${name}.*ECONNREFUSED.*--advertise`),
+      ),
+    });
+    await leader.stop();
   });
 
   test("with its own oracle, or with none wanted, no coordinator is searched", async () => {

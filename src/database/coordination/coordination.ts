@@ -110,6 +110,7 @@ export class Coordination {
   async #wait(failure: () => unknown): Promise<void> {
     const { store, environment, choice, isOracle } = this.#options;
     const startedAt = environment.monotonic();
+    let seen: number | undefined;
     for (let attempt = 1; ; attempt++) {
       if (await this.#answers()) return;
       const error = failure();
@@ -121,7 +122,11 @@ export class Coordination {
         lease === undefined && choice.addresses === undefined && !choice.start
           ? 0
           : Math.max(minPatienceMs, 2 * (lease?.leaseMs ?? 0));
-      if (environment.monotonic() - startedAt >= patienceMs) throw this.#nobody(error);
+      seen ??= lease?.revision;
+      if (environment.monotonic() - startedAt >= patienceMs) {
+        // A leader that lives has renewed its lease meanwhile.
+        throw lease?.revision === seen ? this.#nobody(error) : this.#unreachable(error);
+      }
       await sleep(environment, backoffDelay(environment, asking, attempt));
     }
   }
@@ -132,6 +137,15 @@ export class Coordination {
     return new OracleUnavailableError(
       `No coordinator leads the cluster of ${store.description}${where}, which needs one for its timestamps. Start one with ` +
         '"percolator coordinator LOCATION", or open the database with `coordinator: "auto"` (--coordinator auto).',
+      { cause },
+    );
+  }
+
+  #unreachable(cause: unknown): OracleUnavailableError {
+    const said = cause instanceof Error ? `: ${cause.message}` : ".";
+    return new OracleUnavailableError(
+      `A coordinator leads the cluster of ${this.#options.store.description}, but it does not answer this process${said} ` +
+        "If it runs on another machine, let it listen and advertise where this one can reach it (--listen, --advertise).",
       { cause },
     );
   }
