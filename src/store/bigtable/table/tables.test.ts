@@ -125,6 +125,22 @@ describe("a table", () => {
     expect(await refused.tables.plan("t")).toMatchObject({ exists: true, missing: ["write", "data", "txn"] });
   });
 
+  it("to which another process adds one of the missing families gets the others", async () => {
+    const families: Record<string, object> = { lock: {} };
+    const { tables } = await tablesOf({
+      GetTable: () => ({ columnFamilies: families, granularity: 1 }),
+      ModifyColumnFamilies: (request) => {
+        const { modifications } = request as { modifications: readonly { readonly id: string }[] };
+        families.write = {};
+        if (modifications.some(({ id }) => families[id] !== undefined)) fail(status.ALREADY_EXISTS)();
+        for (const { id } of modifications) families[id] = {};
+        return usableTable;
+      },
+    });
+    await tables.need("t");
+    expect(Object.keys(families).sort()).toEqual(["data", "lock", "txn", "write"]);
+  });
+
   it("that the account may not read is refused, with the missing role", async () => {
     const { tables } = await tablesOf({ GetTable: fail(status.PERMISSION_DENIED) });
     await expect(tables.need("t")).rejects.toThrow("roles/bigtable.user");

@@ -236,7 +236,13 @@ export class Tables {
     try {
       await this.#ask(modifyColumnFamilies, { name: path, modifications }, ["name", path], creatingMs);
     } catch (error) {
-      if (codeOf(error) === status.ALREADY_EXISTS) return;
+      if (codeOf(error) === status.ALREADY_EXISTS) {
+        // Another process has added at least one of them meanwhile, and then none of ours was added.
+        const now = await this.#get(name);
+        const left = parts.filter((part) => now?.columnFamilies?.[part] === undefined);
+        if (left.length > 0 && left.length < missing.length) await this.#addFamilies(name, path, left);
+        return;
+      }
       throw storeError(error, `add families to table ${JSON.stringify(name)} (${path})`);
     }
   }
