@@ -220,6 +220,21 @@ test("a long name of an observer ends before its state", async () => {
   await close();
 });
 
+test("the dark theme is not printed, since browsers print no background", async () => {
+  const { page, close } = await openPage(browser, `${server.url}#/overview`, { colorScheme: "dark" });
+  await page.locator("[data-observer]").first().waitFor();
+  const ink = () => page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--ink')");
+  const dark = await ink();
+  for (const theme of ["", "dark"]) {
+    await page.evaluate(`document.documentElement.dataset.theme = "${theme}"`);
+    await page.emulateMedia({ media: "print", colorScheme: "dark" });
+    expect(await ink()).not.toBe(dark);
+    await page.emulateMedia({ media: "screen", colorScheme: "dark" });
+    expect(await ink()).toBe(dark);
+  }
+  await close();
+});
+
 test("conflicts are shown by column, and rows that conflicted once without a remedy", async () => {
   const { page, close } = await openPage(browser, `${server.url}#/transactions?show=conflicts`);
   const members = page.locator('[data-conflicts="clusters.members"]');
