@@ -121,7 +121,8 @@ function addApi(at: Hono<{ Bindings: HttpBindings }>, served: Served): void {
   });
   at.all("/api/stream", only("GET"), (c) => {
     if (c.req.method === "HEAD") return answerJson(c, {});
-    return answer(c, 200, "text/event-stream; charset=utf-8", streams.add(), { "x-accel-buffering": "no" });
+    const stream = streams.add(() => c.env.outgoing.destroy());
+    return answer(c, 200, "text/event-stream; charset=utf-8", stream, { "x-accel-buffering": "no" });
   });
   at.all("/api/row/live", only("GET"), (c) => {
     const given = new Parameters(new URL(c.req.url).searchParams, context.tables);
