@@ -15,6 +15,6 @@ test("names of transactions are asked of the processes, and asked once", async (
   expect([...(await gathered.names([7]))]).toEqual([[7, "import"]]);
   expect(asked).toEqual([[7, 8]]);
   expect((await gathered.names(Array.from({ length: 5_000 }, (_, index) => 100 + index))).size).toBe(0);
-  expect(asked[1]).toHaveLength(200);
+  expect(asked[1]).toHaveLength(500);
   gathered.close();
 });

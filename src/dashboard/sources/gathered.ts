@@ -20,6 +20,8 @@ const patienceMs = 2_000;
 const freshMs = 15_000;
 const maxWinners = 10_000;
 const maxAsked = 200;
+/** As many as the history of a cell shows. */
+const maxNames = 500;
 const maxListened = 64;
 const maxHeat = 64;
 
@@ -92,10 +94,10 @@ export class GatheredReports {
 
   /**
    * The names of the transactions at these timestamps, as far as a process remembers them: at most
-   * the first 200. Asks the processes for those that are not known here.
+   * the first 500. Asks the processes for those that are not known here.
    */
   async names(timestamps: readonly number[]): Promise<ReadonlyMap<number, string>> {
-    const wanted = timestamps.slice(0, maxAsked);
+    const wanted = timestamps.slice(0, maxNames);
     const who = wanted.filter((timestamp) => !this.#winners.has(timestamp));
     if (who.length > 0) this.#learnWinners(await this.#ask({ after: await this.#everything(), who }));
     return new Map(
