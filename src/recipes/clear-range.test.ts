@@ -37,6 +37,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
       expect(left).toHaveLength(3 + 25);
       expect(left.slice(0, 4)).toEqual(["monday 0", "monday 1", "monday 2", "tuesday 0"]);
       expect(await clearRange(db, visits, { prefix: ["monday"], end: ["monday", 3] })).toBe(3);
+      expect(await clearRange(db, visits, { start: ["tuesday"] }, { batch: 10 })).toBe(25);
       expect(await db.check()).toEqual([]);
     });
   });

@@ -11,10 +11,10 @@ import { checkOptions, wholeOption } from "./options.js";
 /** The rows to delete: those that begin with `prefix`, or those from `start` to before `end`. */
 export interface ClearedRange<K> {
   readonly prefix?: KeyPrefix<K> | undefined;
-  /** First key, inclusive. Default: the first key of the table. */
-  readonly start?: K | undefined;
-  /** End of the range, exclusive. Default: none. */
-  readonly end?: K | undefined;
+  /** First key, inclusive, or the leading parts of a tuple. Default: the first key of the table. */
+  readonly start?: K | KeyPrefix<K> | undefined;
+  /** End of the range, exclusive, or the leading parts of a tuple. Default: none. */
+  readonly end?: K | KeyPrefix<K> | undefined;
 }
 
 /** What deletes the cell of a row together with its entry. Unique constraints and exact indexes do. */

@@ -22,6 +22,7 @@ describe.each(variants)("on $store, $commit", (variant) => {
       expect(await times({ after: [36, "x"] })).toEqual([37, 38, 39]);
       expect(await times({ after: [3, "x"], reverse: true })).toEqual([2, 1, 0]);
       expect(await times({ prefix: [7] })).toEqual([7]);
+      expect(await times({ start: [36], end: [38] })).toEqual([36, 37]);
       const spreads = new Set(
         (await gather(snapshot.scan(events.table.what))).map(({ row: [spread] }) => spread),
       );

@@ -96,10 +96,15 @@ export class SpreadTable<C extends ColumnDeclarations, K extends readonly unknow
     spread: number,
     { prefix, start, end, after, reverse, limit }: ScanOptions<K>,
   ): AsyncGenerator<Merged<K, V>> {
+    const bound = (leading: K | KeyPrefix<K>) => {
+      // A key of one string also takes a string.
+      const parts = typeof leading === "string" ? [leading] : (leading as readonly unknown[]);
+      return [spread, ...parts] as unknown as KeyPrefix<SpreadRow<K>>;
+    };
     const range: ScanOptions<SpreadRow<K>> = {
-      prefix: [spread, ...((prefix ?? []) as readonly unknown[])] as unknown as KeyPrefix<SpreadRow<K>>,
-      start: start === undefined ? undefined : [spread, ...start],
-      end: end === undefined ? undefined : [spread, ...end],
+      prefix: bound(prefix ?? ([] as unknown as KeyPrefix<K>)),
+      start: start === undefined ? undefined : bound(start),
+      end: end === undefined ? undefined : bound(end),
       after: after === undefined ? undefined : [spread, ...after],
       reverse,
       limit,

@@ -89,11 +89,15 @@ export function decodeRow(table: TableDefinition, bytes: Uint8Array): unknown {
  * Returns the bytes with which the keys that have this prefix begin. Throws an {@link
  * InvalidKeyError} that names the table and the prefix.
  */
-export function encodePrefix(table: TableDefinition, prefix: unknown): Uint8Array {
+export function encodePrefix(
+  table: TableDefinition,
+  prefix: unknown,
+  option: "prefix" | "start" | "end" = "prefix",
+): Uint8Array {
   try {
     return table.key.prefix(prefix);
   } catch (error) {
-    throw badRow(table, `prefix ${describeRow(prefix)}`, error);
+    throw badRow(table, `${option} ${describeRow(prefix)}`, error);
   }
 }
 

@@ -133,6 +133,13 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       expect((await all(snapshot.scan(events.note))).map((item) => item.row)).toEqual(keys);
       const some = await all(snapshot.scan(events.note, { prefix: ["a"] }));
       expect(some.map((item) => item.value)).toEqual(["a,-5", "a,0", "a,12"]);
+      // Leading parts as a bound: of the keys that begin with them, all are behind it.
+      const bounded = await all(snapshot.scan(events.note, { start: ["ab"], end: ["b"] }));
+      expect(bounded.map((item) => item.value)).toEqual(["ab,1"]);
+      const back = await all(snapshot.scan(events.note, { end: ["ab"], reverse: true }));
+      expect(back.map((item) => item.value)).toEqual(["a,12", "a,0", "a,-5"]);
+      const wrong = () => snapshot.scan(events.note, { start: ["ab", 1, 2] as never });
+      expect(wrong).toThrow('row start ["ab", 1, 2]: a prefix of this key is an array of its leading parts');
     }));
 
   test("a serializable transaction that read the first entries of a family conflicts on those, and on no others", () =>

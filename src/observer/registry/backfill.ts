@@ -5,14 +5,7 @@ import {
   ObserverError,
   type OptionNames,
 } from "../../errors/index.js";
-import {
-  definition,
-  describeValue,
-  encodePrefix,
-  encodeRow,
-  familyRange,
-  prefixEnd,
-} from "../../schema/index.js";
+import { definition, describeValue, encodePrefix, familyRange, prefixEnd } from "../../schema/index.js";
 import type { ColumnRange, Position } from "../../store/index.js";
 import type { CoreTransaction } from "../../transaction/index.js";
 import { isObserver, type Observer } from "../observer.js";
@@ -26,9 +19,9 @@ import type { RegistryView } from "./view.js";
 /** A range of rows. If several bounds are given, all apply. */
 export interface BackfillRange {
   readonly prefix?: unknown;
-  /** First key, inclusive. Default: the table's first. */
+  /** First key, inclusive, or the leading parts of a tuple. Default: the table's first. */
   readonly start?: unknown;
-  /** End of the range, exclusive. Default: the table's end. */
+  /** End of the range, exclusive, or the leading parts of a tuple. Default: the table's end. */
   readonly end?: unknown;
 }
 
@@ -141,8 +134,8 @@ class Backfill {
     const { record } = registeredObserver(view, this.#name);
     const table = view.table(record.table)![definition];
     const { prefix, start, end } = this.#options.range ?? {};
-    let from = start === undefined ? undefined : Buffer.from(encodeRow(table, start));
-    let to = end === undefined ? undefined : Buffer.from(encodeRow(table, end));
+    let from = start === undefined ? undefined : Buffer.from(encodePrefix(table, start, "start"));
+    let to = end === undefined ? undefined : Buffer.from(encodePrefix(table, end, "end"));
     if (prefix !== undefined) {
       const first = Buffer.from(encodePrefix(table, prefix));
       const last = prefixEnd(first);

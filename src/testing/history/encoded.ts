@@ -138,8 +138,9 @@ export function scanRows(table: TableDefinition, options: ScanOptions<unknown>):
     rows.push({ start: byteText(prefix), end: end === undefined ? undefined : byteText(end) });
   }
   if (options.start !== undefined)
-    rows.push({ start: byteText(encodeRow(table, options.start)), end: undefined });
-  if (options.end !== undefined) rows.push({ start: "", end: byteText(encodeRow(table, options.end)) });
+    rows.push({ start: byteText(encodePrefix(table, options.start, "start")), end: undefined });
+  if (options.end !== undefined)
+    rows.push({ start: "", end: byteText(encodePrefix(table, options.end, "end")) });
   if (options.after !== undefined) {
     const after = byteText(encodeRow(table, options.after));
     const isReverse = options.reverse === true;

@@ -48,10 +48,16 @@ export interface ScanOptions<K> {
    * all keys.
    */
   readonly prefix?: KeyPrefix<K> | undefined;
-  /** First key, inclusive. Default: the first key of the table. */
-  readonly start?: K | undefined;
-  /** End key, exclusive. Default: the end of the table. */
-  readonly end?: K | undefined;
+  /**
+   * First key, inclusive. Of a tuple, leading parts are enough: the first key with them. Default: the
+   * first key of the table.
+   */
+  readonly start?: K | KeyPrefix<K> | undefined;
+  /**
+   * End key, exclusive. Leading parts of a tuple leave out all keys with them. Default: the end of the
+   * table.
+   */
+  readonly end?: K | KeyPrefix<K> | undefined;
   /**
    * Begins behind this key, in the direction of the scan: the last key of the page before. The row
    * need not exist. Default: begins with the first row.
@@ -147,8 +153,8 @@ export function scanRange(
   table: TableDefinition,
   options: ScanOptions<unknown>,
 ): { readonly start: Uint8Array | undefined; readonly end: Uint8Array | undefined } | undefined {
-  let start = options.start === undefined ? undefined : encodeRow(table, options.start);
-  let end = options.end === undefined ? undefined : encodeRow(table, options.end);
+  let start = options.start === undefined ? undefined : encodePrefix(table, options.start, "start");
+  let end = options.end === undefined ? undefined : encodePrefix(table, options.end, "end");
   if (options.prefix !== undefined) {
     const prefix = encodePrefix(table, options.prefix);
     const prefixLimit = prefixEnd(prefix);

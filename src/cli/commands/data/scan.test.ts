@@ -55,6 +55,8 @@ describe("scan", () => {
     expect(await rows("visits.seconds", "--start", '["home",2]', "--end", '["shop",1]')).toEqual([
       '["home",2]',
     ]);
+    expect(await rows("visits.seconds", "--start", '["shop"]')).toEqual(['["shop",1]']);
+    expect(await rows("visits.seconds", "--end", '["shop"]')).toEqual(['["home",1]', '["home",2]']);
   });
 
   it("reads the past", async () => {

@@ -52,8 +52,8 @@ export function addScan(program: Command, cli: Cli): void {
       "--prefix <key>",
       "rows whose keys begin with this; for a composite key, its leading parts as a JSON array",
     )
-    .option("--start <key>", "the first row")
-    .option("--end <key>", "the row after the last")
+    .option("--start <key>", "the first row, or leading parts of its composite key")
+    .option("--end <key>", "the row after the last, or leading parts of its composite key")
     .option("--after <key>", "begin behind this row: the last one of the page before")
     .option("--reverse", "from the last row to the first")
     .option("--limit <n>", "at most this many rows", parsedBy(parseCount(0)))
@@ -81,8 +81,8 @@ function scanOptions({ defined }: Target, options: ScanCommandOptions): ScanOpti
   const { prefix, start, end, after, reverse, limit } = options;
   return {
     prefix: prefix === undefined ? undefined : parsePrefix(defined, prefix),
-    start: start === undefined ? undefined : parseRow(defined, start),
-    end: end === undefined ? undefined : parseRow(defined, end),
+    start: start === undefined ? undefined : parsePrefix(defined, start),
+    end: end === undefined ? undefined : parsePrefix(defined, end),
     after: after === undefined ? undefined : parseRow(defined, after),
     reverse,
     limit,

@@ -4,7 +4,7 @@ import type { Cli } from "../../cli.js";
 import { databaseCommand } from "../../command.js";
 import { declaredBy, type OpenedDatabase, withDatabase } from "../../database/open-database.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../../input/coordinator-flags.js";
-import { parsePrefix, parseRow } from "../../input/key-text.js";
+import { parsePrefix } from "../../input/key-text.js";
 import type { App } from "../../input/module.js";
 import { counted } from "../../print/layout.js";
 import { Progress } from "../../print/progress.js";
@@ -42,8 +42,8 @@ export function addBackfill(program: Command, cli: Cli): void {
       "--prefix <key>",
       "rows whose keys begin with this; for a composite key, its leading parts as a JSON array",
     )
-    .option("--start <key>", "the first row")
-    .option("--end <key>", "the row after the last")
+    .option("--start <key>", "the first row, or leading parts of its composite key")
+    .option("--end <key>", "the row after the last, or leading parts of its composite key")
     .action((location: string, app: string, observer: string, options: BackfillCommandOptions) => {
       const request = {
         location,
@@ -97,7 +97,7 @@ function rangeOf(opened: OpenedDatabase, table: string, { prefix, start, end }: 
   const defined = opened.table(table)![definition];
   return {
     prefix: prefix === undefined ? undefined : parsePrefix(defined, prefix),
-    start: start === undefined ? undefined : parseRow(defined, start),
-    end: end === undefined ? undefined : parseRow(defined, end),
+    start: start === undefined ? undefined : parsePrefix(defined, start),
+    end: end === undefined ? undefined : parsePrefix(defined, end),
   };
 }
