@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { float, int, observer, open, table, text } from "percolatordb";
+import { float, int, observer, open, type ScanOptions, table, text } from "percolatordb";
 import { describe, expect, test } from "vitest";
 import { variants, withDatabase } from "../../test/support/databases.js";
 import { gather } from "../../test/support/gather.js";
@@ -41,6 +41,25 @@ test("consecutive keys are distributed evenly over the spreads", () => {
   }
   expect(counts.size).toBe(16);
   for (const count of counts.values()) expect(Math.abs(count - 1_000)).toBeLessThan(150);
+});
+
+test("keys of one string are scanned by the start of the string, with bounds and backwards", async () => {
+  const names = spreadTable("names", { value: int() }, { spreads: 4 });
+  const keys = ["a", "ab", "abc", "ac", "b", "ba", "\u{d7ff}x", "\u{d7ff}y", "\u{e000}", "\u{10ffff}a"];
+  await using db = await open("memory:", { tables: [names.table] });
+  await db.transact((tx) => {
+    for (const [n, key] of keys.entries()) tx.set(names.table.value, names.row(key), n);
+  });
+  await using snapshot = await db.snapshot();
+  const found = async (options: ScanOptions<readonly [string]>) =>
+    (await gather(names.scan(snapshot, names.table.value, options))).map(({ row: [key] }) => key);
+  for (const prefix of ["", "a", "ab", "b", "c", "\u{d7ff}", "\u{10ffff}"]) {
+    const wanted = keys.filter((key) => key.startsWith(prefix));
+    expect(await found({ prefix })).toEqual(wanted);
+    expect(await found({ prefix, reverse: true })).toEqual(wanted.toReversed());
+  }
+  expect(await found({ prefix: "a", start: "ab", end: ["ac"] })).toEqual(["ab", "abc"]);
+  expect(await found({ prefix: "a", start: "0", end: "z", after: ["a"], limit: 2 })).toEqual(["ab", "abc"]);
 });
 
 test("observers get rows, from which the key can be computed", async () => {

@@ -3,6 +3,7 @@ import {
   type Column,
   type ColumnDeclarations,
   int,
+  type KeyCodec,
   type KeyPart,
   type KeyPrefix,
   type ScanItem,
@@ -42,18 +43,18 @@ export class SpreadTable<C extends ColumnDeclarations, K extends readonly unknow
    */
   readonly table: Table<C, SpreadRow<K>>;
   readonly spreads: number;
-  readonly #encode: (key: K) => Uint8Array;
+  readonly #key: KeyCodec<K>;
 
   /** @internal */
-  constructor(bound: Table<C, SpreadRow<K>>, spreads: number, encode: (key: K) => Uint8Array) {
+  constructor(bound: Table<C, SpreadRow<K>>, spreads: number, key: KeyCodec<K>) {
     this.table = bound;
     this.spreads = spreads;
-    this.#encode = encode;
+    this.#key = key;
   }
 
   /** Returns the stored key of a row. */
   row(...key: K): SpreadRow<K> {
-    return [hashText(Buffer.from(this.#encode(key)).toString("latin1")) % this.spreads, ...key];
+    return [hashText(Buffer.from(this.#key.encode(key)).toString("latin1")) % this.spreads, ...key];
   }
 
   /** Returns the key of a row from its stored key, such as one that an observer receives. */
@@ -80,8 +81,9 @@ export class SpreadTable<C extends ColumnDeclarations, K extends readonly unknow
       limit: "any",
     });
     const { limit = Number.POSITIVE_INFINITY, reverse = false } = options;
+    const bounded = this.#withoutText(options);
     const scans = Array.from({ length: this.spreads }, (_, spread) =>
-      this.#scanSpread(view, column, spread, options),
+      this.#scanSpread(view, column, spread, bounded),
     );
     let shown = 0;
     for await (const { key, value } of merge(scans, reverse ? -1 : 1)) {
@@ -90,19 +92,40 @@ export class SpreadTable<C extends ColumnDeclarations, K extends readonly unknow
     }
   }
 
+  /**
+   * Replaces a prefix that is the start of a string, which only keys of one string have, by bounds. In
+   * the stored key the string is not the first part, and prefixes have only whole parts there.
+   */
+  #withoutText(options: ScanOptions<K>): ScanOptions<K> {
+    const { prefix } = options;
+    if (typeof prefix !== "string") return options;
+    const behind = behindText(prefix);
+    return {
+      ...options,
+      prefix: undefined,
+      start: this.#first([options.start, [prefix]], -1),
+      end: this.#first([options.end, behind === undefined ? undefined : [behind]], 1),
+    };
+  }
+
+  /** The first bound of those that are given, in ascending (1) or descending (-1) order. */
+  #first(bounds: readonly unknown[], direction: 1 | -1): KeyPrefix<K> | undefined {
+    const bytes = (bound: unknown) => this.#key.prefix(partsOf(bound));
+    const given = bounds.filter((bound) => bound !== undefined);
+    return given.sort((a, b) => Buffer.compare(bytes(a), bytes(b)) * direction)[0] as
+      | KeyPrefix<K>
+      | undefined;
+  }
+
   async *#scanSpread<V>(
     view: View,
     column: Column<V, SpreadRow<K>>,
     spread: number,
     { prefix, start, end, after, reverse, limit }: ScanOptions<K>,
   ): AsyncGenerator<Merged<K, V>> {
-    const bound = (leading: K | KeyPrefix<K>) => {
-      // A key of one string also takes a string.
-      const parts = typeof leading === "string" ? [leading] : (leading as readonly unknown[]);
-      return [spread, ...parts] as unknown as KeyPrefix<SpreadRow<K>>;
-    };
+    const bound = (leading: unknown) => [spread, ...partsOf(leading)] as unknown as KeyPrefix<SpreadRow<K>>;
     const range: ScanOptions<SpreadRow<K>> = {
-      prefix: bound(prefix ?? ([] as unknown as KeyPrefix<K>)),
+      prefix: bound(prefix ?? []),
       start: start === undefined ? undefined : bound(start),
       end: end === undefined ? undefined : bound(end),
       after: after === undefined ? undefined : [spread, ...after],
@@ -111,7 +134,7 @@ export class SpreadTable<C extends ColumnDeclarations, K extends readonly unknow
     };
     for await (const { row, value } of view.scan(column, range)) {
       const key = this.key(row);
-      yield { key, value, order: this.#encode(key) };
+      yield { key, value, order: this.#key.encode(key) };
     }
   }
 }
@@ -121,6 +144,23 @@ interface Merged<K, V> {
   readonly value: V;
   /** Bytes that sort as the key does. */
   readonly order: Uint8Array;
+}
+
+/** The parts of a bound. A key of one string also takes the string. */
+function partsOf(bound: unknown): readonly unknown[] {
+  return typeof bound === "string" ? [bound] : (bound as readonly unknown[]);
+}
+
+/** The least string behind all that begin with this one, in the order of UTF-8. Undefined if there is none. */
+function behindText(prefix: string): string | undefined {
+  const points = [...prefix];
+  for (let last = points.pop(); last !== undefined; last = points.pop()) {
+    const next = last.codePointAt(0)! + 1;
+    if (next > 0x10ffff) continue;
+    // Surrogates are no characters.
+    return points.join("") + String.fromCodePoint(next === 0xd800 ? 0xe000 : next);
+  }
+  return undefined;
 }
 
 /** Merges several ordered iterables into one. */
@@ -164,6 +204,6 @@ export function spreadTable<
   const parts: KeyParts = options.key ?? [text()];
   const spreads = wholeOption("spreads", options.spreads ?? 16, 2, 1_024);
   const bound: AnyTable = table(name, columns, { key: tuple(int(), ...parts) });
-  const key = tuple(...parts);
-  return new SpreadTable(bound as Table<C, SpreadRow<KeyOfParts<P>>>, spreads, (each) => key.encode(each));
+  const key = tuple(...parts) as unknown as KeyCodec<KeyOfParts<P>>;
+  return new SpreadTable(bound as Table<C, SpreadRow<KeyOfParts<P>>>, spreads, key);
 }
