@@ -109,6 +109,7 @@ const guide: DefaultTheme.SidebarItem[] = [
       page("derivations"),
       page("schema-evolution", "Schema evolution"),
       page("expiry"),
+      page("erasure"),
       page("import-rows"),
       { text: "Recipes", link: "/recipes/", collapsed: true, items: folder("recipes") },
       page("change-feeds", "Change feeds"),

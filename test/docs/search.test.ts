@@ -19,6 +19,8 @@ const expected: Readonly<Record<string, string>> = {
   "multi-tenant": "multi-tenant.md",
   ttl: "expiry.md",
   expire: "expiry.md",
+  gdpr: "erasure.md",
+  "personal data": "erasure.md",
   csv: "import-rows.md",
   backup: "backup-and-restore.md",
   restore: "backup-and-restore.md",

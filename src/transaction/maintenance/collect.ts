@@ -22,8 +22,8 @@ export interface CollectOptions {
   readonly signal?: AbortSignal | undefined;
   /**
    * Milliseconds for which superseded versions are kept. Default: the database's `retentionMs`. A
-   * smaller value is always safe in memory and in a folder. On Bigtable it is safe only while no
-   * other process uses the database.
+   * smaller value is always safe in memory, in a folder and on PostgreSQL. On Bigtable it is safe only
+   * while no other process uses the database.
    */
   readonly retentionMs?: number | undefined;
   /** Called repeatedly with the pass's progress. Default: none. */
