@@ -15,6 +15,7 @@ import {
   type Signal,
   type TableDefinition,
 } from "../schema/index.js";
+import { equalBytes } from "../store/index.js";
 import { notAColumn } from "./argument-errors.js";
 import { systemCell } from "./cell/system.js";
 import type { CoreTransaction } from "./core.js";
@@ -251,18 +252,23 @@ export class Transaction extends View {
     if (registered === undefined) return undefined;
     const { acknowledgment, since } = registered;
     const rowBytes = encodeCellRow(column, row);
-    const at = async (reader: SnapshotReader, path: Uint8Array) =>
-      (await reader.row(table, rowBytes, [{ exact: path }], 1)).cells[0]?.value;
-    const record = await at(reader, acknowledgment);
+    const { cells } = await reader.row(table, rowBytes, [{ exact: path }, { exact: acknowledgment }]);
+    const find = (path: Uint8Array) => cells.find((cell) => equalBytes(cell.column, path));
+    const [present, record] = [find(path), find(acknowledgment)?.value];
     const start = record === undefined ? undefined : registered.acknowledged(record);
     let bytes: Buffer | undefined;
-    if (start !== undefined && start >= since) {
+    if (start === undefined || start < since) {
+      if (adopt) {
+        bytes = present?.value;
+        const value = registered.acknowledging(startTimestamp);
+        this.#core.write({ table, row: rowBytes, column: acknowledgment, value });
+      }
+    } else if (present === undefined || present.commit <= start) {
+      bytes = present?.value;
+    } else {
       // Garbage collection keeps this version, so the read may be below the safepoint.
-      bytes = await at(new SnapshotReader(context, start, { exempt: true }), path);
-    } else if (adopt) {
-      bytes = await at(reader, path);
-      const value = registered.acknowledging(startTimestamp);
-      this.#core.write({ table, row: rowBytes, column: acknowledgment, value });
+      const past = new SnapshotReader(context, start, { exempt: true });
+      bytes = (await past.row(table, rowBytes, [{ exact: path }])).cells[0]?.value;
     }
     return { value: bytes === undefined ? undefined : decodeValue(column, row, bytes) };
   }
