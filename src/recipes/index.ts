@@ -23,10 +23,8 @@ export { derive } from "./derive/derive.js";
 export {
   DerivedIndex,
   type DerivedIndexOptions,
-  type FoundTerm,
   type IndexRow,
   type IndexTable,
-  type TermRange,
 } from "./derive/derived-index.js";
 export type {
   JoinColumns,

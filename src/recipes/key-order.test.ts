@@ -84,21 +84,11 @@ describe("indexes and `top`", () => {
         expect(await gather(derived.find(snapshot, ["x"], { reverse: true }))).toStrictEqual(backwards);
         const after = inOrder[0]!;
         expect(await gather(derived.find(snapshot, ["x"], { after }))).toStrictEqual(inOrder.slice(1));
-        const pages = derived.range(snapshot, {
-          after: { term: ["x"], row: backwards[0]! },
-          reverse: true,
-          limit: 2,
-        });
-        const found = backwards.slice(1, 3).map((row) => ({ term: ["x"], row }));
-        expect(await gather(pages)).toStrictEqual(found);
-        const all = await gather(derived.range(snapshot, { start: ["x"], end: ["y"] }));
-        expect(all).toStrictEqual(inOrder.map((row) => ({ term: ["x"], row })));
-        expect(await gather(derived.range(snapshot, { start: ["w"], end: ["x"] }))).toEqual([]);
-        expect(await gather(derived.range(snapshot, { start: ["x\0"] }))).toEqual([]);
+        const before = { after: backwards[0]!, reverse: true, limit: 2 };
+        expect(await gather(derived.find(snapshot, ["x"], before))).toStrictEqual(backwards.slice(1, 3));
         for (const index of [exact, eventual]) {
           expect(await gather(index.find(snapshot, "x"))).toStrictEqual(inOrder);
           expect(await gather(index.find(snapshot, "x", { after }))).toStrictEqual(inOrder.slice(1));
-          const before = { after: backwards[0]!, reverse: true, limit: 2 };
           expect(await gather(index.find(snapshot, "x", before))).toStrictEqual(backwards.slice(1, 3));
           const entries = await gather(index.range(snapshot, { ...allTerms, reverse: true }));
           expect(entries).toStrictEqual(backwards.map((row) => ({ by: "x", row })));
@@ -149,7 +139,7 @@ describe("indexes and `top`", () => {
   });
 });
 
-test("an index with several parts is paged through by a range of its terms", async () => {
+test("`find` continues only within a whole term", async () => {
   const wares = table("wares", { kind: text(), cents: int() });
   const byPrice = derive("by_price", {
     from: wares,
@@ -158,30 +148,16 @@ test("an index with several parts is paged through by a range of its terms", asy
   });
   await using db = await open("memory:", { derivations: [byPrice] });
   await db.transact((tx) => {
-    for (const [row, kind, cents] of [
-      ["a", "tea", 500],
-      ["b", "tea", 500],
-      ["c", "tea", 900],
-      ["d", "cup", 700],
-      ["e", "tea", 100],
-    ] as const) {
-      tx.set(wares.kind, row, kind);
-      tx.set(wares.cents, row, cents);
+    for (const row of ["a", "b"]) {
+      tx.set(wares.kind, row, "tea");
+      tx.set(wares.cents, row, 500);
     }
   });
   await db.drain();
   await using snapshot = await db.snapshot();
-  const rows = async (range: Parameters<typeof byPrice.range>[1]) =>
-    (await gather(byPrice.range(snapshot, range))).map(({ row }) => row).join("");
-  expect(await rows({})).toBe("deabc");
-  expect(await rows({ prefix: ["tea"], reverse: true })).toBe("cbae");
-  expect(await rows({ start: ["tea", 500], end: ["tea", 900] })).toBe("ab");
-  const after = { term: ["tea", 500], row: "a" } as const;
-  expect(await rows({ prefix: ["tea"], after })).toBe("bc");
-  expect(await rows({ prefix: ["tea"], after, reverse: true })).toBe("e");
   expect(await gather(byPrice.find(snapshot, ["tea", 500], { after: "a" }))).toEqual(["b"]);
   await expect(gather(byPrice.find(snapshot, ["tea"], { after: "a" }))).rejects.toThrow(
-    "`after` of find needs the whole term, of 2 parts, not 1. Use `range` with a `prefix`.",
+    "`after` of find needs the whole term, of 2 parts, not 1.",
   );
 });
 

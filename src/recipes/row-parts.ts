@@ -14,30 +14,25 @@ export type PartsOfRow<K> = unknown extends K
 export interface RowParts<K> {
   /** The codecs of the parts, as for `tuple`. */
   readonly codecs: readonly KeyPart<unknown>[];
-  /** The parts that sort before all others, or are equal to the first ones. */
-  readonly least: readonly unknown[];
   /** Returns the parts of a row key. */
   readonly of: (key: K) => readonly unknown[];
   /** Returns the row key that has these parts. */
   readonly keyOf: (parts: readonly unknown[]) => K;
 }
 
-/** Each kind of part, with the least value that it can have. */
-const kinds: ReadonlyMap<string, readonly [codec: KeyPart<unknown>, least: unknown]> = new Map([
-  ["text", [text(), ""]],
-  ["bytes", [bytes(), new Uint8Array(0)]],
-  ["int", [int(), Number.MIN_SAFE_INTEGER]],
-  ["float", [float(), Number.NEGATIVE_INFINITY]],
-  ["boolean", [boolean(), false]],
+const kinds: ReadonlyMap<string, KeyPart<unknown>> = new Map<string, KeyPart<unknown>>([
+  ["text", text()],
+  ["bytes", bytes()],
+  ["int", int()],
+  ["float", float()],
+  ["boolean", boolean()],
 ]);
 
 /** Returns the parts for a table's key codec. A string key is one part. */
 export function rowParts<K>(codec: KeyCodec<K>): RowParts<K> {
   const tags = /^tuple\((.*)\)$/.exec(codec.tag)?.[1]?.split(",");
-  const parts = (tags ?? ["text"]).map((tag) => kinds.get(tag)!);
   return {
-    codecs: parts.map(([part]) => part),
-    least: parts.map(([, least]) => least),
+    codecs: (tags ?? ["text"]).map((tag) => kinds.get(tag)!),
     of: (key) => (tags === undefined ? [key] : (key as readonly unknown[])),
     keyOf: (held) => (tags === undefined ? held[0] : held) as K,
   };

@@ -197,11 +197,6 @@ describe("derive", () => {
     expectTypeOf(byTotal.find(snapshot, ["a"])).toEqualTypeOf<
       AsyncGenerator<readonly [string, number], void, undefined>
     >();
-    expectTypeOf(byTotal.range(snapshot)).toExtend<
-      AsyncGenerator<{ readonly term: readonly [string, number]; readonly row: readonly [string, number] }>
-    >();
-    // @ts-expect-error the second part of a term is a number
-    byTotal.range(snapshot, { start: ["a", "b"] });
     expectTypeOf<KeyOf<typeof tags.table>>().toEqualTypeOf<readonly [string, string]>();
     expectTypeOf<KeyOf<typeof byTotal.table>>().toEqualTypeOf<readonly [string, number, string, number]>();
     // @ts-expect-error the first part is text

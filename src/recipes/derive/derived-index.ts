@@ -51,31 +51,6 @@ export type IndexTable<P extends KeyParts, K = string> = Table<
   IndexRow<P, K>
 >;
 
-/** A term of a derived index, and a row that is found by it. */
-export interface FoundTerm<P extends KeyParts, K = string> {
-  readonly term: KeyOfParts<P>;
-  readonly row: K;
-}
-
-/** The options of {@link DerivedIndex.range}. */
-export interface TermRange<P extends KeyParts, K = string> {
-  /** Only terms that begin with these parts. Default: all. */
-  readonly prefix?: KeyPrefix<readonly [...KeyOfParts<P>, unknown]> | undefined;
-  /** First term, inclusive. Default: the first term of the index. */
-  readonly start?: KeyOfParts<P> | undefined;
-  /** End of the range, exclusive. Default: none. */
-  readonly end?: KeyOfParts<P> | undefined;
-  /**
-   * Begins behind this entry, in the direction of the range: the last one of the page before.
-   * Default: begins with the first.
-   */
-  readonly after?: FoundTerm<P, K> | undefined;
-  /** Whether to begin with the last entry. Default: false. */
-  readonly reverse?: boolean | undefined;
-  /** Most entries to return. Default: no limit. */
-  readonly limit?: number | undefined;
-}
-
 /** {@link DerivedIndexOptions} without its types. */
 export interface AnyIndexOptions extends DerivationOptions {
   readonly from: AnyTable;
@@ -112,9 +87,10 @@ export class DerivedIndex<T extends AnyTable, P extends KeyParts> extends Deriva
 
   /**
    * Yields the keys of the rows that have a term, in order. If only the first parts of a term are
-   * given, the order is that of the terms, and then of the keys.
+   * given, the order is that of the terms, and then of the keys. For a range of terms, or to see them,
+   * scan {@link table}.
    *
-   * @throws InvalidArgumentError if `after` is given with only the first parts of a term: use {@link range}.
+   * @throws InvalidArgumentError if `after` is given with only the first parts of a term.
    */
   async *find(
     view: View,
@@ -122,55 +98,20 @@ export class DerivedIndex<T extends AnyTable, P extends KeyParts> extends Deriva
     options: FindOptions<KeyOf<T>> = {},
   ): AsyncGenerator<KeyOf<T>, void, undefined> {
     checkOptions("find", options, { after: "any", reverse: "any", limit: "any" });
-    const { after, reverse, limit } = options;
+    const { reverse, limit } = options;
     const given = term as readonly unknown[];
-    if (after !== undefined && given.length !== this.#termLength) {
+    if (options.after !== undefined && given.length !== this.#termLength) {
       throw new InvalidArgumentError(
-        `\`after\` of find needs the whole term, of ${this.#termLength} parts, not ${given.length}. Use \`range\` with a \`prefix\`.`,
+        `\`after\` of find needs the whole term, of ${this.#termLength} parts, not ${given.length}. Or scan the index's table with ` +
+          "this `prefix`, and `after`: the last key of the page before.",
       );
     }
-    const range = { prefix: term, reverse, limit } as TermRange<P, KeyOf<T>>;
-    const from = after === undefined ? undefined : ({ term: given, row: after } as FoundTerm<P, KeyOf<T>>);
-    for await (const { row } of this.range(view, { ...range, after: from })) yield row;
-  }
-
-  /**
-   * Yields the entries of a range of terms, in the order of the terms, and then of the keys.
-   *
-   * @example
-   * const byPrice = derive("by_price", { from: wares, key: [text(), int()], index: ({ kind, cents }) => [[kind!, cents!]] });
-   * for await (const { term, row } of byPrice.range(view, { start: ["tea", 500], end: ["tea", 1_000] })) show(row);
-   */
-  async *range(
-    view: View,
-    range: TermRange<P, KeyOf<T>> = {},
-  ): AsyncGenerator<FoundTerm<P, KeyOf<T>>, void, undefined> {
-    checkOptions("range", range, rangeOptions);
-    const { start, end, after, reverse, limit } = range;
-    const { least, of, keyOf } = this.#rowKey;
-    const bounds = {
-      prefix: range.prefix as never,
-      start: start && [...start, ...least],
-      end: end && [...end, ...least],
-      after: after && [...after.term, ...of(after.row)],
-    };
-    for await (const { row } of view.scan(this.#entries, { ...bounds, reverse, limit })) {
-      yield {
-        term: row.slice(0, this.#termLength) as readonly unknown[] as KeyOfParts<P>,
-        row: keyOf(row.slice(this.#termLength)),
-      };
+    const after = options.after && [...given, ...this.#rowKey.of(options.after)];
+    for await (const { row } of view.scan(this.#entries, { prefix: term as never, after, reverse, limit })) {
+      yield this.#rowKey.keyOf(row.slice(this.#termLength));
     }
   }
 }
-
-const rangeOptions: Readonly<Record<keyof TermRange<KeyParts>, OptionKind>> = {
-  prefix: "any",
-  start: "any",
-  end: "any",
-  after: "any",
-  reverse: "any",
-  limit: "any",
-};
 
 /** The terms of a row when its observers last ran. */
 type StoredTerms = readonly string[];

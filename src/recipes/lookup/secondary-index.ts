@@ -143,8 +143,8 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
     const { start, end, reverse, limit } = range;
     const bounds = {
       after: range.after === undefined ? undefined : this.#keyOf(range.after),
-      start: start === undefined ? undefined : this.#firstKeyOf(start),
-      end: end === undefined ? undefined : this.#firstKeyOf(end),
+      start: start === undefined ? undefined : ([start] as const),
+      end: end === undefined ? undefined : ([end] as const),
     };
     for await (const { row } of view.scan(this.#entries, { ...bounds, reverse, limit })) {
       yield { by: row[0], row: this.#rowOf(row) };
@@ -157,11 +157,6 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
 
   #rowOf([, ...row]: EntryKey<I>): K {
     return this.#parts.keyOf(row);
-  }
-
-  /** The key at or before that of every entry with this term. */
-  #firstKeyOf(by: I): EntryKey<I> {
-    return [by, ...this.#parts.least];
   }
 
   /**
