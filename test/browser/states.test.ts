@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Pipeline } from "../../src/dashboard/api/index.js";
+import type { Failures, Pipeline } from "../../src/dashboard/api/index.js";
 import { type FixtureServer, serveFixture } from "../../web/testing/fixture-server.js";
 import { openPage, startBrowser } from "./support/browser.js";
 import { buildPages } from "./support/pages.js";
@@ -232,6 +232,27 @@ test("the dark theme is not printed, since browsers print no background", async 
     await page.emulateMedia({ media: "screen", colorScheme: "dark" });
     expect(await ink()).toBe(dark);
   }
+  await close();
+});
+
+test("an error cannot turn the letters after it around", async () => {
+  const { page, close } = await openPage(browser, "about:blank");
+  await page.route(/api\/(failures|retrying)/, async (route) => {
+    const response = await route.fetch();
+    const { groups, ...rest } = (await response.json()) as Failures;
+    const turned = groups.map((group) => ({
+      ...group,
+      message: `\u202e${group.message}`,
+      newest: group.newest.map((each) => ({ ...each, error: `\u202e${each.error}\nnext line` })),
+    }));
+    await route.fulfill({ response, json: { ...rest, groups: turned } });
+  });
+  await page.goto(`${server.url}#/failures`);
+  const errors = page.locator("summary.error-text");
+  await page.locator("[data-retrying]").first().waitFor();
+  const texts = await errors.allTextContents();
+  expect(texts.length).toBeGreaterThan(2);
+  for (const text of texts) expect(text).toMatch(/^\\u202e/);
   await close();
 });
 

@@ -7,6 +7,11 @@ export function oneLine(text: string): string {
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escaped);
 }
 
+/** An error in one line. The letters after a hidden character keep their direction. */
+export function errorLine(text: string): string {
+  return oneLine(text.replaceAll(/\s+/g, " "));
+}
+
 function escaped(character: string): string {
   const inJson = JSON.stringify(character).slice(1, -1);
   return inJson === character ? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}` : inJson;

@@ -3,6 +3,7 @@ import { apiPath } from "../../api/client.js";
 import { overview } from "../../api/stream.js";
 import { useApi } from "../../api/use-api.js";
 import { bounded, count, counted, moreThan } from "../../format/numbers.js";
+import { errorLine } from "../../format/text.js";
 import { ago, clock, dateTime } from "../../format/times.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { CellLink } from "../../parts/names.js";
@@ -150,7 +151,7 @@ function Group({ group, isBound, text, now, propose }: GroupProps) {
       </div>
       <details>
         <summary data-row class="error-text">
-          {message}
+          {errorLine(message)}
         </summary>
         <p class="faint">{times > newest.length ? `The newest ${newest.length} of ${shown}.` : null}</p>
         <ul class="examples">
@@ -183,7 +184,7 @@ function Example({
         <Actions propose={propose} words={(verb) => verb} intent={(verb) => ofOne(verb, parked)} />
       </div>
       <details>
-        <summary class="error-text">{error}</summary>
+        <summary class="error-text">{errorLine(error)}</summary>
         <pre class="stack-trace" tabIndex={0}>
           {stack ?? "No stack was recorded."}
         </pre>

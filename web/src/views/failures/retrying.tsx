@@ -3,6 +3,7 @@ import { apiPath } from "../../api/client.js";
 import { overview } from "../../api/stream.js";
 import { useApi } from "../../api/use-api.js";
 import { bounded, count, counted, moreThan } from "../../format/numbers.js";
+import { errorLine } from "../../format/text.js";
 import { ago, clock, dateTime, until } from "../../format/times.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { CellLink } from "../../parts/names.js";
@@ -69,7 +70,7 @@ function Group({ group, isBound, now }: GroupProps) {
       </div>
       <details>
         <summary data-row class="error-text">
-          {message}
+          {errorLine(message)}
         </summary>
         <p class="faint">{times > newest.length ? `The newest ${newest.length} of ${shown}.` : null}</p>
         <ul class="examples">
@@ -93,7 +94,7 @@ function Example({ change, now }: { readonly change: RetryingShown; readonly now
           {nextAt === undefined || nextAt <= now ? "runs now" : `runs again ${until(nextAt, now)}`}
         </span>
       </div>
-      <p class="error-text">{error}</p>
+      <p class="error-text">{errorLine(error)}</p>
     </li>
   );
 }
