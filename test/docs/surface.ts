@@ -59,14 +59,20 @@ export class Surface {
     );
   }
 
-  /** Returns the members of an exported interface in declaration order, inherited ones first. */
+  /**
+   * Returns the members of an exported interface in declaration order, inherited ones first, without those
+   * that may only be undefined.
+   */
   members(interfaceName: string): readonly Member[] {
     const symbol = entries()
       .flatMap(({ source }) => this.#symbols(source))
       .find(({ name }) => name === interfaceName);
     if (symbol === undefined) throw new Error(`The package exports no ${interfaceName}.`);
     const type = this.#checker.getDeclaredTypeOfSymbol(this.#resolved(symbol));
-    return type.getProperties().map((member) => ({ name: member.name, comment: this.#comment(member) }));
+    return type
+      .getProperties()
+      .filter((member) => !(this.#checker.getTypeOfSymbol(member).flags & ts.TypeFlags.Undefined))
+      .map((member) => ({ name: member.name, comment: this.#comment(member) }));
   }
 
   #symbols(source: string): readonly ts.Symbol[] {
