@@ -60,7 +60,12 @@ export {
   type IndexRange,
   SecondaryIndex,
 } from "./lookup/secondary-index.js";
-export { UniqueConstraint, UniqueConstraintError, uniqueConstraint } from "./lookup/unique-constraint.js";
+export {
+  UniqueConstraint,
+  UniqueConstraintError,
+  type UniqueOptions,
+  uniqueConstraint,
+} from "./lookup/unique-constraint.js";
 export {
   type CombinedChange,
   type CombineOptions,

@@ -106,7 +106,7 @@ export class DerivedIndex<T extends AnyTable, P extends KeyParts> extends Deriva
           "this `prefix`, and `after`: the last key of the page before.",
       );
     }
-    const after = options.after && [...given, ...this.#rowKey.of(options.after)];
+    const after = options.after === undefined ? undefined : [...given, ...this.#rowKey.of(options.after)];
     for await (const { row } of view.scan(this.#entries, { prefix: term as never, after, reverse, limit })) {
       yield this.#rowKey.keyOf(row.slice(this.#termLength));
     }
