@@ -283,8 +283,8 @@ export const commitMutants: readonly Mutant[] = [
       },
       {
         file: "src/transaction/core.ts",
-        find: "      start: this.startTimestamp,\n      writes:",
-        replace: "      start: this.#phases === 1 ? this.latest : this.startTimestamp,\n      writes:",
+        find: "      start: this.startTimestamp,\n      epoch:",
+        replace: "      start: this.#phases === 1 ? this.latest : this.startTimestamp,\n      epoch:",
       },
     ],
     killedBy: "threeWritersOnePhase",

@@ -53,8 +53,11 @@ export async function missingPrivileges(
     [namespace, ...pairs()],
     doing,
   );
-  for (const name of Object.keys(needed)) {
-    const privileges = lacking.filter(([of]) => of === name).map(([, privilege]) => privilege!);
+  for (const [name, all] of Object.entries(needed)) {
+    // The server decides on the order of the rows.
+    const privileges = all.filter((each) =>
+      lacking.some(([of, privilege]) => of === name && privilege === each),
+    );
     for (const isForWriting of [false, true]) {
       const some = privileges.filter((privilege) => (privilege !== "select") === isForWriting);
       if (some.length === 0) continue;
