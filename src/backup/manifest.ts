@@ -1,5 +1,6 @@
 import { sha256 } from "../environment/index.js";
-import { BackupDamagedError } from "../errors/index.js";
+import { BackupDamagedError, BackupError } from "../errors/index.js";
+import { type Guard, isString, isTime, isWhole, listOf, record } from "../observer/index.js";
 
 /** Which pages a pack holds, and where they stand. */
 export interface Pack {
@@ -65,7 +66,8 @@ export function parseManifestName(
   const found = manifestPattern.exec(name);
   if (found === null) return undefined;
   const [, day, hour, minute, rest, mark] = found;
-  return { takenAt: Date.parse(`${day}${hour}:${minute}:${rest}`), mark: mark! };
+  const takenAt = Date.parse(`${day}${hour}:${minute}:${rest}`);
+  return Number.isNaN(takenAt) ? undefined : { takenAt, mark: mark! };
 }
 
 /** JSON with a checksum of its own, in one line. */
@@ -84,5 +86,70 @@ export function openJson(bytes: Buffer, where: string): unknown {
   }
   throw new BackupDamagedError(
     `${where} is damaged: its checksum is wrong. Use another backup of the place, and make a new one.`,
+  );
+}
+
+/** 64 TiB in pages of 4 KiB. */
+const maxPages = 2 ** 34;
+
+const isWithin =
+  (least: number, most: number): Guard<number> =>
+  (value): value is number =>
+    isWhole(value) && value >= least && value <= most;
+const isSum: Guard<string> = (value): value is string => isString(value) && /^[0-9a-f]{64}$/.test(value);
+/** A restore writes a file of this name, so the name must not lead out of its folder. */
+const isFileName: Guard<string> = (value): value is string => isString(value) && /^\w[\w.-]*$/.test(value);
+
+const isPack = record<Pack>({
+  name: isSum,
+  after: isWhole,
+  mark: isWhole,
+  pages: isWhole,
+  bytes: isWhole,
+});
+const isManifest = record<Manifest>({
+  takenAt: isTime,
+  timestamp: isWhole,
+  identity: isString,
+  source: isString,
+  fileName: isFileName,
+  pageSize: isWithin(512, 65_536),
+  pageCount: isWithin(1, maxPages),
+  packs: listOf(isPack),
+});
+const isParts = listOf(record<Part>({ name: isSum, pages: isWhole, bytes: isWhole }));
+
+/** What {@link names}.head says, besides the format. */
+export const isHead = record<{ readonly id: string }>({ id: isString });
+
+export function checkFormat(read: unknown, where: string): void {
+  const { format, version } = (read ?? {}) as Readonly<Record<string, unknown>>;
+  if (format === formatName && version === formatVersion) return;
+  throw new BackupError(
+    `${where} has backups of format ${String(version)}, but this version of the package knows only ${formatVersion}. Upgrade the package.`,
+  );
+}
+
+/** Whoever can write to the place can change a manifest, and its checksum too. */
+export function checkManifest(read: unknown, where: string): Manifest {
+  checkFormat(read, where);
+  if (isManifest(read)) return read;
+  throw malformed(where);
+}
+
+/** The parts of a pack, from the bytes of its list. */
+export function parseParts(bytes: Buffer, where: string): readonly Part[] {
+  try {
+    const read: unknown = JSON.parse(bytes.toString("utf8"));
+    if (isParts(read)) return read;
+  } catch {
+    // Reported below.
+  }
+  throw malformed(where);
+}
+
+function malformed(where: string): BackupDamagedError {
+  return new BackupDamagedError(
+    `${where} does not have the expected form. Use another backup of the place, and make a new one.`,
   );
 }

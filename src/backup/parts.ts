@@ -44,7 +44,8 @@ export async function decodePart(
   pageSize: number,
   where: string,
 ): Promise<readonly PageRun[]> {
-  const bytes = await decompress(stored).catch((cause: unknown) => {
+  const maxOutputLength = headerBytes + Math.floor(partBytes / pageSize) * (numberBytes + pageSize);
+  const bytes = await decompress(stored, { maxOutputLength }).catch((cause: unknown) => {
     throw new BackupDamagedError(`${where} cannot be decompressed.`, { cause });
   });
   const count = bytes.length < headerBytes ? 0 : bytes.readUInt32BE(8);

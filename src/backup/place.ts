@@ -2,8 +2,11 @@ import { type Environment, throwIfAborted } from "../environment/index.js";
 import { BackupDamagedError, BackupError } from "../errors/index.js";
 import type { Lock } from "./lock.js";
 import {
+  checkFormat,
+  checkManifest,
   formatName,
   formatVersion,
+  isHead,
   type Manifest,
   manifestName,
   names,
@@ -11,6 +14,7 @@ import {
   type Pack,
   type Part,
   parseManifestName,
+  parseParts,
   sealJson,
 } from "./manifest.js";
 import { sumOf } from "./parts.js";
@@ -128,7 +132,8 @@ export class BackupPlace {
   async parts({ name }: Pick<Pack, "name">): Promise<readonly Part[]> {
     const known = this.#packs.get(name);
     if (known !== undefined) return known;
-    const parts = JSON.parse((await this.#summed(names.packs, name)).toString("utf8")) as readonly Part[];
+    const bytes = await this.#summed(names.packs, name);
+    const parts = parseParts(bytes, this.#where(`${names.packs}${name}`));
     this.#packs.set(name, parts);
     return parts;
   }
@@ -297,26 +302,9 @@ function problemOf(problems: BackupProblem[], backups: readonly string[]): (erro
 }
 
 function idOf(head: Buffer, { description }: BackupStorage): string {
-  const { format, version, id } = openJson(head, `${names.head} of ${description}`) as Record<
-    string,
-    unknown
-  >;
-  checkFormat(format, version, description);
-  return String(id);
-}
-
-function checkFormat(format: unknown, version: unknown, where: string): void {
-  if (format === formatName && version === formatVersion) return;
-  throw new BackupError(
-    `${where} has backups of format ${String(version)}, but this version of the package knows only ${formatVersion}. Upgrade the package.`,
-  );
-}
-
-function checkManifest(read: unknown, where: string): Manifest {
-  const { format, version, ...manifest } = read as Manifest & {
-    readonly format: unknown;
-    readonly version: unknown;
-  };
-  checkFormat(format, version, where);
-  return manifest;
+  const where = `${names.head} of ${description}`;
+  const read = openJson(head, where);
+  checkFormat(read, description);
+  if (isHead(read)) return read.id;
+  throw new BackupDamagedError(`${where} does not have the expected form. Name another place for backups.`);
 }

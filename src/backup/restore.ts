@@ -202,12 +202,11 @@ async function writeFile(
         const bytes = await place.part(part);
         const where = `Part ${part.name} of the backups in ${place.storage.description}`;
         for (const run of await decodePart(bytes, pageSize, where)) {
-          const count = run.bytes.length / pageSize;
           // The file may have become shorter, so an older pack can have pages beyond its end.
-          for (let page = run.first; page < Math.min(pageCount, run.first + count); page++) {
-            written[page >> 3]! |= 1 << (page & 7);
-          }
-          await writeAll(file, run.bytes, run.first * pageSize);
+          const end = Math.min(pageCount, run.first + run.bytes.length / pageSize);
+          if (end <= run.first) continue;
+          for (let page = run.first; page < end; page++) written[page >> 3]! |= 1 << (page & 7);
+          await writeAll(file, run.bytes.subarray(0, (end - run.first) * pageSize), run.first * pageSize);
         }
         done += bytes.length;
         onProgress?.(done, of);

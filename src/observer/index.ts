@@ -83,6 +83,7 @@ export type { SilentSession } from "./session/silent-sessions.js";
 export {
   decodeJson,
   encodeJson,
+  type Guard,
   isAmount,
   isHex,
   isString,
