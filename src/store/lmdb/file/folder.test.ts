@@ -7,6 +7,7 @@ import { StoreDamagedError, StoreError, StoreVersionError } from "../../../error
 import type { RangePage, RowStore } from "../../index.js";
 import { flags } from "../record/layout.js";
 import { openLmdbStore } from "../store.js";
+import { DataFile } from "./pages.js";
 
 let base: string;
 let number = 0;
@@ -205,6 +206,24 @@ describe("opening a folder", () => {
     await file.write(Buffer.alloc(size - 8_192, 0x5a), 0, size - 8_192, 8_192);
     await file.close();
     await refused(path, StoreDamagedError, /damaged/);
+  });
+
+  it("refuses a page over which LMDB would end the process", async () => {
+    const pathOf = async (at: (data: DataFile) => number, bytes: readonly number[]) => {
+      const path = await filled();
+      const file = await open(join(path, "data.mdb"), "r+");
+      const position = at(new DataFile(file.fd, (await file.stat()).size));
+      await file.write(Buffer.from(bytes), 0, bytes.length, position + 16);
+      await file.close();
+      return path;
+    };
+    const rootOf = (data: DataFile) => data.trees(data.newest()).get("cells")!.root! * data.pageSize;
+    const branchOfNothing = [0, 0, 1, 0, 0, 0, 0, 0];
+    const leafOfNothing = [0, 0, 2, 0, 0, 0, 0, 0];
+    for (const bytes of [branchOfNothing, leafOfNothing]) {
+      await refused(await pathOf(rootOf, bytes), StoreDamagedError, /damaged/);
+    }
+    await refused(await pathOf(() => 0, [0, 0, 0, 0]), StoreDamagedError, /damaged/);
   });
 
   it("reports what the system forbids", async () => {

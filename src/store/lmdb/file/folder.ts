@@ -144,7 +144,7 @@ function checkTrees(data: DataFile, meta: Meta): void {
   // the file, so all levels are checked.
   const levels = data.size < (meta.lastPage + 1) * meta.pageSize ? allLevels : checkedLevels;
   data.check(meta.main, allLevels);
-  data.check(meta.free, levels);
+  data.check(meta.free, levels, 1);
   const trees = data.trees(meta);
   const other = [...trees.keys()].find((name) => !knownDatabases.has(name));
   if (other !== undefined) throw new PageError("format", `it holds other databases, such as ${other}`);

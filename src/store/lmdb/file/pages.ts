@@ -16,6 +16,7 @@ const unflushedFlag = 0x1000;
 const branchFlag = 1;
 const leafFlag = 2;
 const overflowFlag = 4;
+const metaFlag = 8;
 const bigDataFlag = 1;
 const subDataFlag = 2;
 const noPage = 0xffff_ffff_ffff_ffffn;
@@ -293,24 +294,31 @@ export class DataFile {
     return { pages: blocks.reduce((sum, { count }) => sum + count, 0), rows: rowsOf(blocks), longLists };
   }
 
-  /** Checks the upper `levels` of a tree. Throws a {@link PageError} if a page is invalid. */
-  check(tree: Tree, levels: number): void {
+  /**
+   * Checks the upper `levels` of a tree. Throws a {@link PageError} if a page is invalid. `least`: the
+   * fewest pages below a page with which LMDB reads on. Only the tree of free pages may have 1.
+   */
+  check(tree: Tree, levels: number, least = 2): void {
     if (tree.root === undefined) return;
     const pages = this.#pages;
-    const visit = (number: number, left: number) => {
+    const visit = (number: number, left: number, level: number) => {
       const page = this.page(number);
+      if (page.branch !== level < tree.depth) throw damage(`page ${number} is on the wrong level`);
+      if (page.branch && page.nodes.length < least) {
+        throw damage(`page ${number} has ${page.nodes.length} pages below it`);
+      }
       for (const node of page.nodes) {
         if (page.branch) {
           if (node.child < 2 || node.child >= pages)
             throw damage(`page ${node.child} is beyond the file's end`);
-          if (left > 0) visit(node.child, left - 1);
+          if (left > 0) visit(node.child, left - 1, level + 1);
         } else if ((node.flags & bigDataFlag) !== 0 && node.data.length >= 24) {
           const last = Number(node.data.readBigUInt64LE(0)) + Number(node.data.readBigUInt64LE(16));
           if (last > pages) throw damage(`a value's page ${last} is beyond the file's end`);
         }
       }
     };
-    visit(tree.root, levels);
+    visit(tree.root, levels, 1);
   }
 
   get #pages(): number {
@@ -322,6 +330,7 @@ export class DataFile {
     if (bytes.readUInt32LE(pageHeader) !== magic) throw new PageError("format", "it is not a file of LMDB");
     const version = bytes.readUInt32LE(pageHeader + 4) & 0xffff;
     if (version !== dataVersion) throw new PageError("version", `its data version is ${version}`);
+    if ((bytes.readUInt16LE(18) & metaFlag) === 0) throw damage(`the page at ${offset} describes no state`);
     return this.#parse(bytes);
   }
 
