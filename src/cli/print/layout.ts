@@ -38,6 +38,13 @@ export function oneLine(text: string): string {
   return text.replace(controls, (character) => short.get(character) ?? unicodeEscape(character));
 }
 
+/** Like {@link oneLine}, but keeps line ends and tabs. */
+export function withoutControls(text: string): string {
+  return text.replace(controls, (character) =>
+    character === "\n" || character === "\t" ? character : oneLine(character),
+  );
+}
+
 // biome-ignore lint/suspicious/noControlCharactersInRegex: this expression looks for them
 const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
 const short: ReadonlyMap<string, string> = new Map([

@@ -2,7 +2,7 @@ import { PassThrough, Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { Printed } from "../../../test/support/command-line.js";
 import { systemEnvironment } from "../../environment/index.js";
-import { AbortedError } from "../../errors/index.js";
+import { AbortedError, InvalidArgumentError } from "../../errors/index.js";
 import { Cli } from "../cli.js";
 import { outputExitCode, reportFailure } from "./failure.js";
 import { Output, OutputError } from "./output.js";
@@ -59,5 +59,31 @@ describe("lost output", () => {
     await other.line("text");
     other.release();
     expect(sound.listenerCount("error")).toBe(0);
+  });
+});
+
+const hostile = "\u001b]0;x\u0007\r\u009b2J\tb\nc é";
+const shown = "\\u001b]0;x\\u0007\\r\\u009b2J\tb\nc é";
+
+describe("characters that command a terminal", () => {
+  it("are escaped in lines, errors and notes, and in JSON without a change of its meaning", async () => {
+    const [stdout, stderr] = [new Printed(), new Printed()];
+    const cli = new Cli({
+      stdin: new PassThrough(),
+      stdout,
+      stderr,
+      cwd: ".",
+      environment: systemEnvironment,
+      onSignal: () => () => {},
+    });
+    await cli.print({}, () => [hostile]);
+    await cli.note(hostile);
+    await reportFailure(cli, new InvalidArgumentError(hostile));
+    expect(stdout.text).toBe(`${shown}\n`);
+    expect(stderr.text).toBe(`note: ${shown}\nerror: ${shown} (INVALID_ARGUMENT)\n`);
+    const json = new Printed();
+    await new Output("standard output", json).json({ a: hostile });
+    expect(json.text).not.toContain("\u009b");
+    expect(JSON.parse(json.text)).toEqual({ a: hostile });
   });
 });

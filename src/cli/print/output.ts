@@ -1,4 +1,5 @@
 import type { OutputStream } from "./io.js";
+import { withoutControls } from "./layout.js";
 
 /**
  * Thrown when printed output did not arrive: the stream's reader is gone, as `head` is after its
@@ -42,9 +43,12 @@ export class Output {
     stream.on("error", this.#listener);
   }
 
-  /** Prints a line. */
+  /**
+   * Prints a line. Names, values and messages in it may come from others, so characters that could
+   * command the terminal are escaped.
+   */
   line(text = ""): Promise<void> {
-    return this.write(`${text}\n`);
+    return this.write(`${withoutControls(text)}\n`);
   }
 
   /** Prints a document as one line of JSON. */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { builtLibrary } from "../../../../test/support/built/library.js";
-import type { CommandLine } from "../../../../test/support/command-line.js";
+import { type CommandLine, Printed } from "../../../../test/support/command-line.js";
 import {
   documents,
   ledgerModule,
@@ -28,6 +28,15 @@ describe("get", () => {
     const [table, column] = target.split(".");
     const { code, documents: printed } = await cli.run(["get", "data", target, row, "--json"]);
     expect({ code, printed }).toEqual({ code: 0, printed: [{ table, row, column, found: true, value }] });
+  });
+
+  it("prints a value as it is for programs, and without commands on a terminal", async () => {
+    await withLibrary(cli, (db) => db.transact((tx) => tx.set(documents.title, "e", "\u001b[2J\u009b\nend")));
+    const args = ["get", "data", "documents.title", "e"];
+    expect((await cli.run(args)).stdout).toBe("\u001b[2J\u009b\nend\n");
+    const stdout = new Printed(80);
+    await cli.run(args, { stdout });
+    expect(stdout.text).toBe("\\u001b[2J\\u009b\nend\n");
   });
 
   it("prints the cell of a family whose qualifier has dots and colons", async () => {

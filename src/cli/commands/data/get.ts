@@ -82,7 +82,12 @@ async function getCell(
   const { table, name, qualifier } = column;
   const place = { table: table.name, row: showRow(table, row), column: name, qualifier };
   const document = { ...place, found, ...(found ? { value: valueToJson(value) } : {}) };
-  await cli.print(document, () => (found ? [formatValue(column.codec, value)] : []));
+  // A program reads the value as it is. On a terminal its characters could be commands.
+  if (found && !cli.json && !cli.out.isTerminal) {
+    await cli.out.write(`${formatValue(column.codec, value)}\n`);
+  } else {
+    await cli.print(document, () => (found ? [formatValue(column.codec, value)] : []));
+  }
   return found;
 }
 
