@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { type AddressInfo, connect, createServer } from "node:net";
 import {
   Client,
@@ -125,6 +126,48 @@ test("a connection that is not gRPC is closed", async () => {
     { numRuns: 20 },
   );
   await eventually(async () => expect(await cluster.activity()).toBeDefined());
+});
+
+/** Calls a method with the beginning of a message whose rest never comes. Resolves to the status that ends the call. */
+function begin(session: ClientHttp2Session, path: string, onClose = () => {}): Promise<string> {
+  const stream = session.request({ ":method": "POST", ":path": path, "content-type": "application/grpc" });
+  const beginning = Buffer.alloc(1_000);
+  beginning.writeUInt32BE(8 * 2 ** 20, 1);
+  stream.write(beginning);
+  stream.on("error", () => undefined).on("close", onClose);
+  return new Promise((resolve) => {
+    const look = (headers: Readonly<Record<string, unknown>>) => {
+      if (headers["grpc-status"] !== undefined) resolve(String(headers["grpc-status"]));
+    };
+    stream.on("response", look).on("trailers", look);
+  });
+}
+
+test("a client without the token is refused before its message, and only few probes may keep theirs back", async () => {
+  const { address } = await all.lead({ token: "secret" });
+  const session = connectHttp2(`http://${address}`);
+  const { alive, activity, timestamps, session: joining } = coordinatorService;
+  for (const { path } of [alive, activity, timestamps, joining]) {
+    expect(await begin(session, path)).toBe("16");
+  }
+  const ended: string[] = [];
+  let closed = 0;
+  const begun = Array.from({ length: 20 }, async (_, i) => {
+    const { path } = i % 2 === 0 ? healthService.check : healthService.watch;
+    ended.push(await begin(session, path, () => closed++));
+  });
+  await Promise.all(begun.slice(0, 4));
+  const client = new Client(`dns:${address}`, credentialsOf({ tls: undefined, token: undefined }));
+  const probe = healthService.check.requestSerialize({ service: "" });
+  expect(await send(client, healthService.check.path, [probe])).toBeUndefined();
+  const long = healthService.watch.requestSerialize({ service: "x".repeat(201) });
+  expect(await send(client, healthService.watch.path, [long])).toBe(3);
+  // The first of these probes has taken the place of one that waited.
+  await begun[4];
+  expect(ended).toEqual(Array(5).fill("8"));
+  await eventually(async () => expect(closed).toBe(5));
+  client.close();
+  session.destroy();
 });
 
 /** A server that answers successive requests with the given byte strings. */

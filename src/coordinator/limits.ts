@@ -11,6 +11,8 @@ export const coordinatorLimits = Object.freeze({
   sessions: 10_000,
   /** Characters of a session's name. */
   sessionName: 200,
+  /** Characters of the name of a service whose health is asked for. */
+  serviceName: 200,
   /** Ended sessions that a coordinator remembers. */
   endedSessions: 100_000,
   /** Claims of one session at a time. */

@@ -10,7 +10,15 @@ import { type PackageNeed, requirePackage } from "../errors/index.js";
 const need: PackageNeed = { user: "A coordinator or its client", packages: ["@grpc/grpc-js", "protobufjs"] };
 
 const grpc = requirePackage<typeof Grpc>("@grpc/grpc-js", need);
-export const { ChannelCredentials, Client, Metadata, Server, ServerCredentials, status } = grpc;
+export const {
+  ChannelCredentials,
+  Client,
+  Metadata,
+  Server,
+  ServerCredentials,
+  ServerInterceptingCall,
+  status,
+} = grpc;
 export type ChannelCredentials = Grpc.ChannelCredentials;
 export type Client = Grpc.Client;
 export type Metadata = Grpc.Metadata;

@@ -1,6 +1,5 @@
-import type { Metadata, ServerDuplexStream, ServerUnaryCall, sendUnaryData } from "@grpc/grpc-js";
+import type { ServerDuplexStream, ServerUnaryCall, sendUnaryData } from "@grpc/grpc-js";
 import { CoordinatorError } from "../../errors/index.js";
-import type { Admission } from "../security/admission.js";
 import { refusalOf } from "../wire/call-status.js";
 import type { Received } from "../wire/message-codec.js";
 
@@ -12,7 +11,6 @@ export type ReportFailure = (doing: string, error: unknown) => void;
 
 /** Answers a unary call. An error that `answer` throws becomes the status of the call. */
 export function answering<Request, Reply>(
-  admission: Admission,
   answer: (request: Request) => Reply,
 ): (
   call: ServerUnaryCall<Received<Request>, Received<Reply>>,
@@ -20,7 +18,6 @@ export function answering<Request, Reply>(
 ) => void {
   return (call, reply) => {
     try {
-      admission.check(call.metadata);
       const { request } = call;
       if (request instanceof CoordinatorError) throw request;
       reply(null, answer(request));
@@ -45,7 +42,7 @@ export interface StreamServer<Request, Reply> {
  */
 export function serveStream<Request, Reply>(
   stream: ServerStream<Request, Reply>,
-  open: (metadata: Metadata, fail: (error: unknown) => void) => StreamServer<Request, Reply>,
+  open: (fail: (error: unknown) => void) => StreamServer<Request, Reply>,
 ): void {
   let server: StreamServer<Request, Reply> | undefined;
   let isOver = false;
@@ -63,7 +60,7 @@ export function serveStream<Request, Reply>(
   stream.on("error", end);
   stream.on("cancelled", end);
   try {
-    server = open(stream.metadata, fail);
+    server = open(fail);
   } catch (error) {
     fail(error);
     return;

@@ -36,6 +36,7 @@ import {
   type CoordinatorSettings,
   coordinatorSettings,
 } from "./coordinator-options.js";
+import { Gate } from "./gate.js";
 import { Health } from "./health.js";
 import { SessionServer, TimestampServer } from "./stream-servers.js";
 
@@ -118,18 +119,22 @@ export interface Coordinator {
  */
 export async function startCoordinator(options: CoordinatorOptions): Promise<Coordinator> {
   const settings = coordinatorSettings(options);
-  const server = new Server(serverOptions);
+  let coordinator: CoordinatorServer | undefined;
+  const admission = new Admission(settings.tokens, () => coordinator?.cluster ?? "");
+  const server = new Server({ ...serverOptions, interceptors: [new Gate(admission).interceptor] });
   const { tls, environment } = options;
   const checked = tls && checkServerCertificate(tls, settings, environment.now());
   const credentials = tls && new ReplaceableCredentials(tls);
   const bound = await bind(server, settings.listen, credentials);
   try {
     const address = settings.advertise ?? formatAddress(bound);
-    return new CoordinatorServer(options, settings, address, {
+    coordinator = new CoordinatorServer(options, settings, address, {
       server,
+      admission,
       credentials,
       certificateExpires: checked?.expires,
     });
+    return coordinator;
   } catch (error) {
     server.forceShutdown();
     throw error;
@@ -138,6 +143,7 @@ export async function startCoordinator(options: CoordinatorOptions): Promise<Coo
 
 interface ServerParts {
   readonly server: Server;
+  readonly admission: Admission;
   readonly credentials: ReplaceableCredentials | undefined;
   readonly certificateExpires: number | undefined;
 }
@@ -161,14 +167,14 @@ class CoordinatorServer implements Coordinator {
     options: CoordinatorOptions,
     settings: CoordinatorSettings,
     address: string,
-    { server, credentials, certificateExpires }: ServerParts,
+    { server, admission, credentials, certificateExpires }: ServerParts,
   ) {
     this.certificateExpires = certificateExpires;
     this.address = address;
     this.#options = options;
     this.#settings = settings;
     this.#server = server;
-    this.#admission = new Admission(settings.tokens, () => this.#leadership.leader.cluster);
+    this.#admission = admission;
     this.#credentials = credentials;
     this.#health = new Health(() => this.holdsLease);
     const { store, environment, leaseMs, windowMs } = options;
@@ -197,6 +203,11 @@ class CoordinatorServer implements Coordinator {
     this.#leadership = new Leadership(asked, () => this.#health.look());
     this.#addServices();
     this.#leadership.start();
+  }
+
+  /** Identifies its database. Empty while it is not known. */
+  get cluster(): string {
+    return this.#leadership.leader.cluster;
   }
 
   get holdsLease(): boolean {
@@ -254,11 +265,9 @@ class CoordinatorServer implements Coordinator {
   }
 
   #addServices(): void {
-    const admission = this.#admission;
     this.#server.addService(coordinatorService, {
       timestamps: (stream: ServerStream<number, { first: number; count: number }>) => {
-        serveStream(stream, (metadata) => {
-          admission.check(metadata);
+        serveStream(stream, () => {
           this.#checkCounts();
           const onAsked = (count: number) => {
             this.#timestamps += count;
@@ -267,16 +276,13 @@ class CoordinatorServer implements Coordinator {
         });
       },
       session: (stream: ServerStream<SessionRequest, SessionReply>) => {
-        serveStream(stream, (metadata, fail) => {
-          admission.check(metadata);
-          return new SessionServer(this.#leadership, fail, this.#enter());
-        });
+        serveStream(stream, (fail) => new SessionServer(this.#leadership, fail, this.#enter()));
       },
-      alive: answering<readonly string[], readonly (boolean | undefined)[]>(admission, (sessions) => {
+      alive: answering<readonly string[], readonly (boolean | undefined)[]>((sessions) => {
         const { table } = this.#leadership.term();
         return sessions.map((session) => table.alive(session));
       }),
-      activity: answering<Nothing, ActivityReply>(admission, () => this.#leadership.term().table.activity()),
+      activity: answering<Nothing, ActivityReply>(() => this.#leadership.term().table.activity()),
     });
     this.#server.addService(healthService, { check: this.#health.check, watch: this.#health.watch });
   }

@@ -131,7 +131,9 @@ export const healthRequest = codec(
   wire.encodeHealthCheckRequest,
   wire.decodeHealthCheckRequest,
   ({ service }: HealthRequest) => ({ service }),
-  ({ service }): HealthRequest => ({ service: service ?? "" }),
+  ({ service }): HealthRequest => ({
+    service: service ? textOf("the name of a service", service, limits.serviceName) : "",
+  }),
 );
 
 export const healthResponse = codec(
