@@ -168,6 +168,27 @@ describe("pages of other sites", () => {
     expect(await at("dash.example.org")).toBe(200);
   });
 
+  test("cannot ask for anything, so that they use up no viewers and no requests", async () => {
+    await using dashboard = await served(db);
+    const { origin } = new URL(dashboard.url);
+    const foreign = [
+      { origin: "https://evil.example.org" },
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+    ];
+    for (const headers of foreign) {
+      for (const path of ["api/overview", "api/stream", "api/row/live?table=pages&row=a"]) {
+        const { status, text } = await ask(new URL(path, dashboard.url), { headers });
+        expect([status, JSON.parse(text)]).toMatchObject([403, { code: "ORIGIN" }]);
+      }
+    }
+    for (const headers of [{}, { "sec-fetch-site": "same-origin" }, { "sec-fetch-site": "none", origin }]) {
+      expect((await ask(new URL("api/overview", dashboard.url), { headers })).status).toBe(200);
+    }
+    const link = { headers: { "sec-fetch-site": "cross-site" } };
+    expect((await ask(new URL("healthz", dashboard.url), link)).status).toBe(200);
+  });
+
   test("cannot change anything", async () => {
     await using dashboard = await served(db, { writable: true });
     const { origin } = new URL(dashboard.url);

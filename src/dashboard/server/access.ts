@@ -132,7 +132,10 @@ export class Access {
     return { name: cookieName(request), value: cookieOf(token) };
   }
 
-  /** Lets only the dashboard's own pages, and programs other than browsers, change anything. */
+  /**
+   * Lets only the dashboard's own pages, and programs other than browsers, use the API. Other pages
+   * could not read the answers, but could use up what the dashboard serves at a time.
+   */
   checkOrigin({ headers }: IncomingMessage): void {
     const { origin, host } = headers;
     const site = headers["sec-fetch-site"];

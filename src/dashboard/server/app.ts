@@ -116,6 +116,7 @@ function only(method: "GET" | "POST"): MiddlewareHandler {
 function addApi(at: Hono<{ Bindings: HttpBindings }>, served: Served): void {
   const { access, context, streams } = served;
   at.use("/api/*", async (c, next) => {
+    access.checkOrigin(c.env.incoming);
     access.checkAllowed(c.env.incoming);
     await next();
   });
@@ -136,7 +137,6 @@ function addApi(at: Hono<{ Bindings: HttpBindings }>, served: Served): void {
   }
   for (const [name, action] of Object.entries({ ...actions, report })) {
     at.all(`/api/${name}`, only("POST"), (c) => {
-      access.checkOrigin(c.env.incoming);
       if (action !== report) access.checkWritable();
       const isStepwise = c.req.header("accept")?.includes(stepsType);
       return isStepwise
