@@ -64,6 +64,30 @@ test("the privileges that the page lists are enough for transactions, observers 
   ).rejects.toThrow("permission denied");
 });
 
+test("with the search path of the page, functions of another role are not called", async () => {
+  await (await openAlone(place.location)).close();
+  const shared = `shared_${role}`;
+  await sql(`create schema ${shared}; grant create, usage on schema ${shared} to ${role}; set role ${role};
+    create table ${shared}.calls (who text);
+    create function ${shared}.unnest(int4[]) returns setof int4 language plpgsql as $$ begin
+      insert into ${shared}.calls values (current_user); return query select pg_catalog.unnest($1); end $$`);
+  const calls = async (path: string) => {
+    const location = `${place.location}&options=${encodeURIComponent(`-c search_path=${path}`)}`;
+    await using db = await openAlone(location, { tables: [documents], observers: [measure] });
+    await db.transact((tx) => tx.set(documents.contents, path, "four"));
+    await db.drain();
+    await db.collect();
+    const found = await sql(`select count(*)::int as calls from ${shared}.calls`);
+    return found.rows[0]!.calls;
+  };
+  try {
+    expect(await calls("pg_catalog")).toBe(0);
+    expect(await calls(`${shared},public`)).toBeGreaterThan(0);
+  } finally {
+    await sql(`drop schema ${shared} cascade`);
+  }
+});
+
 test("the privileges are enough for a worker that is woken by other processes, and for what status reads", async () => {
   await (await openAlone(place.location)).close();
   await sql(await granted("### The role of the program"));
