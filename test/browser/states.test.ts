@@ -273,7 +273,7 @@ test("failures that are tried again are groups too, below those that are parked"
   expect(await group.textContent()).toMatch(/newest change .+ ago · oldest \d\d:\d\d:\d\d/);
   await group.locator("summary").click();
   expect(await group.locator(".examples > li").count()).toBe(7);
-  expect(await group.locator(".examples > li").first().textContent()).toContain("runs now");
+  expect(await group.locator(".examples > li").first().textContent()).toContain("is due now");
   expect(await group.locator(".examples > li").last().textContent()).toMatch(/runs again in \d+ h/);
   await page.getByRole("searchbox", { name: "Error" }).fill("10.0.0.3");
   await page.locator("[data-retrying] .parked-count", { hasText: /^1$/ }).waitFor();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { PastMoment } from "../../src/dashboard/api/index.js";
 import { bounded, bytes, milliseconds, moreThan, rate } from "../../web/src/format/numbers.js";
 import { commandLine } from "../../web/src/format/shell.js";
-import { formatted, oneLine, partsOf } from "../../web/src/format/text.js";
+import { formatted, keyLine, oneLine, partsOf } from "../../web/src/format/text.js";
 import { ago, duration, expiry, until } from "../../web/src/format/times.js";
 import { trend } from "../../web/src/format/trend.js";
 import { hashOf, parseRoute } from "../../web/src/routing/route.js";
@@ -51,6 +51,10 @@ describe("figures are formatted for readers", () => {
 
   test("control characters, and those that change the writing direction, are escaped", () => {
     expect(oneLine("a\nb\u0000\u202ec é 🦉")).toBe("a\\nb\\u0000\\u202ec é 🦉");
+  });
+
+  test("a key of blanks can be seen", () => {
+    expect([" ", "\t", "", " a"].map(keyLine)).toEqual(['" "', '"\\t"', "", " a"]);
   });
 });
 

@@ -76,6 +76,7 @@ describe("percolator doctor on PostgreSQL", () => {
       expect.arrayContaining([
         "server",
         "role",
+        "search path",
         "privileges",
         "server clock",
         "durability",
@@ -149,6 +150,23 @@ describe("percolator doctor on PostgreSQL", () => {
     const [finding] = postgresFindings(await facts(), true).filter(({ state }) => state === "problem");
     await sql(finding!.advice!.slice(finding!.advice!.indexOf("grant ")));
     expect(await bad()).toEqual([ofTests]);
+  });
+
+  test("warns of a search path with a schema in which every role may create functions", async () => {
+    await grantAll();
+    const shared = `"shared ""${role}"`;
+    await sql(`create schema ${shared}; grant usage, create on schema ${shared} to public;
+      alter role ${role} set search_path = ${shared}, public`);
+    try {
+      const said = `warning search path: every role may create functions in ${shared}`;
+      expect(await bad()).toEqual([said, ofTests]);
+      const advised = postgresFindings(await facts(), true).find(({ check }) => check === "search path")!
+        .advice!;
+      await sql(advised.slice(advised.indexOf("revoke ")));
+      expect(await bad()).toEqual([ofTests]);
+    } finally {
+      await sql(`drop schema ${shared} cascade`);
+    }
   });
 
   test("warns of a superuser", async () => {

@@ -44,6 +44,7 @@ export function postgresFindings(facts: PostgresFacts, writes: boolean): readonl
   return [
     serverFinding(facts),
     roleFinding(facts),
+    searchPathFinding(facts),
     ...privilegeFindings(facts, writes),
     serverClockFinding(facts),
     ...settingFindings(facts),
@@ -75,6 +76,16 @@ function roleFinding({ role, isSuperuser }: PostgresFacts): Finding {
   if (!isSuperuser) return ok("role", `${role}, not a superuser`);
   const advice = `Give programs a role with only the privileges that ${page} lists. A superuser may read and change everything on this server.`;
   return warning("role", `${role} is a superuser`, advice);
+}
+
+function searchPathFinding({ openSchemas }: PostgresFacts): Finding {
+  if (openSchemas.length === 0)
+    return ok("search path", "only known roles may create functions in its schemas");
+  const names = openSchemas.map((name) => `"${name.replaceAll('"', '""')}"`);
+  const advice =
+    "PostgreSQL may call such a function in place of one of its own, with the privileges of this role. " +
+    names.map((name) => `revoke create on schema ${name} from public;`).join(" ");
+  return warning("search path", `every role may create functions in ${names.join(", ")}`, advice);
 }
 
 function privilegeFindings({ role, missing, tables }: PostgresFacts, writes: boolean): readonly Finding[] {

@@ -45,7 +45,7 @@ export interface RetryingShown extends CellName {
   readonly attempts: number;
   /** When the change was committed. */
   readonly changedAt: number;
-  /** When it runs again. Undefined if it runs now or as soon as a worker has time. */
+  /** When it runs again. Undefined if it is due: it runs as soon as a worker has time. */
   readonly nextAt: number | undefined;
   /** The last failure in one line. */
   readonly error: string;

@@ -7,6 +7,11 @@ export function oneLine(text: string): string {
   return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escaped);
 }
 
+/** A key in one line. Blanks alone would not be seen, so they are quoted. */
+export function keyLine(key: string): string {
+  return key !== "" && key.trim() === "" ? JSON.stringify(key) : oneLine(key);
+}
+
 /** An error in one line. The letters after a hidden character keep their direction. */
 export function errorLine(text: string): string {
   return oneLine(text.replaceAll(/\s+/g, " "));

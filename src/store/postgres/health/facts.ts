@@ -78,6 +78,8 @@ export interface PostgresFacts {
   /** Whether the role sees the other roles' transactions. */
   readonly seesAll: boolean;
   readonly isStandby: boolean;
+  /** The schemas of the search path in which every role may create functions. */
+  readonly openSchemas: readonly string[];
   /** The server's clock minus this machine's, in milliseconds, by half of the round trip at the most. */
   readonly clockAheadMs: number;
   readonly settings: Readonly<Partial<Record<(typeof settings)[number], string>>>;
@@ -115,6 +117,8 @@ select json_build_object(
   'version', current_setting('server_version'), 'versionNumber', current_setting('server_version_num')::int4,
   'role', current_user, 'isSuperuser', (select rolsuper from pg_roles where rolname = current_user),
   'seesAll', pg_has_role(current_user, 'pg_read_all_stats', 'usage'), 'isStandby', pg_is_in_recovery(),
+  'openSchemas', (select coalesce(json_agg(name), '[]') from pg_catalog.unnest(current_schemas(false)) name
+    where has_schema_privilege('public', name, 'create')),
   'nowMs', extract(epoch from clock_timestamp()) * 1000,
   'used', (select sum(numbackends) from pg_stat_database),
   'usedByRole', (select count(*) from pg_stat_activity where usename = current_user),

@@ -1,6 +1,6 @@
 import type { RowShown, RowsPage } from "../../../../src/dashboard/api/index.js";
 import { counted } from "../../format/numbers.js";
-import { oneLine, partsOf } from "../../format/text.js";
+import { keyLine, oneLine, partsOf } from "../../format/text.js";
 import { dateTime } from "../../format/times.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { ShortValue } from "../../parts/names.js";
@@ -133,12 +133,12 @@ function Row({
     <tr class={isChosen ? "chosen" : ""}>
       <th scope="row">
         <a data-row href={href} aria-current={isChosen ? "true" : undefined}>
-          <bdi>{row.row === "" ? <i>empty key</i> : oneLine(parts?.[0] ?? row.row)}</bdi>
+          <bdi>{row.row === "" ? <i>empty key</i> : keyLine(parts?.[0] ?? row.row)}</bdi>
         </a>
       </th>
       {headings.slice(1).map((heading, index) => (
         <td key={heading} data-label={heading} class="mono">
-          <bdi>{oneLine(parts?.[index + 1] ?? "")}</bdi>
+          <bdi>{keyLine(parts?.[index + 1] ?? "")}</bdi>
         </td>
       ))}
       {columns.map((column) => (

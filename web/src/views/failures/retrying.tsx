@@ -91,7 +91,7 @@ function Example({ change, now }: { readonly change: RetryingShown; readonly now
         <CellLink cell={change} />
         <span class="faint" title={dateTime(changedAt)}>
           {counted(attempts, "attempt")} · changed {ago(changedAt, now)} ·{" "}
-          {nextAt === undefined || nextAt <= now ? "runs now" : `runs again ${until(nextAt, now)}`}
+          {nextAt === undefined || nextAt <= now ? "is due now" : `runs again ${until(nextAt, now)}`}
         </span>
       </div>
       <p class="error-text">{errorLine(error)}</p>
