@@ -6,6 +6,7 @@ import {
   int,
   loadPart,
   observer,
+  StaleSnapshotError,
   signal,
   table,
   text,
@@ -178,6 +179,21 @@ test.each([1, 2, 3, 1_000])(
     });
   },
 );
+
+test("earlier changes of which a collection may have removed some are not told", async () => {
+  await withTwo(memory, { tables, retentionMs: 1 }, async (db) => {
+    const since = await now(db);
+    await db.transact((tx) => tx.set(orders.total, "a", 1));
+    const { context } = db.liveSource.registry;
+    // As if another process had collected while this one read the table.
+    const stale = new StaleSnapshotError("collected");
+    const safepoint = { value: { check: () => Promise.reject(stale) } };
+    const collected = Object.create(context, { safepoint }) as typeof context;
+    const read = { since, upTo: await now(db) };
+    const entries = pastEntries(collected, new WatchTarget(orders, undefined), read);
+    await expect(entries.next()).rejects.toBe(stale);
+  });
+});
 
 test("earlier changes include those of a committed transaction whose other cells are still locked", async () => {
   const hooks = new StepHooks();
