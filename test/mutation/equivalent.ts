@@ -131,6 +131,26 @@ export const equivalents: readonly Equivalent[] = [
       "this.#isBeginning || this.#waiting.length === 0 || this.#underWay > f… → false || this.#underWay > fewUnderWay",
     why: "A second beginning in the same turn finds nothing waiting, and begins nothing.",
   },
+  {
+    path: "src/recipes/lookup/unique-constraint.ts",
+    kind: "operand removed",
+    change: "had === undefined || had === taken → had === undefined || false",
+    why: "Only whether the owner of a value that stays is read. It is not freed either way.",
+  },
+  {
+    path: "src/store/memory/store.ts",
+    kind: "swapped",
+    change:
+      'this.#open("take a timestamp", options); this.#counter = this.#nextTi… → this.#counter = this.#nextTimestamp(); this.#open("take a timestamp",…',
+    why: "Whether a closed store counts on. Nobody can read the counter of a closed store.",
+  },
+  {
+    path: "src/observer/queue/task-board.ts",
+    kind: "swapped",
+    change:
+      "this.#isWorked = options.isWorked; this.#turns = options.turns ?? new… → this.#turns = options.turns ?? new RowTurns(options.environment); thi…",
+    why: "Two assignments of which neither reads what the other sets.",
+  },
 ];
 
 /** Returns why a mutant changes no behaviour, or undefined if it may. */
