@@ -226,6 +226,36 @@ describe("opening a folder", () => {
     await refused(await pathOf(() => 0, [0, 0, 0, 0]), StoreDamagedError, /damaged/);
   });
 
+  it("opens over a page whose keys do not ascend, which `verify` finds", async () => {
+    const path = await filled();
+    const file = await open(join(path, "data.mdb"), "r+");
+    const data = new DataFile(file.fd, (await file.stat()).size);
+    const root = data.trees(data.newest()).get("cells")!.root!;
+    const { branch, nodes, bytes } = data.page(root);
+    expect(branch).toBe(true);
+    // The first key of a branch page is empty.
+    const [one, other] = nodes.slice(1).map(({ key }) => key);
+    const length = Math.min(one!.length, other!.length);
+    for (const [from, to] of [
+      [one!, other!],
+      [other!, one!],
+    ]) {
+      await file.write(
+        Buffer.from(from!),
+        0,
+        length,
+        root * data.pageSize + to!.byteOffset - bytes.byteOffset,
+      );
+    }
+    await file.close();
+    const store = await openLmdbStore(path);
+    const found = await store.verify!();
+    await store.close();
+    expect(found.map(({ message }) => message).join("\n")).toContain(
+      `page ${root} has keys that do not ascend`,
+    );
+  });
+
   it("reports what the system forbids", async () => {
     // The superuser may write everywhere.
     if (process.getuid?.() === 0) return;
