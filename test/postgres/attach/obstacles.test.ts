@@ -26,10 +26,16 @@ afterAll(async () => {
 const events = attach("public.events", { key: tuple(int()), columns: { what: text() } });
 
 beforeEach(async () => {
-  await pool.query("select pg_terminate_backend(pid) from pg_stat_progress_vacuum");
-  await pool.query(`drop table if exists events;
-    create table events (id int primary key, what text) with (autovacuum_enabled = false);
-    alter table events owner to app`);
+  // An autovacuum that prevents wraparound does not give way to `drop`, and the server starts it again.
+  await vi.waitFor(
+    async () => {
+      await pool.query("select pg_terminate_backend(pid) from pg_stat_progress_vacuum");
+      await pool.query(`set local lock_timeout = 500; drop table if exists events;
+        create table events (id int primary key, what text) with (autovacuum_enabled = false);
+        alter table events owner to app`);
+    },
+    { timeout: 60_000, interval: 50 },
+  );
 });
 
 /** A database of an ordinary role, which does not see what other roles do. */
