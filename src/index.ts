@@ -10,6 +10,7 @@ export {
   Database,
   type DatabaseReach,
   type DatabaseStatus,
+  type DeclaredSchema,
   type Location,
   type Logger,
   type OpenOptions,
@@ -94,7 +95,6 @@ export {
   traceDatabase,
 } from "./events/index.js";
 export type {
-  DeclaredSchema,
   DroppedName,
   DropReport,
   DropTarget,

@@ -130,7 +130,7 @@ export function checkFormat(read: unknown, where: string): void {
   );
 }
 
-/** Whoever can write to the place can change a manifest, and its checksum too. */
+/** The checksum alone does not tell: somebody who changes a manifest can change it too. */
 export function checkManifest(read: unknown, where: string): Manifest {
   checkFormat(read, where);
   if (isManifest(read)) return read;

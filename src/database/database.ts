@@ -8,7 +8,6 @@ import {
   type MetricsSnapshot,
 } from "../events/index.js";
 import {
-  type DeclaredSchema,
   type DropReport,
   type DropTarget,
   drop,
@@ -123,7 +122,7 @@ import { type SnapshotOptions, takeSnapshot } from "./collection/snapshots.js";
 import { type StrayRecord, strayRecords } from "./collection/stray-records.js";
 import type { Coordination } from "./coordination/coordination.js";
 import { type DatabaseReach, type ReachOptions, reachOf } from "./coordination/reach.js";
-import { declared as allDeclared } from "./declared.js";
+import { declared as allDeclared, type DeclaredSchema } from "./declared.js";
 import type { Settings } from "./options.js";
 import { Sources } from "./sources.js";
 import { type DatabaseStatus, statusOf } from "./status.js";

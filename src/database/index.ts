@@ -11,7 +11,7 @@ export {
 } from "./coordination/coordinator-choice.js";
 export type { DatabaseReach, ReachOptions, SignOfLife } from "./coordination/reach.js";
 export { Database } from "./database.js";
-export { declared } from "./declared.js";
+export { type DeclaredSchema, declared } from "./declared.js";
 export { folderOf, isPostgres, type Location, openStore } from "./location.js";
 export { open, openWithHooks } from "./open.js";
 export type { Logger, OpenOptions, OpenWithHooksOptions } from "./options.js";

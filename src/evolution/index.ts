@@ -10,7 +10,6 @@ export {
 export type { PassOptions, PassProgress, UnfinishedPass } from "./pass.js";
 export type { PassKind } from "./pass-record.js";
 export {
-  type DeclaredSchema,
   type DroppedName,
   type SchemaAction,
   type SchemaDifference,

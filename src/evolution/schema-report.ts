@@ -21,21 +21,11 @@ import {
 import { type RebuildDue, rebuildsDue } from "./lookup-versions.js";
 import { type UnfinishedPass, unfinishedPasses } from "./pass.js";
 
-/** What a program declares, to be compared with what the database records. */
-export interface DeclaredSchema {
+/** All that a program declares, to be compared with what the database records. */
+export interface ProgramSchema {
   readonly tables?: readonly AnyTable[] | undefined;
   readonly observers?: readonly Observer[] | undefined;
   readonly feeds?: readonly Feed[] | undefined;
-  /** Derived tables whose tables and observers count as listed. */
-  readonly derivations?:
-    | readonly { readonly tables: readonly AnyTable[]; readonly observers: readonly Observer[] }[]
-    | undefined;
-  /** Schedules whose tables count as listed. */
-  readonly schedules?: readonly { readonly tables: readonly AnyTable[] }[] | undefined;
-  /** Unique constraints and indexes whose tables and observers count as listed. */
-  readonly lookups?:
-    | readonly { readonly table: AnyTable; readonly observer?: Observer | undefined }[]
-    | undefined;
 }
 
 /** What deals with a difference between a program and the database. */
@@ -95,7 +85,7 @@ export interface SchemaReport {
 /** Lists what the database records, and how a program's declarations differ from it. */
 export async function schemaReport(
   registry: Registry,
-  declared: Pick<DeclaredSchema, "tables" | "observers" | "feeds"> | undefined,
+  declared: ProgramSchema | undefined,
 ): Promise<SchemaReport> {
   const view = await registry.fresh();
   const byName = <T extends { readonly name: string }>(all: Iterable<T>) =>
@@ -135,11 +125,7 @@ class Comparison {
     this.#rebuildsDue = due;
   }
 
-  of({
-    tables = [],
-    observers = [],
-    feeds = [],
-  }: Parameters<typeof schemaReport>[1] & object): readonly SchemaDifference[] {
+  of({ tables = [], observers = [], feeds = [] }: ProgramSchema): readonly SchemaDifference[] {
     const used = [
       ...tables.map((table) => table[definition]),
       ...observers.map(({ target }) => target.table),
