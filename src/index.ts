@@ -154,6 +154,8 @@ export {
   type ParkedOptions,
   type PendingChange,
   type PendingOptions,
+  type RowChange,
+  rowObservers,
   type SessionRecord,
   type SignalChange,
   type StopOptions,

@@ -44,6 +44,9 @@ export interface SignalChange<K> extends Change<never, K> {
   readonly column: Signal<K>;
 }
 
+/** What a run of {@link rowObservers} gets: some of the row's watched columns have changed. */
+export type RowChange<K> = Pick<Change<never, K>, "row" | "signal">;
+
 /** The parts of a {@link Change}, without the signal, which most runs never use. */
 export interface ChangeParts {
   readonly row: unknown;

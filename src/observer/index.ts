@@ -1,4 +1,4 @@
-export type { Change, ColumnChange, FamilyChange, SignalChange } from "./change.js";
+export type { Change, ColumnChange, FamilyChange, RowChange, SignalChange } from "./change.js";
 export type { ClaimKey, Cluster, ClusterActivity } from "./cluster.js";
 export { isBeyondBelief } from "./expiry.js";
 export {
@@ -25,7 +25,7 @@ export {
   type LoadRows,
   loadPart,
 } from "./load/options.js";
-export { isObserver, type Observer, observer } from "./observer.js";
+export { isObserver, type Observer, observer, rowObservers } from "./observer.js";
 export type { ObserverOptions } from "./options.js";
 export {
   type BackfillOptions,

@@ -12,7 +12,7 @@ import {
   type Signal,
 } from "../schema/index.js";
 import type { Isolation, Transaction } from "../transaction/index.js";
-import type { Change, ColumnChange, FamilyChange, SignalChange } from "./change.js";
+import type { Change, ColumnChange, FamilyChange, RowChange, SignalChange } from "./change.js";
 import { checkOptions, type ObserverOptions } from "./options.js";
 
 // Symbol.for instead of instanceof, since two copies of the package may be loaded in one program.
@@ -32,6 +32,12 @@ export interface Observer {
   readonly version: number;
   /** @internal */
   readonly run: (tx: Transaction, change: Change) => unknown;
+  /**
+   * Itself and the observers that share its runs: those of one call of {@link rowObservers}.
+   * Undefined for an observer of its own.
+   * @internal
+   */
+  readonly group: readonly Observer[] | undefined;
 }
 
 // Most observers watch a column, and TypeScript explains only why the last overload does not fit.
@@ -79,13 +85,86 @@ export function observer(
   run: unknown,
   options: ObserverOptions = {},
 ): Observer {
+  return declare(name, target, run, options, undefined);
+}
+
+/** The most columns whose observers share their runs. A run reads what is recorded of each. */
+const maxColumns = 100;
+
+/**
+ * Declares an observer for each of several columns or families of a table. They share their runs: a
+ * run on a row handles the changes of all these columns, so a transaction that changes ten of them
+ * causes one run, not ten. Each changed cell of a family has a run of its own.
+ *
+ * `run` gets the row's key, and reads what it needs. It must do the same whichever column has
+ * changed. Otherwise all is as with {@link observer}: exactly one committed run handles a change, and
+ * several changes before a run count as one. Each observer is named after its column,
+ * `NAME-COLUMN`. A run counts for one of the observers whose changes it handles.
+ *
+ * @throws ObserverError for an invalid option, or if the columns are not those of one table.
+ * @throws SchemaError for an invalid name.
+ *
+ * @example
+ * const summaries = rowObservers("summary", [documents.title, documents.author], async (tx, { row }) => {
+ *   const { title, author } = (await tx.row(documents, row)) ?? {};
+ *   tx.set(documents.summary, row, `${title} by ${author}`);
+ * });
+ * await using db = await open("./data", { tables: [documents], observers: summaries });
+ */
+export function rowObservers<K>(
+  name: string,
+  columns: readonly (Column<unknown, K> | Family<unknown, K>)[],
+  run: (tx: Transaction, change: RowChange<K>) => unknown,
+  options: ObserverOptions = {},
+): readonly Observer[] {
+  checkName("observer", name);
+  checkColumns(name, columns);
+  const group: Observer[] = [];
+  for (const column of columns) group.push(declare(`${name}-${column.name}`, column, run, options, group));
+  return Object.freeze(group);
+}
+
+function declare(
+  name: string,
+  target: unknown,
+  run: unknown,
+  options: ObserverOptions,
+  group: readonly Observer[] | undefined,
+): Observer {
   checkName("observer", name);
   checkTarget(name, target);
   if (typeof run !== "function") {
     throw new ObserverError(`Observer "${name}": \`run\` must be a function, not ${describeValue(run)}.`);
   }
   const checked = checkOptions(name, options);
-  return Object.freeze({ [brand]: true, name, target, run: run as Observer["run"], ...checked });
+  return Object.freeze({ [brand]: true, name, target, run: run as Observer["run"], group, ...checked });
+}
+
+function checkColumns(name: string, columns: readonly AnyColumn[]): void {
+  if (!Array.isArray(columns) || columns.length === 0 || columns.length > maxColumns) {
+    throw new ObserverError(
+      `Row observers "${name}" need an array of 1 to ${maxColumns} columns or families of a table.`,
+    );
+  }
+  const seen = new Set<string>();
+  for (const column of columns as readonly unknown[]) {
+    if (!isColumn(column) && !isFamily(column)) {
+      throw new ObserverError(
+        `Row observers "${name}" must watch columns or families of a table, not ${isSignal(column) ? `the signal ${column.name}` : describeValue(column)}.`,
+      );
+    }
+    const first = columns[0] as AnyColumn;
+    if (column.table.name !== first.table.name) {
+      throw new ObserverError(
+        `Row observers "${name}" must watch columns of one table, not of ${first.table.name} and ${column.table.name}: call ` +
+          "`rowObservers` for each table.",
+      );
+    }
+    if (seen.has(column.name)) {
+      throw new ObserverError(`Row observers "${name}" watch ${column.name} twice: name it once.`);
+    }
+    seen.add(column.name);
+  }
 }
 
 /** Whether {@link observer} created the value, in this or another copy of the package. */

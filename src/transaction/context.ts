@@ -172,7 +172,7 @@ export interface Notifications {
    * Called after each commit point with the hints that the transaction wrote, and with what it
    * handled if it was the run of an observer.
    */
-  committed(hints: readonly Hint[], commitTimestamp: number, handled: HandledCell | undefined): void;
+  committed(hints: readonly Hint[], commitTimestamp: number, handled: readonly HandledCell[]): void;
 }
 
 /** Tells whether the owner of a lock is alive. A wrong answer can only abort a live transaction. */

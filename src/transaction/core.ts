@@ -67,7 +67,7 @@ export class CoreTransaction {
   #afterCommit: ((commitTimestamp: number) => void)[] | undefined;
   #extras: RowMutation[] | undefined;
   #hints: Hint[] | undefined;
-  #handled: HandledCell | undefined;
+  #handled: HandledCell[] | undefined;
   readonly #begunAt: number;
   readonly #epoch: number;
   /** Present if the event `transaction` has a listener. */
@@ -226,9 +226,10 @@ export class CoreTransaction {
     this.#hints.push(hint);
   }
 
-  /** Says that this transaction handles the changes of an observer's cell, or parks them. */
-  setHandled(handled: HandledCell): void {
-    this.#handled = handled;
+  /** Says that this transaction handles the changes of an observer's cell, or parks them. Call it once for each cell. */
+  addHandled(handled: HandledCell): void {
+    this.#handled ??= [];
+    this.#handled.push(handled);
   }
 
   /**
@@ -315,7 +316,7 @@ export class CoreTransaction {
       system: this.#options.system ?? false,
       extras: this.#extras ?? nothing,
       hints: this.#hints ?? nothing,
-      handled: this.#handled,
+      handled: this.#handled ?? nothing,
       label: this.#options.label,
       observer: this.#options.cause?.observer,
       signal: this.#options.signal,
@@ -364,7 +365,7 @@ export class CoreTransaction {
           cause: this.#options.cause,
         });
       }
-      context.notifications.committed(outcome.hints, outcome.commitTimestamp, this.#handled);
+      context.notifications.committed(outcome.hints, outcome.commitTimestamp, this.#handled ?? nothing);
     }
     this.#trace?.keepHints(outcome.hints);
     this.#tellTransaction("committed");

@@ -3,7 +3,9 @@ import {
   family,
   int,
   json,
+  type Observer,
   observer,
+  rowObservers,
   signal,
   type Transaction,
   table,
@@ -61,4 +63,22 @@ test("impossible declarations do not compile", () => {
 
 test("the last overload is that of columns, since TypeScript explains only the last one that does not fit", () => {
   expectTypeOf<Parameters<typeof observer>[1]>().toEqualTypeOf<Column<unknown, unknown>>();
+});
+
+test("a run of row observers knows the type of the key", () => {
+  rowObservers("row", [documents.contents, documents.links, documents.anchors], (tx, change) => {
+    expectTypeOf(tx).toEqualTypeOf<Transaction>();
+    expectTypeOf(change.row).toEqualTypeOf<string>();
+    expectTypeOf(change.signal).toEqualTypeOf<AbortSignal>();
+    // @ts-expect-error it reads the values itself
+    change.value;
+  });
+  rowObservers("tuple", [points.value], (_tx, { row }) => {
+    expectTypeOf(row).toEqualTypeOf<readonly [string, number]>();
+  });
+  // @ts-expect-error a signal has no value
+  rowObservers("signal", [documents.rescore], () => {});
+  // @ts-expect-error keys of two types
+  rowObservers("two", [points.value, documents.links], () => {});
+  expectTypeOf(rowObservers("all", [points.value], () => {})).toExtend<readonly Observer[]>();
 });

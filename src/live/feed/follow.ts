@@ -72,7 +72,13 @@ async function* cellsOf<C extends FeedColumn>(
           const writes: BufferedWrite[] = cells
             .filter(({ value }) => value !== undefined)
             .map(({ column, value }) => ({ table, row, column, value }));
-          const entry = { commitTimestamp: timestamp, label: undefined, observer: undefined, writes };
+          const entry = {
+            commitTimestamp: timestamp,
+            label: undefined,
+            observer: undefined,
+            handled: [],
+            writes,
+          };
           for (const change of changesOf(entry, feed.columns)) yield change as FeedChange<C>;
         }
       }

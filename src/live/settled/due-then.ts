@@ -72,10 +72,9 @@ async function dueOfRecent(
       if (registered === undefined || !counts(asked, observer, registered.record.since, commitTimestamp)) {
         continue;
       }
-      const own = runs.get(keyOf(change));
-      const run = own?.find(({ handled }) => handled!.upTo >= commitTimestamp);
-      if (run !== undefined) {
-        next.push(...changesOfHints(run.hints, run.commitTimestamp));
+      const own = runs.get(keyOf(change))?.find(({ upTo }) => upTo >= commitTimestamp);
+      if (own !== undefined) {
+        next.push(...changesOfHints(own.run.hints, own.run.commitTimestamp));
         continue;
       }
       const parked = await parkedChangeOf(view, reader, registered, cell);
@@ -92,13 +91,22 @@ async function dueOfRecent(
   return { position, due };
 }
 
-function runsByCell(runs: readonly RecentCommit[]): ReadonlyMap<string, readonly RecentCommit[]> {
-  const byCell = new Map<string, RecentCommit[]>();
+/** A run, and up to which timestamp it has handled a cell. */
+interface RunOfCell {
+  readonly run: RecentCommit;
+  readonly upTo: number;
+}
+
+function runsByCell(runs: readonly RecentCommit[]): ReadonlyMap<string, readonly RunOfCell[]> {
+  const byCell = new Map<string, RunOfCell[]>();
   for (const run of runs) {
-    const key = keyOf(run.handled!);
-    const known = byCell.get(key);
-    if (known === undefined) byCell.set(key, [run]);
-    else known.push(run);
+    for (const handled of run.handled) {
+      const key = keyOf(handled);
+      const known = byCell.get(key);
+      const ofCell = { run, upTo: handled.upTo };
+      if (known === undefined) byCell.set(key, [ofCell]);
+      else known.push(ofCell);
+    }
   }
   return byCell;
 }

@@ -14,7 +14,7 @@ const entryOf = (commitTimestamp: number, upTo: number) => ({
   commitTimestamp,
   label: undefined,
   observer: "a-to-b",
-  handled: { observer: "a-to-b", cell: cellOf("a"), upTo, isParked: false },
+  handled: [{ observer: "a-to-b", cell: cellOf("a"), upTo, isParked: false }],
   writes: [{ ...cellOf("b"), value: undefined }],
 });
 
@@ -57,8 +57,9 @@ test("entries that come twice count once, as when a waiter joins while the other
   try {
     const view = await registry.reload();
     const from = view.at + 10;
-    const root = { ...entryOf(from, 0), observer: undefined, handled: undefined };
-    const handled = { ...entryOf(from + 2, from + 1).handled, observer: "b-to-c", cell: cellOf("b") };
+    const root = { ...entryOf(from, 0), observer: undefined, handled: [] };
+    const [ran] = entryOf(from + 2, from + 1).handled;
+    const handled = [{ ...ran!, observer: "b-to-c", cell: cellOf("b") }];
     const run = { ...entryOf(from + 2, 0), handled, observer: "b-to-c", writes: [] };
     const waiter = new Waiter(registry, () => true, { position: from - 1, root: from });
     const first = { entries: [root], upTo: from + 1 };
@@ -109,7 +110,8 @@ test("a change without a hint is due until all is read that may say that it was 
     await waiter.lookAtLongDue();
     await waiter.lookAtLongDue();
     expect(dueOf(waiter)).toEqual([["b-to-c", at]]);
-    const handled = { ...entryOf(at, at).handled, observer: "b-to-c", cell: cellOf("b") };
+    const [first] = entryOf(at, at).handled;
+    const handled = [{ ...first!, observer: "b-to-c", cell: cellOf("b") }];
     // The run had removed the hint a moment ago, and what it wrote is followed.
     const run = {
       ...entryOf(at + 1, at),
@@ -119,6 +121,24 @@ test("a change without a hint is due until all is read that may say that it was 
     };
     await waiter.read({ entries: [run], upTo: await currentTimestamp(registry.context) }, view);
     expect(dueOf(waiter)).toEqual([["c-to-d", at + 1]]);
+  } finally {
+    await close();
+  }
+});
+
+test("an entry that has handled several changes removes them all, and what it changed is followed once", async () => {
+  const { registry, close } = await openTest({ observers: chain, tables: [cells] });
+  try {
+    const view = await registry.reload();
+    const from = view.at + 10;
+    const ofB = { observer: "b-to-c", cell: cellOf("b") };
+    const ofA = { observer: "a-to-b", cell: cellOf("a") };
+    const due = [ofA, ofB].map((each) => ({ ...each, commitTimestamp: from }));
+    const waiter = new Waiter(registry, () => true, { position: from, due });
+    const handled = [ofA, ofB].map((each) => ({ ...each, upTo: from + 1, isParked: false }));
+    const run = { ...entryOf(from + 2, 0), handled, writes: [{ ...cellOf("c"), value: undefined }] };
+    await waiter.read({ entries: [run], upTo: from + 2 }, view);
+    expect(dueOf(waiter)).toEqual([["c-to-d", from + 2]]);
   } finally {
     await close();
   }

@@ -151,8 +151,9 @@ export class Waiter {
   #readEntry(entry: CommittedEntry, view: RegistryView): void {
     const { commitTimestamp, handled } = entry;
     const { root, allRunsUpTo = 0 } = this.#start;
-    const isNext = handled !== undefined && this.#handle(handled);
-    const isCaused = commitTimestamp === root || (handled !== undefined && commitTimestamp <= allRunsUpTo);
+    let isNext = false;
+    for (const cell of handled) isNext = this.#handle(cell) || isNext;
+    const isCaused = commitTimestamp === root || (handled.length > 0 && commitTimestamp <= allRunsUpTo);
     if (isNext || isCaused) this.#followAll(entry, view);
   }
 

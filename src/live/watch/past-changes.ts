@@ -127,6 +127,7 @@ function* byTransaction(changes: readonly PastChange[]): Generator<CommittedEntr
   for (let from = 0, to = 0; from < changes.length; from = to) {
     const { commitTimestamp } = changes[from]!;
     while (to < changes.length && changes[to]!.commitTimestamp === commitTimestamp) to++;
-    yield { commitTimestamp, label: undefined, observer: undefined, writes: changes.slice(from, to) };
+    const writes = changes.slice(from, to);
+    yield { commitTimestamp, label: undefined, observer: undefined, handled: [], writes };
   }
 }

@@ -55,6 +55,7 @@ export interface TaskBoardOptions {
  * | `running` | `queued` | its run ended, and may begin again at once: the cell has changed |
  * | `running` | `delayed` | its run failed, or conflicted on a row |
  * | `running` | (none) | the cell is handled or parked, and its hint is deleted |
+ * | any | (none) | a run of another task has handled the cell |
  */
 export class TaskBoard {
   readonly #environment: Environment;
@@ -223,8 +224,7 @@ export class TaskBoard {
     if (this.#tasks.get(task.key) !== task) return;
     task.isClaimed = false;
     if (task.phase === "running") return;
-    if (task.phase === "delayed") this.#undelay(task);
-    else this.#unqueue(task);
+    this.#dequeue(task);
     this.#forget(task);
     this.#checkQuiet();
   }
@@ -296,6 +296,30 @@ export class TaskBoard {
       this.#delay(task, waitMs, lostOn);
     } else this.#forget(task);
     this.#checkQuiet();
+  }
+
+  /** Ends the task of a cell, if there is one, after a run of another task has handled the cell up to `start`. */
+  handledBeside(observer: string, cell: CellAddress, start: number): void {
+    const task = this.taskOf(observer, cell);
+    if (task === undefined || Math.max(task.timestamp, task.again) > start) return;
+    if (task.phase === "running") {
+      this.done(task, start);
+      return;
+    }
+    this.#dequeue(task);
+    this.#forget(task);
+    this.#checkQuiet();
+  }
+
+  /** Queues a task again that has waited for the run of another task, unless that run has ended it. */
+  runAfterAll(task: Task): void {
+    if (this.#tasks.get(task.key) === task) this.postpone(task, 0, true);
+  }
+
+  /** Takes a task off its queue, or cancels its wait. */
+  #dequeue(task: Task): void {
+    if (task.phase === "delayed") this.#undelay(task);
+    else this.#unqueue(task);
   }
 
   #endRun(task: Task): void {

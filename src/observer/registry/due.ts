@@ -21,6 +21,12 @@ export interface CellState {
   readonly isOwnWrite: boolean;
 }
 
+/** A cell, and an observer that watches it. */
+export interface WatchedCell {
+  readonly registered: RegisteredObserver;
+  readonly cell: CellAddress;
+}
+
 /**
  * Reads an observed cell and one observer's records about it, at a transaction's start or a
  * snapshot.
@@ -30,23 +36,45 @@ export async function readCellState(
   registered: RegisteredObserver,
   cell: CellAddress,
 ): Promise<CellState> {
-  const { table, row, column } = cell;
-  const acknowledgment = registered.acknowledgmentColumn(column);
-  const parked = registered.parkedColumn(column);
-  const columns = registered.isWeak
-    ? [{ exact: parked }]
-    : [{ exact: column }, { exact: acknowledgment }, { exact: parked }];
-  const { cells } = await tx.reader.row(table, row, columns);
+  const [state] = await readCellStates(tx, cell, [{ registered, cell }]);
+  return state!;
+}
+
+/** Reads the same of several cells of a row, in one read. */
+export async function readCellStates(
+  tx: { readonly reader: SnapshotReader },
+  { table, row }: Pick<CellAddress, "table" | "row">,
+  watched: readonly WatchedCell[],
+): Promise<readonly CellState[]> {
+  if (watched.length === 0) return [];
+  const places = watched.map(({ registered, cell: { column } }) => ({
+    registered,
+    column,
+    acknowledgment: registered.acknowledgmentColumn(column),
+    parked: registered.parkedColumn(column),
+  }));
+  const columns = places.flatMap(({ registered, column, acknowledgment, parked }) =>
+    registered.isWeak
+      ? [{ exact: parked }]
+      : [{ exact: column }, { exact: acknowledgment }, { exact: parked }],
+  );
+  const { cells } = await tx.reader.row(table, row, columns.sort(inOrder));
   const find = (path: Uint8Array) => cells.find((each) => Buffer.compare(each.column, path) === 0);
-  const changed = registered.isWeak ? undefined : find(column);
-  const acknowledged = registered.isWeak ? undefined : find(acknowledgment);
-  return {
-    commit: changed?.commit ?? 0,
-    value: changed?.value,
-    acknowledgment: recordOf(registered, acknowledged),
-    parked: recordOf(registered, find(parked)),
-    isOwnWrite: changed !== undefined && changed.commit === acknowledged?.commit,
-  };
+  return places.map(({ registered, column, acknowledgment, parked }) => {
+    const changed = registered.isWeak ? undefined : find(column);
+    const acknowledged = registered.isWeak ? undefined : find(acknowledgment);
+    return {
+      commit: changed?.commit ?? 0,
+      value: changed?.value,
+      acknowledgment: recordOf(registered, acknowledged),
+      parked: recordOf(registered, find(parked)),
+      isOwnWrite: changed !== undefined && changed.commit === acknowledged?.commit,
+    };
+  });
+}
+
+function inOrder(one: { readonly exact: Uint8Array }, other: { readonly exact: Uint8Array }): number {
+  return Buffer.compare(one.exact, other.exact);
 }
 
 /**
@@ -70,9 +98,33 @@ function recordOf(
 export function isDue(registered: RegisteredObserver, state: CellState, hint: number): boolean {
   const { acknowledgment, parked, commit } = state;
   if (registered.isWeak) return parked === undefined || hint > parked.start;
-  if (commit === 0) return false;
   const last = parked !== undefined && parked.start > (acknowledgment?.start ?? 0) ? parked : acknowledgment;
-  return last === undefined || commit > last.start || last.version !== registered.record.version;
+  return isNewer(registered, commit, last);
+}
+
+/** Whether a change is newer than what the observer, in its version, has recorded. */
+function isNewer({ record }: RegisteredObserver, commit: number, last: Acknowledgment | undefined): boolean {
+  if (commit === 0) return false;
+  return last === undefined || commit > last.start || last.version !== record.version;
+}
+
+/** Those of a row's cells whose changes no run has handled. They are due, or parked. */
+export async function unhandled(
+  tx: { readonly reader: SnapshotReader },
+  { table, row }: Pick<CellAddress, "table" | "row">,
+  watched: readonly WatchedCell[],
+): Promise<readonly WatchedCell[]> {
+  if (watched.length === 0) return [];
+  const acknowledgmentOf = ({ registered, cell }: WatchedCell) =>
+    registered.acknowledgmentColumn(cell.column);
+  const columns = watched.flatMap((each) => [{ exact: each.cell.column }, { exact: acknowledgmentOf(each) }]);
+  const { cells } = await tx.reader.row(table, row, columns.sort(inOrder));
+  const find = (path: Uint8Array) => cells.find(({ column }) => Buffer.compare(column, path) === 0);
+  return watched.filter((each) => {
+    const { registered, cell } = each;
+    const acknowledgment = recordOf(registered, find(acknowledgmentOf(each)));
+    return isNewer(registered, find(cell.column)?.commit ?? 0, acknowledgment);
+  });
 }
 
 /**
@@ -94,10 +146,10 @@ export async function describeChange(
 ): Promise<ChangeParts> {
   const { target } = observer;
   const row = decodeRow(target.table, cell.row);
-  if (target.kind === "signal") {
-    return { row, value: undefined, previous: undefined, qualifier: undefined, column: target };
-  }
   const column = columnOf(observer, cell);
+  if (target.kind === "signal" || observer.group !== undefined) {
+    return { row, value: undefined, previous: undefined, qualifier: undefined, column };
+  }
   const decode = (bytes: Buffer | undefined) =>
     bytes === undefined ? undefined : decodeValue(column as Column<unknown, unknown>, row, bytes);
   const previous = await readPrevious(tx, cell, state);

@@ -162,7 +162,7 @@ export function retryParked(registry: Registry, parked: ObservedCell): Promise<b
 export function discardParked(registry: Registry, parked: ObservedCell): Promise<boolean> {
   return changeParked(registry, parked, (tx, registered, cell, state) => {
     if (state.parked === undefined) return;
-    tx.setHandled({ observer: registered.name, cell, upTo: state.parked.start, isParked: false });
+    tx.addHandled({ observer: registered.name, cell, upTo: state.parked.start, isParked: false });
     if (registered.isWeak) return;
     writeAcknowledgment(tx, registered, cell, state.parked.start, state.parked.version);
   });

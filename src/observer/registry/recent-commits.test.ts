@@ -20,26 +20,27 @@ describe("the recent commits", () => {
     ];
     const handled = { observer: "words", cell: cellOf("a"), upTo: 2 ** 52 + 1, isParked: false };
     const parked = { ...handled, isParked: true };
-    recent.add(hints, 10, undefined);
-    recent.add([], 11, handled);
-    recent.add(hints.slice(1), 12, parked);
-    recent.add([], 13, undefined);
+    const other = { ...handled, observer: "links", cell: cellOf("a", "links\0x") };
+    recent.add(hints, 10, []);
+    recent.add([], 11, [handled]);
+    recent.add(hints.slice(1), 12, [parked]);
+    recent.add([], 13, [handled, other]);
 
     expect(recent.find(9)).toBeUndefined();
-    expect(recent.find(10)).toEqual({ commitTimestamp: 10, hints, handled: undefined });
-    expect(recent.find(11)).toEqual({ commitTimestamp: 11, hints: [], handled });
-    expect(recent.find(12)).toEqual({ commitTimestamp: 12, hints: hints.slice(1), handled: parked });
-    expect(recent.find(13)).toEqual({ commitTimestamp: 13, hints: [], handled: undefined });
-    expect(recent.runs()).toEqual([{ commitTimestamp: 11, hints: [], handled }]);
+    expect(recent.find(10)).toEqual({ commitTimestamp: 10, hints, handled: [] });
+    expect(recent.find(11)).toEqual({ commitTimestamp: 11, hints: [], handled: [handled] });
+    expect(recent.find(12)).toEqual({ commitTimestamp: 12, hints: hints.slice(1), handled: [parked] });
+    expect(recent.find(13)).toEqual({ commitTimestamp: 13, hints: [], handled: [handled, other] });
+    expect(recent.runs().map(({ commitTimestamp }) => commitTimestamp)).toEqual([11, 13]);
   });
 
   test("are forgotten, the oldest first, and what was found before stays as it was", () => {
     const recent = new RecentCommits(1_000);
     const hintsOf = (commit: number) => [{ observer: "words", cell: cellOf(`row ${commit}`) }];
-    recent.add(hintsOf(1), 1, undefined);
+    recent.add(hintsOf(1), 1, []);
     const first = recent.find(1)!;
     for (let commit = 2; commit <= 500; commit++) {
-      recent.add(hintsOf(commit), commit, undefined);
+      recent.add(hintsOf(commit), commit, []);
       const known = Array.from({ length: commit }, (_, index) => recent.find(index + 1) !== undefined);
       const oldest = known.indexOf(true);
       expect(known.slice(oldest)).not.toContain(false);
@@ -53,12 +54,12 @@ describe("the recent commits", () => {
 
   test("leave out a commit that is too large, and keep those before it", () => {
     const recent = new RecentCommits(100);
-    recent.add([{ observer: "words", cell: cellOf("a") }], 1, undefined);
-    recent.add([{ observer: "words", cell: cellOf("b".repeat(61)) }], 2, undefined);
+    recent.add([{ observer: "words", cell: cellOf("a") }], 1, []);
+    recent.add([{ observer: "words", cell: cellOf("b".repeat(61)) }], 2, []);
     expect(recent.find(2)).toBeUndefined();
     expect(recent.find(1)).toBeDefined();
     // One byte less fits.
-    recent.add([{ observer: "words", cell: cellOf("b".repeat(60)) }], 3, undefined);
+    recent.add([{ observer: "words", cell: cellOf("b".repeat(60)) }], 3, []);
     expect(recent.find(3)?.hints).toEqual([{ observer: "words", cell: cellOf("b".repeat(60)) }]);
   });
 });

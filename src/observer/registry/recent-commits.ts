@@ -8,8 +8,8 @@ export interface RecentCommit {
   readonly commitTimestamp: number;
   /** The hints that it left: one for each observer of each changed cell. */
   readonly hints: readonly RecentHint[];
-  /** What it handled, if it was the run of an observer. */
-  readonly handled: HandledCell | undefined;
+  /** What it handled, if it was the run of an observer. Otherwise empty. */
+  readonly handled: readonly HandledCell[];
 }
 
 /**
@@ -33,21 +33,22 @@ export class RecentCommits {
     this.#blockBytes = blockBytes;
   }
 
-  add(hints: readonly RecentHint[], commitTimestamp: number, handled: HandledCell | undefined): void {
+  add(hints: readonly RecentHint[], commitTimestamp: number, handled: readonly HandledCell[]): void {
     let size = commitSize;
     for (const hint of hints) size += sizeOf(hint.cell);
-    if (handled !== undefined) size += sizeOf(handled.cell) + handledSize;
+    for (const { cell } of handled) size += sizeOf(cell) + handledSize;
     if (size > this.#blockBytes) return;
     const block = this.#withRoom(size);
     block.putNumber(commitTimestamp);
     block.putInt(size);
     block.putInt(hints.length);
-    block.putInt(handled === undefined ? 0 : 1);
+    block.putInt(handled.length);
     for (const { observer, cell } of hints) this.#put(block, observer, cell);
-    if (handled === undefined) return;
-    this.#put(block, handled.observer, handled.cell);
-    block.putNumber(handled.upTo);
-    block.putInt(handled.isParked ? 1 : 0);
+    for (const { observer, cell, upTo, isParked } of handled) {
+      this.#put(block, observer, cell);
+      block.putNumber(upTo);
+      block.putInt(isParked ? 1 : 0);
+    }
   }
 
   /** The commit with this timestamp. Undefined if this process did not make it, or has forgotten it. */
@@ -58,7 +59,7 @@ export class RecentCommits {
 
   /** The runs among them, oldest first. */
   runs(): readonly RecentCommit[] {
-    return [...this.#commits(() => true)].filter(({ handled }) => handled?.isParked === false);
+    return [...this.#commits(() => true)].filter(({ handled }) => handled.some(({ isParked }) => !isParked));
   }
 
   #withRoom(size: number): Block {
@@ -100,11 +101,13 @@ export class RecentCommits {
     const commitTimestamp = taker.number();
     taker.int();
     const hintCount = taker.int();
-    const isRun = taker.int() === 1;
+    const handledCount = taker.int();
     const hints = Array.from({ length: hintCount }, () => this.#readHint(taker));
-    if (!isRun) return { commitTimestamp, hints, handled: undefined };
-    const hint = this.#readHint(taker);
-    const handled = { ...hint, upTo: taker.number(), isParked: taker.int() === 1 };
+    const handled = Array.from({ length: handledCount }, () => ({
+      ...this.#readHint(taker),
+      upTo: taker.number(),
+      isParked: taker.int() === 1,
+    }));
     return { commitTimestamp, hints, handled };
   }
 
@@ -115,9 +118,9 @@ export class RecentCommits {
   }
 }
 
-/** Bytes of a commit without its cells: its timestamp, its size, how many hints, whether it is a run. */
+/** Bytes of a commit without its cells: its timestamp, its size, how many hints, how many handled cells. */
 const commitSize = 8 + 4 + 4 + 4;
-/** Bytes of what a run adds to the cell that it handled. */
+/** Bytes of what a run adds to a cell that it handled. */
 const handledSize = 8 + 4;
 
 /** Bytes of a cell with its observer: two names and two lengths, and the row and the column. */

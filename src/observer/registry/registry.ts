@@ -291,7 +291,7 @@ export class Registry implements Schemas, Notifications {
     return view !== undefined && view.generation === generation ? view : this.#load();
   }
 
-  committed(hints: readonly Hint[], commitTimestamp: number, handled: HandledCell | undefined): void {
+  committed(hints: readonly Hint[], commitTimestamp: number, handled: readonly HandledCell[]): void {
     this.recent.add(hints, commitTimestamp, handled);
     if (hints.length === 0) return;
     const { events } = this.context;

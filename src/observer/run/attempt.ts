@@ -1,5 +1,5 @@
 import { ObserverError } from "../../errors/index.js";
-import { isRemote, type MutationAnswer } from "../../store/index.js";
+import { isRemote } from "../../store/index.js";
 import {
   type CellAddress,
   CoreTransaction,
@@ -12,10 +12,21 @@ import { encodeAcknowledgment } from "../hint/acknowledgment.js";
 import { classify, EndlessObserverError, type FailureKind, RunError } from "../hint/failure.js";
 import { deleteHint } from "../hint/hint.js";
 import { decodeParkedEntry, parkedEntryCell } from "../hint/parked-entry.js";
+import type { Observer } from "../observer.js";
 import type { Task } from "../queue/task.js";
-import { type CellState, describeChange, handledUpTo, isDue, readCellState } from "../registry/due.js";
+import {
+  type CellState,
+  describeChange,
+  handledUpTo,
+  isDue,
+  readCellState,
+  readCellStates,
+  unhandled,
+  type WatchedCell,
+} from "../registry/due.js";
 import type { RegisteredObserver } from "../registry/registered.js";
 import type { Registry } from "../registry/registry.js";
+import type { RegistryView } from "../registry/view.js";
 import { type RunReadPredictor, readPredictorOf } from "./read-predictor.js";
 import type { RunsUnderWay } from "./runs-under-way.js";
 
@@ -34,6 +45,8 @@ export type AttemptResult =
       readonly commitTimestamp: number;
       /** Whether it notified the signal that it ran for. */
       readonly notifiedItself: boolean;
+      /** The changes of other observers that it handled too, because they share their runs. */
+      readonly others: readonly WatchedCell[];
       readonly settling: Promise<unknown> | undefined;
     }
   | {
@@ -86,12 +99,13 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
     tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause, company: underWay });
     // Reads the registry after it has taken the start timestamp. If a hint exists for a newer
     // version of the observer by then, this read shows that version.
-    const registered = (await registry.fresh()).observers.get(name);
-    if (registered === undefined || registered.record.version !== observer.version) {
+    const view = await registry.fresh();
+    const registered = registeredIn(view, observer);
+    if (registered === undefined) {
       tx.rollback();
       return { outcome: "left" };
     }
-    return await new Attempt(options, tx, registered, arrive).run();
+    return await new Attempt(options, tx, view, registered, arrive).run();
   } catch (error) {
     const { kind, error: shown } = classify(error);
     tx?.rollback(shown);
@@ -102,9 +116,28 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
   }
 }
 
+function registeredIn(view: RegistryView, { name, version }: Observer): RegisteredObserver | undefined {
+  const registered = view.observers.get(name);
+  return registered?.record.version === version ? registered : undefined;
+}
+
+/** The other columns of the row whose changes a run handles too, if observers share their runs. */
+function othersOf({ observer, cell }: Task, view: RegistryView): readonly WatchedCell[] {
+  const { table, row } = cell;
+  const others: WatchedCell[] = [];
+  for (const other of observer.group ?? []) {
+    const { target } = other;
+    if (other.name === observer.name || target.kind !== "column") continue;
+    const registered = registeredIn(view, other);
+    if (registered !== undefined) others.push({ registered, cell: { table, row, column: target.path } });
+  }
+  return others;
+}
+
 class Attempt {
   readonly #options: AttemptOptions;
   readonly #tx: CoreTransaction;
+  readonly #view: RegistryView;
   readonly #registered: RegisteredObserver;
   readonly #predictor: RunReadPredictor | undefined;
   /** Called when the run comes to its commit. */
@@ -115,11 +148,13 @@ class Attempt {
   constructor(
     options: AttemptOptions,
     tx: CoreTransaction,
+    view: RegistryView,
     registered: RegisteredObserver,
     arrive: (() => void) | undefined,
   ) {
     this.#options = options;
     this.#tx = tx;
+    this.#view = view;
     this.#registered = registered;
     this.#arrive = arrive;
     this.#predictor = readPredictorOf(tx.context, registered.name, options.task.cell);
@@ -149,17 +184,18 @@ class Attempt {
     if (!isDue(this.#registered, state, task.timestamp)) {
       await this.#tx.commit();
       const upTo = handledUpTo(this.#registered, state, start);
-      return { outcome: "clean", start: upTo, settling: this.#removeHint(upTo) };
+      return { outcome: "clean", start: upTo, settling: this.#removeHint(task.hint, upTo) };
     }
     const waitMs = await this.#suspendedForMs(state);
     if (waitMs > 0) return { outcome: "suspended", waitMs };
     this.#refuseEndless(state);
     const transaction = await this.#callObserver(state);
     const notifiedItself = this.#registered.isWeak && this.#notifies(task.cell);
-    this.#acknowledge(state);
-    this.#tx.setHandled({ observer: task.observer.name, cell: task.cell, upTo: start, isParked: false });
+    this.#handle({ registered: this.#registered, cell: task.cell }, state);
+    const others = await this.#handleOthers();
+    const hints = [task.hint, ...others.map(({ registered, cell }) => registered.hint(cell).address)];
     const inOneBatch = this.#tx.commitsInOneBatch;
-    if (inOneBatch) this.#tx.alsoMutate(deleteHint(task.hint, start));
+    if (inOneBatch) for (const hint of hints) this.#tx.alsoMutate(deleteHint(hint, start));
     this.#arrive?.();
     await transaction.commit();
     return {
@@ -168,7 +204,8 @@ class Attempt {
       changedAt: state.commit,
       commitTimestamp: this.#tx.commitTimestamp ?? start,
       notifiedItself,
-      settling: inOneBatch ? undefined : this.#removeHint(start),
+      others,
+      settling: inOneBatch ? undefined : Promise.all(hints.map((hint) => this.#removeHint(hint, start))),
     };
   }
 
@@ -275,44 +312,51 @@ class Attempt {
     );
   }
 
-  /** Writes the acknowledgment as the primary cell, and deletes the parked record. */
-  #acknowledge(state: CellState): void {
-    const { cell } = this.#options.task;
-    const { table, row, column } = cell;
-    if (state.parked !== undefined) {
-      this.#tx.write({
-        table,
-        row,
-        column: this.#registered.parkedColumn(column),
-        value: undefined,
-      });
-      this.#tx.write({ ...parkedEntryCell(this.#registered.name, cell), value: undefined });
-    }
-    if (this.#registered.isWeak) return;
-    const acknowledgment = { table, row, column: this.#registered.acknowledgmentColumn(column) };
-    const value = encodeAcknowledgment({
-      start: this.#tx.startTimestamp,
-      version: this.#registered.record.version,
-      chain: chainOf(state),
-    });
-    this.#tx.write({ ...acknowledgment, value });
-    this.#tx.setPrimary(acknowledgment);
+  /** If observers share their runs, handles the row's other columns that they have not handled, also parked ones. */
+  async #handleOthers(): Promise<readonly WatchedCell[]> {
+    const { task } = this.#options;
+    const others = await unhandled(this.#tx, task.cell, othersOf(task, this.#view));
+    const states = await readCellStates(this.#tx, task.cell, others);
+    for (const [index, other] of others.entries()) this.#handle(other, states[index]!);
+    return others;
   }
 
   /**
-   * Deletes the hint's versions at or below `upTo`. If that fails, the next attempt at the hint
+   * Writes the acknowledgment of a cell, and deletes its parked record. The acknowledgment of the
+   * task's cell is the primary cell.
+   */
+  #handle({ registered, cell }: WatchedCell, state: CellState): void {
+    const { table, row, column } = cell;
+    const start = this.#tx.startTimestamp;
+    this.#tx.addHandled({ observer: registered.name, cell, upTo: start, isParked: false });
+    if (state.parked !== undefined) {
+      this.#tx.write({ table, row, column: registered.parkedColumn(column), value: undefined });
+      this.#tx.write({ ...parkedEntryCell(registered.name, cell), value: undefined });
+    }
+    if (registered.isWeak) return;
+    const acknowledgment = { table, row, column: registered.acknowledgmentColumn(column) };
+    const value = encodeAcknowledgment({
+      start,
+      version: registered.record.version,
+      chain: chainOf(state),
+    });
+    this.#tx.write({ ...acknowledgment, value });
+    if (registered === this.#registered) this.#tx.setPrimary(acknowledgment);
+  }
+
+  /**
+   * Deletes a hint's versions at or below `upTo`. If that fails, the next attempt at the hint
    * deletes them.
    */
-  async #removeHint(upTo: number): Promise<MutationAnswer> {
+  async #removeHint(hint: CellAddress, upTo: number): Promise<void> {
     const { context } = this.#tx;
-    const remove = () => context.store.mutate(deleteHint(this.#options.task.hint, upTo));
+    const remove = () => context.store.mutate(deleteHint(hint, upTo));
     const removing = isRemote(context.store) ? context.background.send(remove) : remove();
     context.background.track(removing.then(ignore, ignore));
     try {
-      return await removing;
+      await removing;
     } catch (error) {
       context.events.emit("backgroundFailure", { doing: "removing the hint of a handled change", error });
-      return "rejected";
     }
   }
 }

@@ -62,7 +62,7 @@ async function parkOnce(
         ...parkedEntryCell(registered.name, task.cell),
         value: encodeParkedEntry(entry),
       });
-      tx.setHandled({ observer: registered.name, cell: task.cell, upTo: from, isParked: true });
+      tx.addHandled({ observer: registered.name, cell: task.cell, upTo: from, isParked: true });
     }
     const removal = deleteHint(task.hint, start);
     if (tx.commitsInOneBatch) tx.alsoMutate(removal);

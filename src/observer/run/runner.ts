@@ -12,6 +12,7 @@ import { type AttemptResult, attempt } from "./attempt.js";
 import { CrashCounter, type Crashes } from "./crashes.js";
 import { park } from "./park.js";
 import { RunsUnderWay } from "./runs-under-way.js";
+import { SharedRuns } from "./shared-runs.js";
 import { SuspectTurns } from "./suspect-turns.js";
 
 const conflictBackoff = { initialMs: 1, maximumMs: 200 };
@@ -38,6 +39,7 @@ export class Runner {
   readonly #crashes: CrashCounter;
   readonly #turns: SuspectTurns;
   readonly #underWay: RunsUnderWay;
+  readonly #shared = new SharedRuns();
 
   constructor(registry: Registry, sessions: Sessions, board: TaskBoard) {
     this.#crashes = new CrashCounter(registry, sessions);
@@ -48,8 +50,12 @@ export class Runner {
     this.#underWay = new RunsUnderWay(registry.context.environment);
   }
 
-  /** Runs a task that was taken from the board, and returns it to the board. Never rejects. */
+  /**
+   * Runs a task that was taken from the board, and returns it to the board. If a run in progress
+   * will probably handle its change too, leaves the task to that run. Never rejects.
+   */
   async run(task: Task, giveUp: GiveUp): Promise<void> {
+    if (!this.#shared.begin(task)) return;
     try {
       const found = await this.#crashes.find(task);
       const run = () => this.#runCounted(task, found, giveUp);
@@ -58,6 +64,8 @@ export class Runner {
     } catch (error) {
       this.#report(`running observer "${task.observer.name}"`, error);
       this.#retryLater(task, setbackBackoff, ++task.setbacks);
+    } finally {
+      for (const other of this.#shared.end(task)) this.#board.runAfterAll(other);
     }
   }
 
@@ -142,6 +150,9 @@ export class Runner {
     task.setbacks = 0;
     task.chain = result.notifiedItself ? task.chain + 1 : 0;
     this.#board.done(task, result.start, result.settling);
+    for (const { registered, cell } of result.others) {
+      this.#board.handledBeside(registered.name, cell, result.start);
+    }
   }
 
   /**

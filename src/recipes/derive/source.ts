@@ -7,8 +7,8 @@ import {
   type KeyCodec,
   type Observer,
   type ObserverOptions,
-  observer,
   type RowOf,
+  rowObservers,
   type Transaction,
 } from "../../index.js";
 import { type KeyText, keyText } from "../key-text.js";
@@ -77,20 +77,13 @@ export class Source {
     );
   }
 
-  /** Declares an observer for each column, named after it. They all run the same function. */
+  /** Declares an observer for each column, named after it. They share their runs. */
   observers(
     prefix: string,
     run: (tx: Transaction, row: unknown) => Promise<void>,
     options: ObserverOptions,
   ): readonly Observer[] {
-    return this.#observed.map((column) =>
-      observer(
-        `${prefix}-${column.name}`,
-        column as Column<unknown, unknown>,
-        (tx, { row }) => run(tx, row),
-        options,
-      ),
-    );
+    return rowObservers(prefix, this.#observed, (tx, { row }) => run(tx, row), options);
   }
 
   /** Returns a row, or `undefined` if none of its columns has a value. */

@@ -33,7 +33,7 @@ export interface CommitRequest {
    */
   readonly hints: readonly Hint[];
   /** What the transaction handled: set by an observer's run, by parking and by discarding. */
-  readonly handled: HandledCell | undefined;
+  readonly handled: readonly HandledCell[];
   readonly label: string | undefined;
   /** The observer whose run this is. */
   readonly observer: string | undefined;

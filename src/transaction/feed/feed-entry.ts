@@ -21,8 +21,8 @@ export interface FeedEntry {
   readonly label: string | undefined;
   /** The observer whose run the transaction was. */
   readonly observer: string | undefined;
-  /** In the feed of all observed columns: what the transaction handled. Otherwise undefined. */
-  readonly handled?: HandledCell | undefined;
+  /** In the feed of all observed columns: what the transaction handled. Otherwise empty. */
+  readonly handled: readonly HandledCell[];
   /**
    * In the order of table, row and column. Empty only if `handled` is there. In the feed of all
    * observed columns, notified signals follow the writes.
@@ -30,12 +30,16 @@ export interface FeedEntry {
   readonly writes: readonly BufferedWrite[];
 }
 
-/** The first byte of an entry. Entries of the second form say what their transaction handled. */
+/*
+ * The first byte of an entry. Entries of the second form say what their transaction handled: one
+ * cell. Entries of the third form say how many cells it handled, and which.
+ */
 const plainForm = 1;
 const handledForm = 2;
+const severalForm = 3;
 
 export function encodeFeedEntry({ label, observer, handled, writes }: FeedEntry): Buffer {
-  const pieces: Uint8Array[] = [Buffer.of(handled === undefined ? plainForm : handledForm)];
+  const pieces: Uint8Array[] = [Buffer.of(formOf(handled.length))];
   const push = (bytes: Uint8Array | undefined) => {
     const length = Buffer.allocUnsafe(4);
     length.writeUInt32BE(bytes === undefined ? absent : bytes.length);
@@ -44,9 +48,13 @@ export function encodeFeedEntry({ label, observer, handled, writes }: FeedEntry)
   };
   push(label === undefined ? undefined : Buffer.from(label));
   push(observer === undefined ? undefined : Buffer.from(observer));
-  if (handled !== undefined) {
-    const { cell, upTo, isParked } = handled;
-    push(Buffer.from(handled.observer));
+  if (handled.length > 1) {
+    const count = Buffer.allocUnsafe(4);
+    count.writeUInt32BE(handled.length);
+    pieces.push(count);
+  }
+  for (const { observer: name, cell, upTo, isParked } of handled) {
+    push(Buffer.from(name));
     push(Buffer.from(cell.table));
     push(cell.row);
     push(cell.column);
@@ -64,17 +72,27 @@ export function encodeFeedEntry({ label, observer, handled, writes }: FeedEntry)
   return Buffer.concat(pieces);
 }
 
+function formOf(handledCells: number): number {
+  if (handledCells === 0) return plainForm;
+  return handledCells === 1 ? handledForm : severalForm;
+}
+
 /** The length that stands for an absent value. No value is that long. */
 const absent = 0xffff_ffff;
 
 export function decodeFeedEntry(bytes: Buffer): FeedEntry {
   const form = bytes[0];
-  if (form !== plainForm && form !== handledForm) throw unreadable(`it begins with ${bytes[0] ?? "nothing"}`);
+  if (form !== plainForm && form !== handledForm && form !== severalForm) {
+    throw unreadable(`it begins with ${form ?? "nothing"}`);
+  }
   let at = 1;
-  const take = (): Buffer | undefined => {
+  const takeInt = (): number => {
     if (at + 4 > bytes.length) throw unreadable("it ends too early");
-    const length = bytes.readUInt32BE(at);
     at += 4;
+    return bytes.readUInt32BE(at - 4);
+  };
+  const take = (): Buffer | undefined => {
+    const length = takeInt();
     if (length === absent) return undefined;
     if (at + length > bytes.length) throw unreadable("it ends too early");
     at += length;
@@ -94,7 +112,9 @@ export function decodeFeedEntry(bytes: Buffer): FeedEntry {
     if (how.length !== 9) throw unreadable("what it handled is not complete");
     return { observer: name, cell, upTo: readTimestamp(how, 0), isParked: how[8] === 1 };
   };
-  const handled = form === handledForm ? takeHandled() : undefined;
+  const handled: HandledCell[] = [];
+  const handledCells = form === severalForm ? takeInt() : form === handledForm ? 1 : 0;
+  for (let cell = 0; cell < handledCells; cell++) handled.push(takeHandled());
   const writes: BufferedWrite[] = [];
   while (at < bytes.length) {
     writes.push({ table: need().toString("utf8"), row: need(), column: need(), value: take() });

@@ -14,7 +14,7 @@ export interface FeedCommit {
   readonly start: number;
   readonly writes: readonly BufferedWrite[];
   readonly signals: readonly CellAddress[];
-  readonly handled: HandledCell | undefined;
+  readonly handled: readonly HandledCell[];
   readonly label: string | undefined;
   readonly observer: string | undefined;
 }
@@ -36,11 +36,11 @@ export function feedEntries(feeds: FeedsOfColumns, request: FeedCommit): Readonl
   for (const feed of feeds.ofObserved) {
     for (const signal of signals) if (feeds.isObserved(signal)) enter(feed, withoutValue(signal));
     // A run leaves an entry even if it writes nothing observed: the entry says that it is done.
-    if (handled !== undefined && !writes.has(feed)) writes.set(feed, []);
+    if (handled.length > 0 && !writes.has(feed)) writes.set(feed, []);
   }
   const entries = new Map<string, Buffer>();
   for (const [feed, its] of writes) {
-    const handledHere = feeds.ofObserved.includes(feed) ? handled : undefined;
+    const handledHere = feeds.ofObserved.includes(feed) ? handled : [];
     entries.set(feed, encodeFeedEntry({ label, observer, handled: handledHere, writes: its }));
   }
   return entries;

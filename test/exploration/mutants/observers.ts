@@ -23,8 +23,8 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "deleteHint(this.#options.task.hint, upTo)",
-        replace: "deleteHint(this.#options.task.hint, this.#tx.commitTimestamp ?? upTo)",
+        find: "deleteHint(hint, upTo)",
+        replace: "deleteHint(hint, this.#tx.commitTimestamp ?? upTo)",
       },
     ],
     killedBy: "observedPrimary",
@@ -84,6 +84,28 @@ export const observerMutants: readonly Mutant[] = [
       },
     ],
     killedBy: "twoWorkers",
+  },
+  {
+    name: "a shared run that deletes the hints of other columns, and does not acknowledge their changes",
+    patches: [
+      {
+        file: attempt,
+        find: "for (const [index, other] of others.entries()) this.#handle(other, states[index]!);",
+        replace: "void states;",
+      },
+    ],
+    killedBy: "sharedRunsTwoWorkers",
+  },
+  {
+    name: "a shared run that acknowledges other columns though they have not changed",
+    patches: [
+      {
+        file: attempt,
+        find: "await unhandled(this.#tx, task.cell, othersOf(task, this.#view))",
+        replace: "othersOf(task, this.#view)",
+      },
+    ],
+    killedBy: "sharedRunsTwoWorkers",
   },
   {
     name: "hints written by the writer's own list of observers instead of the registry",
@@ -211,12 +233,12 @@ export const observerMutants: readonly Mutant[] = [
         file: attempt,
         find: "    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause, company: underWay });\n",
         replace:
-          "    const known = (await registry.fresh()).observers.get(name);\n    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause, company: underWay });\n",
+          "    const known = await registry.fresh();\n    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause, company: underWay });\n",
       },
       {
         file: attempt,
-        find: "const registered = (await registry.fresh()).observers.get(name);",
-        replace: "const registered = known;",
+        find: "const view = await registry.fresh();",
+        replace: "const view = known;",
       },
     ],
     killedBy: "newVersion",

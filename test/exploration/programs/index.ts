@@ -9,5 +9,6 @@ export * from "./oracle.js";
 export * from "./registration.js";
 export * from "./serializable.js";
 export * from "./settled.js";
+export * from "./shared-runs.js";
 export * from "./transfers.js";
 export * from "./wire.js";
