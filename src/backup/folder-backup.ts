@@ -9,6 +9,7 @@ import {
   StoreDamagedError,
   StoreFullError,
   StoreMovedError,
+  withoutPassword,
 } from "../errors/index.js";
 import type { PinnedState, RowStore } from "../store/index.js";
 import { keptPacks } from "./chain.js";
@@ -351,7 +352,7 @@ function reportOf(
 export function checkedFolder(location: string, use: keyof typeof uses = "backup"): string {
   const { are, postgres, bigtable } = uses[use];
   const refuse = (kind: string, instead: string) =>
-    new BackupError(`${location} is ${kind}, but only folders are ${are}. ${instead}`);
+    new BackupError(`${withoutPassword(location)} is ${kind}, but only folders are ${are}. ${instead}`);
   if (isPostgres(location)) throw refuse("a PostgreSQL database", postgres);
   if (location.startsWith("bigtable:")) throw refuse("on Bigtable", bigtable);
   if (location.startsWith("memory:")) throw refuse("in memory", "Name the folder of a database.");

@@ -1,5 +1,5 @@
 import type { Environment } from "../environment/index.js";
-import { BackupError } from "../errors/index.js";
+import { BackupError, withoutPassword } from "../errors/index.js";
 import { FolderStorage } from "./folder-storage.js";
 import { S3Storage } from "./s3-storage.js";
 import type { BackupStorage, Variables } from "./storage.js";
@@ -19,6 +19,6 @@ export function storageOf(
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(place)?.[1];
   if (scheme === undefined) return new FolderStorage(place, environment);
   throw new BackupError(
-    `Backups cannot be kept in ${place}: give a folder, or s3://BUCKET/PREFIX for a storage that is compatible with S3.`,
+    `Backups cannot be kept in ${withoutPassword(place)}: give a folder, or s3://BUCKET/PREFIX for a storage that is compatible with S3.`,
   );
 }

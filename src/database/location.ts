@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { Environment } from "../environment/index.js";
-import { InvalidArgumentError } from "../errors/index.js";
+import { InvalidArgumentError, withoutPassword } from "../errors/index.js";
 import type { RowStore } from "../store/index.js";
 import type { OpenOptions } from "./options.js";
 
@@ -55,7 +55,7 @@ export function folderOf(place: string): string {
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(place)?.[1];
   if (scheme === undefined) return place;
   throw new InvalidArgumentError(
-    `There is no store for locations that begin with "${scheme}:" (${place}). A location is "memory:", a folder such as ` +
+    `There is no store for locations that begin with "${scheme}:" (${withoutPassword(place)}). A location is "memory:", a folder such as ` +
       '"./data" or "file:./data", "postgres://USER@HOST/DATABASE", "bigtable://PROJECT/INSTANCE", or a `RowStore`.',
   );
 }

@@ -3,3 +3,4 @@ export * from "./errors.js";
 export { messageOf } from "./message-of.js";
 export { checkOptionNames, type OptionNames } from "./option-names.js";
 export { type PackageNeed, requirePackage } from "./require-package.js";
+export { withoutPassword } from "./without-password.js";

@@ -3,7 +3,7 @@ import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type KnownTables, knownTables } from "../../dashboard/index.js";
-import { type Database, type OpenOptions, open } from "../../database/index.js";
+import { type Database, isPostgres, type OpenOptions, open } from "../../database/index.js";
 import { sleep } from "../../environment/index.js";
 import type { Cli } from "../cli.js";
 import { type CoordinatorFlags, coordinatorOf } from "../input/coordinator-flags.js";
@@ -113,5 +113,6 @@ export function placeOf(location: string, cwd: string): string {
   }
   if (location.startsWith("file://")) return location;
   if (location.startsWith("file:")) return resolve(cwd, location.slice("file:".length));
-  return /^[a-z][a-z0-9+.-]+:\/\//i.test(location) ? location : resolve(cwd, location);
+  const isRemote = /^[a-z][a-z0-9+.-]+:\/\//i.test(location) || isPostgres(location);
+  return isRemote ? location : resolve(cwd, location);
 }

@@ -1,6 +1,6 @@
 import { coordinatorChoice, isPostgres, openStore, tokensOf } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
-import { OracleUnavailableError, StoreError } from "../../errors/index.js";
+import { OracleUnavailableError, StoreError, withoutPassword } from "../../errors/index.js";
 import { readLease, within } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
 import type { Cli } from "../cli.js";
@@ -27,16 +27,17 @@ export async function checkReach(cli: Cli, location: string, flags: CoordinatorF
   const place = placeOf(location, cli.io.cwd);
   if (!place.startsWith("bigtable:") && !isPostgres(place)) return;
   const { environment } = cli;
+  const shown = withoutPassword(place);
   const choice = coordinatorChoice(await coordinatorOf(cli, location, flags));
   const store = await openInTime(place, environment);
   try {
-    const lease = await inTime(environment, storeMs, place, () =>
+    const lease = await inTime(environment, storeMs, shown, () =>
       readLease({ store, environment, timeoutMs: 2 * storeMs }),
     );
     if (choice?.start || (store.atomic !== undefined && choice === undefined)) return;
     if (choice?.addresses === undefined && (lease === undefined || lease.holder === "")) {
       throw new OracleUnavailableError(
-        `The store ${place} answers, but no coordinator leads. Run this on two machines: percolator coordinator LOCATION.`,
+        `The store ${shown} answers, but no coordinator leads. Run this on two machines: percolator coordinator LOCATION.`,
       );
     }
     const { connectCoordinator } = await import("../../coordinator/index.js");
@@ -49,7 +50,7 @@ export async function checkReach(cli: Cli, location: string, flags: CoordinatorF
       tls,
       attemptMs: coordinatorMs,
     });
-    const doing = `The store ${place} answers, but its coordinator at ${addresses?.join(", ") ?? lease?.name} does not: the request`;
+    const doing = `The store ${shown} answers, but its coordinator at ${addresses?.join(", ") ?? lease?.name} does not: the request`;
     await within({ environment, timeoutMs: coordinatorMs, doing }, (signal) => client.check(signal));
   } finally {
     store.close().catch(() => undefined);
@@ -63,7 +64,7 @@ async function openInTime(place: string, environment: Environment): Promise<RowS
     return store;
   });
   try {
-    return await inTime(environment, storeMs, place, () => opening);
+    return await inTime(environment, storeMs, withoutPassword(place), () => opening);
   } catch (error) {
     isLate = true;
     opening.catch(() => undefined);

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../../errors/index.js";
+import { InvalidArgumentError, withoutPassword } from "../../errors/index.js";
 
 /** Where a database is on Cloud Bigtable. */
 export interface BigtableLocation {
@@ -38,7 +38,8 @@ const names: ReadonlySet<string> = new Set(["prefix", "profile", ...texts, ...nu
 
 /** Reads `bigtable://PROJECT/INSTANCE?prefix=P&profile=APP_PROFILE`, and the {@link ClientParameters}. */
 export function parseLocation(place: string): BigtableLocation {
-  const refuse = (why: string) => new InvalidArgumentError(`${shape}, but in "${place}" ${why}.`);
+  const refuse = (why: string) =>
+    new InvalidArgumentError(`${shape}, but in "${withoutPassword(place)}" ${why}.`);
   if (!place.startsWith(scheme)) throw refuse(`${scheme} is missing at the beginning`);
   const [path = "", query, ...more] = place.slice(scheme.length).split("?");
   const [project = "", instance = "", ...rest] = path.split("/");

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "../../errors/index.js";
+import { InvalidArgumentError, withoutPassword } from "../../errors/index.js";
 
 /** Where a database on PostgreSQL is. */
 export interface PostgresLocation {
@@ -24,6 +24,10 @@ export function parseLocation(place: string): PostgresLocation {
     new InvalidArgumentError(`${shape}, but ${why} in "${withoutPassword(place)}".`);
   if (!/^postgres(ql)?:\/\//.test(place)) throw refuse("postgres:// is missing at the beginning");
   const [path = "", query, ...more] = place.split("?");
+  // A host may be missing after a user: then it is a parameter, or pg's default.
+  if (!URL.canParse(path.replace("@/", "@localhost/"))) {
+    throw refuse('it is no URL (write "/", "?", "#" and "@" in a password as %2F, %3F, %23 and %40)');
+  }
   if (more.length > 0) throw refuse("there is a second question mark");
   const parameters = new URLSearchParams(query);
   const take = (name: string) => {
@@ -52,11 +56,4 @@ export function parseLocation(place: string): PostgresLocation {
     connections: counts[0],
     deadlineMs: counts[1],
   };
-}
-
-/** The location as it may be shown: without the password that it may hold. */
-export function withoutPassword(place: string): string {
-  return place
-    .replace(/^(postgres(?:ql)?:\/\/[^:@/?]*):[^/?]*@/, "$1@")
-    .replace(/([?&]password=)[^&]*/g, "$1...");
 }

@@ -1,9 +1,9 @@
 import { systemEnvironment } from "../../environment/index.js";
-import { InvalidArgumentError } from "../../errors/index.js";
+import { InvalidArgumentError, withoutPassword } from "../../errors/index.js";
 import { describeValue } from "../../schema/index.js";
 import type { RowStore } from "../row-store.js";
 import { type PostgresFacts, readFacts } from "./health/facts.js";
-import { parseLocation, withoutPassword } from "./location.js";
+import { parseLocation } from "./location.js";
 import type { PostgresSettings, PostgresStoreOptions } from "./options.js";
 import { pgPackage } from "./packages.js";
 import { PostgresStore } from "./store.js";
