@@ -1,6 +1,7 @@
-import { link, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { link, lstat, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Environment } from "../environment/index.js";
+import { BackupError } from "../errors/index.js";
 import type { BackupStorage } from "./storage.js";
 import { codeOf, systemFailure } from "./system-failure.js";
 
@@ -68,7 +69,10 @@ export class FolderStorage implements BackupStorage {
   }
 
   delete(name: string): Promise<void> {
-    return this.#doing(`delete ${name}`, () => rm(join(this.#folder, name), { force: true }));
+    return this.#doing(`delete ${name}`, async () => {
+      await this.#refuseLink(dirname(name));
+      await rm(join(this.#folder, name), { force: true });
+    });
   }
 
   clean(): Promise<void> {
@@ -108,6 +112,7 @@ export class FolderStorage implements BackupStorage {
     const path = join(this.#folder, name);
     const folder = dirname(path);
     await this.#make(folder);
+    await this.#refuseLink(dirname(name));
     const made = join(folder, `${unfinished}${this.#environment.uniqueId()}`);
     try {
       const file = await open(made, "wx");
@@ -132,6 +137,15 @@ export class FolderStorage implements BackupStorage {
       await flushFolder(dirname(made));
     }
     this.#made.add(folder);
+  }
+
+  /** Others may write to the place. What a backup deletes must not be the files that a link leads to. */
+  async #refuseLink(name: string): Promise<void> {
+    const folder = join(this.#folder, name);
+    // The place itself may be a link.
+    const found = name === "." ? undefined : await lstat(folder).catch(() => undefined);
+    if (found?.isSymbolicLink() !== true) return;
+    throw new BackupError(`${folder} is a link. Put the folder itself in its place, or name another place.`);
   }
 
   async #doing<T>(doing: string, action: () => Promise<T>): Promise<T> {

@@ -96,7 +96,9 @@ const isWithin =
   (least: number, most: number): Guard<number> =>
   (value): value is number =>
     isWhole(value) && value >= least && value <= most;
-const isSum: Guard<string> = (value): value is string => isString(value) && /^[0-9a-f]{64}$/.test(value);
+/** Whether a text has the form of a SHA-256. */
+export const isSum: Guard<string> = (value): value is string =>
+  isString(value) && /^[0-9a-f]{64}$/.test(value);
 /** A restore writes a file of this name, so the name must not lead out of its folder. */
 const isFileName: Guard<string> = (value): value is string => isString(value) && /^\w[\w.-]*$/.test(value);
 

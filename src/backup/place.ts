@@ -7,6 +7,7 @@ import {
   formatName,
   formatVersion,
   isHead,
+  isSum,
   type Manifest,
   manifestName,
   names,
@@ -233,7 +234,9 @@ export class BackupPlace {
   async #deleteOthers(prefix: string, kept: ReadonlySet<string>): Promise<void> {
     const others: string[] = [];
     for await (const name of this.storage.list(prefix)) {
-      if (!kept.has(name.slice(prefix.length))) others.push(name);
+      const sum = name.slice(prefix.length);
+      // Files that no backup has written stay.
+      if (isSum(sum) && !kept.has(sum)) others.push(name);
     }
     for (const name of others) await this.storage.delete(name);
   }

@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { backup, listBackups, restore, verifyBackups } from "percolatordb/backup";
@@ -98,6 +98,39 @@ describe("a place of backups that somebody else writes", () => {
     await places.restored(undefined, async (_, { bytes }) => {
       expect(bytes).toBe(manifest.pageCount * manifest.pageSize);
     });
+  });
+
+  test.each(["manifests", "packs", "pages"])(
+    "cannot make a backup delete files elsewhere with a link in place of %s",
+    async (name) => {
+      await using places = await Places.make();
+      await made(places);
+      const elsewhere = places.path("elsewhere");
+      await rename(join(places.backups, name), elsewhere);
+      await symlink(elsewhere, join(places.backups, name), "junction");
+      await writeFile(join(elsewhere, "0".repeat(64)), "precious");
+      const before = await readdir(elsewhere);
+      await using db = await places.openData();
+      await db.transact((tx) => tx.set(items.value, "a", 2));
+      await expect(places.backUp({ keep: 1 })).rejects.toMatchObject({
+        code: "BACKUP",
+        message: expect.stringContaining(`${name} is a link`),
+      });
+      expect(await readdir(elsewhere)).toEqual(before);
+    },
+  );
+
+  test("keeps the files that no backup has written", async () => {
+    await using places = await Places.make();
+    await made(places);
+    const others = [join(places.backups, "pages", "notes.txt"), join(places.backups, "packs", "more")];
+    await writeFile(others[0]!, "precious");
+    await mkdir(others[1]!);
+    await using db = await places.openData();
+    await db.transact((tx) => tx.set(items.value, "a", 2));
+    expect(await places.backUp({ keep: 1 })).toMatchObject({ deleted: 1 });
+    expect(await readFile(others[0]!, "utf8")).toBe("precious");
+    expect(await readdir(others[1]!)).toEqual([]);
   });
 
   test("with a head that is none gets a named error", async () => {
