@@ -63,6 +63,24 @@ test("refuses a request target that is not a path, and continues", async () => {
   expect((await fetch(new URL("/healthz", url))).status).toBe(200);
 });
 
+test("without a token it answers only requests with a name of this machine", async () => {
+  const { url } = await start();
+  const statusOf = async (at: string, host: string) => {
+    const socket = connect(Number(new URL(at).port), "127.0.0.1");
+    socket.write(`GET /metrics HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`);
+    return /^HTTP\/1\.1 (\d+)/.exec(await textOf(socket))?.[1];
+  };
+  // A page of another site may let its own name resolve to this machine.
+  for (const host of ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80"])
+    expect(await statusOf(url, host)).toBe("421");
+  for (const host of ["localhost:9464", "127.0.0.1", "[::1]:9464"])
+    expect(await statusOf(url, host)).toBe("200");
+  await using withToken = await serveMetrics(db, { token: "0123456789abcdef" });
+  expect(await statusOf(withToken.url, "metrics.example")).toBe("401");
+  await using forAll = await serveMetrics(db, { insecure: true });
+  expect(await statusOf(forAll.url, "metrics.example")).toBe("200");
+});
+
 test("an error for an address in use names it", async () => {
   const { url } = await start();
   const port = Number(new URL(url).port);

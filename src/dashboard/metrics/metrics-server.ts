@@ -6,7 +6,7 @@ import { InvalidArgumentError } from "../../errors/index.js";
 import { currentToken, hasBearer } from "../server/access.js";
 import { listenerOf } from "../server/app-listener.js";
 import { pathOf, type RunningServer, serveOn } from "../server/listen.js";
-import { isLoopbackHost } from "../server/loopback.js";
+import { hostName, isLoopbackHost } from "../server/loopback.js";
 import type { TokenSource } from "../server/options.js";
 import { coordinatorPages } from "./coordinator-metrics.js";
 import { MetricsPages, type MetricsPagesOptions } from "./metrics-pages.js";
@@ -88,6 +88,12 @@ async function servePlain(
     );
   }
   const app = new Hono<{ Bindings: HttpBindings }>();
+  app.use(async (c, next) => {
+    // A hostile page may let its own name resolve to this machine (DNS rebinding).
+    const name = hostName(c.env.incoming.headers.host) ?? "";
+    if (insecure || token() !== undefined || isLoopbackHost(name)) return await next();
+    return sendPlain(c, 421, "Without a token, metrics are for this machine: use 127.0.0.1 or localhost.\n");
+  });
   app.use("/metrics", async (c, next) => {
     const needed = token();
     if (needed === undefined || hasBearer(c.env.incoming, needed) === true) return await next();
