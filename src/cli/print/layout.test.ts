@@ -39,6 +39,11 @@ describe("layout", () => {
     );
   });
 
+  it("escapes what hides or reorders text, except what joins letters or emoji", () => {
+    expect(oneLine("a\u202eb\u2066c\u200bd\u200fe\ufeff")).toBe("a\\u202eb\\u2066c\\u200bd\\u200fe\\ufeff");
+    expect(oneLine("می\u200cخواهم 👩\u200d🚀")).toBe("می\u200cخواهم 👩\u200d🚀");
+  });
+
   it("cuts to a width if there is one", () => {
     expect([cutToWidth("abcdef", 4), cutToWidth("abcd", 4), cutToWidth("abcdef", undefined)]).toEqual([
       "abc…",

@@ -31,8 +31,8 @@ function align(lines: readonly (readonly string[])[], right: ReadonlySet<number>
 }
 
 /**
- * Returns text on one line. Control characters could command the terminal, so they are escaped as
- * in JSON.
+ * Returns text on one line. Control characters could command the terminal, and others could hide or
+ * reorder a part of the line, so they are escaped as in JSON.
  */
 export function oneLine(text: string): string {
   return text.replace(controls, (character) => short.get(character) ?? unicodeEscape(character));
@@ -45,8 +45,10 @@ export function withoutControls(text: string): string {
   );
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: this expression looks for them
-const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g;
+/** Control characters, line ends, invisible characters, and those that change the writing direction. */
+const controls =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: this expression looks for them
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
 const short: ReadonlyMap<string, string> = new Map([
   ["\n", "\\n"],
   ["\r", "\\r"],

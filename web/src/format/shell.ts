@@ -1,6 +1,14 @@
-/** An argument as a shell takes it, quoted if necessary. */
+import { hidden } from "./text.js";
+
+/**
+ * An argument as a shell takes it, quoted if necessary. A terminal would act on a control character
+ * that somebody pastes, such as one that ends the line. So these are escaped, for bash and zsh.
+ */
 export function quoted(argument: string): string {
   if (/^[\w@%+=:,./-]+$/.test(argument)) return argument;
+  if (argument.search(hidden) >= 0) {
+    return `$'${argument.replaceAll(/['\\]/g, "\\$&").replaceAll(hidden, bytesOf)}'`;
+  }
   return `'${argument.replaceAll("'", "'\\''")}'`;
 }
 
@@ -31,4 +39,9 @@ export function commandLine(location: string, { command, options = {}, args = []
   if (places.some((place) => place.startsWith("-"))) words.push(...given, "--", ...places.map(quoted));
   else words.push(...places.map(quoted), ...given);
   return words.join(" ");
+}
+
+function bytesOf(character: string): string {
+  const bytes = [...new TextEncoder().encode(character)];
+  return bytes.map((byte) => `\\x${byte.toString(16).padStart(2, "0")}`).join("");
 }

@@ -1,10 +1,14 @@
 /**
- * Escapes control characters and line ends as JSON does, so that one line stays one line and
- * nothing is hidden.
+ * Control characters, line ends, invisible characters, and those that change the writing direction. The
+ * joiners U+200C and U+200D belong to words and emoji.
  */
-export function oneLine(text: string): string {
+export const hidden =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it looks for control characters.
-  return text.replaceAll(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escaped);
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g;
+
+/** Escapes what is {@link hidden} as JSON does, so that one line stays one line. */
+export function oneLine(text: string): string {
+  return text.replaceAll(hidden, escaped);
 }
 
 /** A key in one line. Blanks alone would not be seen, so they are quoted. */

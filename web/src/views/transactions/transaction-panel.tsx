@@ -3,7 +3,7 @@ import type { CellName, TransactionDetail, TransactionShown } from "../../../../
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
 import { count, milliseconds } from "../../format/numbers.js";
-import { columnName } from "../../format/text.js";
+import { columnName, oneLine } from "../../format/text.js";
 import { dateTime, exactClock } from "../../format/times.js";
 import { Word } from "../../parts/mark.js";
 import { CellLink } from "../../parts/names.js";
@@ -63,7 +63,7 @@ function Detail({ transaction, route }: { readonly transaction: TransactionDetai
         <Pair name="Commit">{commitTimestamp === undefined ? "–" : String(commitTimestamp)}</Pair>
         <Pair name="Phases">{phases === undefined ? "–" : phases === 1 ? "one" : "two"}</Pair>
         <Pair name="Process">{process}</Pair>
-        {label === undefined ? null : <Pair name="Label">{label}</Pair>}
+        {label === undefined ? null : <Pair name="Label">{oneLine(label)}</Pair>}
       </dl>
       <ConflictOf transaction={transaction} route={route} />
       <Causes transaction={transaction} route={route} />
