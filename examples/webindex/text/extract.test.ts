@@ -87,6 +87,12 @@ test("Markdown: front matter is not text, and its title counts", () => {
   const { title, text } = read('---\nlayout: x\ntitle: "The title"\n---\n# Heading\n\ntext', "text/markdown");
   expect({ title, text }).toEqual({ title: "The title", text: "Heading text" });
   expect(read("---\ntext", "text/markdown").text).toBe("text");
+  for (const [given, said] of [
+    [" 'One' or 'two' \r", "One' or 'two"],
+    [` "a" b${" ".repeat(300)}c`, '"a" b c'],
+    [" ".repeat(19_000), "Heading"],
+  ] as const)
+    expect(read(`---\ntitle:${given}\n---\n# Heading`, "text/markdown").title.replace(/ +/g, " ")).toBe(said);
 });
 
 test.each([

@@ -70,9 +70,11 @@ function plain(src: string, tokens: Token[]): Token[] {
 function splitFrontMatter(markdown: string): { title: string | undefined; rest: string } {
   const matter = /^---[ \t]*\r?\n([\s\S]{0,20000}?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(markdown.slice(0, 21_000));
   if (!matter) return { title: undefined, rest: markdown };
-  const named = /^title:[ \t]*(["']?)(.+?)\1[ \t]*$/m.exec(matter[1]!)?.[2];
+  // Two quantifiers that can match the same blanks would take a time that grows with their square.
+  const named = /^title:(.*)$/m.exec(matter[1]!)?.[1]!.trim() ?? "";
+  const title = /^(["'])(.+)\1$/.exec(named)?.[2] ?? named;
   return {
-    title: named === undefined ? undefined : cut(named, limits.title),
+    title: title === "" ? undefined : cut(title, limits.title),
     rest: markdown.slice(matter[0].length),
   };
 }
