@@ -191,6 +191,14 @@ describe("the server refuses", () => {
     expect(await shop.stored()).toEqual(before);
   });
 
+  test("what a page of another origin may send without being asked", async () => {
+    await using shop = await openShop();
+    const before = await shop.stored();
+    for (const type of ["text/plain", "application/x-www-form-urlencoded", "text/plain; application/json"])
+      expect((await shop.post(one(insert), type)).status).toBe(415);
+    expect(await shop.stored()).toEqual(before);
+  });
+
   test("a body that is too large", async () => {
     await using shop = await openShop();
     const response = await shop.post(one({ ...insert, values: { state: "x".repeat(1_100_000) } }));

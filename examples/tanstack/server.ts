@@ -21,6 +21,12 @@ export function shopApp(db: Database): Hono {
   app.get("/feeds/customers", (c) => feedResponse(db, customerFeed, c.req.raw, { snapshot: true }));
   app.get("/feeds/orders", (c) => feedResponse(db, orderFeed, c.req.raw, { snapshot: true }));
   app.post("/write", bodyLimit(limit), async (c) => {
+    // Browsers let pages of all origins send text and forms, with the user's cookies. JSON they ask for first.
+    if (!/^application\/json *(;|$)/i.test(c.req.header("content-type") ?? ""))
+      return c.json(
+        { code: "CONTENT_TYPE", message: "Send JSON, with content-type: application/json." },
+        415,
+      );
     const body: unknown = await c.req.json().catch(() => undefined);
     return c.json({ commitTimestamp: await writeMutations(db, [customerFeed, orderFeed], body, checkShop) });
   });

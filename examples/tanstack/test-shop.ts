@@ -121,8 +121,9 @@ export class TestShop implements AsyncDisposable {
   }
 
   /** Sends a request that writes. */
-  async post(body: unknown): Promise<Response> {
-    return await this.#fetch("/write", { method: "POST", body: JSON.stringify(body) ?? "nothing" });
+  async post(body: unknown, type = "application/json"): Promise<Response> {
+    const headers = { "content-type": type };
+    return await this.#fetch("/write", { method: "POST", headers, body: JSON.stringify(body) ?? "nothing" });
   }
 
   /** Starts the server, at the same port as before. */
