@@ -121,6 +121,10 @@ describe("invalid options", () => {
     [/without TLS and a token/, { listen: "0.0.0.0:0", advertise: "10.0.0.7:4100" }],
     [/without a token/, { listen: "0.0.0.0:0", advertise: "10.0.0.7:4100", tls }],
     [/without TLS/, { listen: "0.0.0.0:0", advertise: "10.0.0.7:4100", token: "secret" }],
+    [
+      /at least 16 characters/,
+      { listen: "0.0.0.0:0", advertise: "10.0.0.7:4100", tls, token: ["0123456789abcdef", "secret"] },
+    ],
     [/token/, { token: "two words" }],
     [/token/, { token: "" }],
     [/PEM/, { tls: { cert: "no certificate", key } }],

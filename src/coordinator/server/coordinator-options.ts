@@ -20,8 +20,8 @@ export interface CoordinatorOptions {
   readonly tls?: CoordinatorTls | undefined;
   /**
    * The token that clients must show. If several are given, the coordinator accepts each of them,
-   * so that tokens can be rotated. Default: no token. Listening beyond loopback then needs
-   * `insecure`.
+   * so that tokens can be rotated. Beyond loopback, each has at least 16 characters. Default: no token.
+   * Listening beyond loopback then needs `insecure`.
    */
   readonly token?: string | readonly string[] | undefined;
   /**
@@ -54,6 +54,9 @@ export interface CoordinatorSettings {
   readonly tokens: readonly string[];
 }
 
+/** Length of a token that nobody guesses, beyond loopback. */
+const minToken = 16;
+
 /** Checks the options and fills in defaults. */
 export function coordinatorSettings(options: CoordinatorOptions): CoordinatorSettings {
   const listen = parseAddress(options.listen ?? "127.0.0.1:0", "`listen`");
@@ -77,6 +80,11 @@ export function coordinatorSettings(options: CoordinatorOptions): CoordinatorSet
         `A coordinator may not listen beyond this machine (${formatAddress(listen)}) without ${missing.join(" and ")}. Give ` +
           "`tls` (--tls-cert, --tls-key) and `token` (--token-file), or `insecure` (--insecure) if every program in the network may " +
           "disturb the cluster.",
+      );
+    }
+    if (tokens.some((token) => token.length < minToken)) {
+      throw new InvalidArgumentError(
+        `Beyond this machine, a coordinator's token must have at least ${minToken} characters: make one with "openssl rand -hex 32".`,
       );
     }
   }
