@@ -1,4 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
+import { UsageError } from "../usage-error.js";
 import type { FileRecord } from "./record.js";
 import type { RefusedRecord } from "./row-mapping.js";
 
@@ -22,6 +23,9 @@ export function badLine(
   return { line, column: refused.column ?? null, reason: refused.message, text };
 }
 
+/** What a report begins with. */
+const beginning = Buffer.from('{"line":');
+
 /** The report of rejected records: a file of JSON lines. */
 export class BadLineFile {
   readonly #file: FileHandle;
@@ -32,11 +36,22 @@ export class BadLineFile {
     this.#bytes = bytes;
   }
 
-  /** Opens the file, and removes what it has beyond the first `bytes`. */
+  /**
+   * Opens the file, and removes what it has beyond the first `bytes`.
+   *
+   * @throws UsageError if it is another file than a report.
+   */
   static async open(path: string, bytes: number): Promise<BadLineFile> {
-    const file = await open(path, "a");
+    const file = await open(path, "a+");
     try {
       const { size } = await file.stat();
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(beginning.length), { position: 0 });
+      // A crash may have cut the first line of a report.
+      if (!buffer.subarray(0, bytesRead).equals(beginning.subarray(0, bytesRead))) {
+        throw new UsageError(
+          `${path} exists, and is no report of rejected lines. Name another file with --bad.`,
+        );
+      }
       const kept = Math.min(size, bytes);
       await file.truncate(kept);
       return new BadLineFile(file, kept);

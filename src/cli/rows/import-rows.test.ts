@@ -287,6 +287,36 @@ describe("import --format csv", () => {
     expect(await writes()).toHaveLength(1_195);
   });
 
+  it("replaces an earlier report, and no other file, with the rejected lines", async () => {
+    const files = {
+      "orders.csv": many(3, [1]),
+      "orders.jsonl": manyObjects(3, [1]),
+      "notes.txt": "precious\n",
+    };
+    for (const [name, contents] of Object.entries(files)) {
+      await write("orders.csv", files["orders.csv"]);
+      await write(name, contents);
+      for (const more of [["--max-bad", "1"], ["--dry-run"]]) {
+        const refused = await cli.run(["import", "data", "orders.csv", ...csv, "--bad", name, ...more]);
+        expect(refused).toMatchObject({
+          code: 2,
+          stderr: expect.stringContaining("is no report of rejected"),
+        });
+        expect(await read(name)).toBe(contents);
+      }
+    }
+    for (const wrong of [[0, 1, 2], [2]]) {
+      await write("orders.csv", many(3, wrong));
+      const options = [...csv, "--bad", "bad.jsonl", "--max-bad", "3"];
+      expect(await cli.run(["import", "data", "orders.csv", ...options])).toMatchObject({ code: 0 });
+      expect((await read("bad.jsonl")).trimEnd().split("\n")).toHaveLength(wrong.length);
+    }
+    // As if the first report had been cut by a crash.
+    await write("bad.jsonl", '{"li');
+    const again = ["import", "data", "orders.csv", ...csv, "--bad", "bad.jsonl", "--max-bad", "3"];
+    expect(await cli.run(again)).toMatchObject({ code: 0 });
+  });
+
   it("shows rejected lines as notes without a report, and only checks with --dry-run", async () => {
     await write("orders.csv", `${many(3, [1])}a,b,c\n,5\n`);
     const { code, lines, stderr } = await cli.run(["import", "data", "orders.csv", ...csv, "--dry-run"]);
