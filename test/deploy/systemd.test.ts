@@ -51,6 +51,11 @@ describe.each(names)("%s", (name) => {
   });
 });
 
+test("other users of the machine cannot read the folder that a worker makes", () => {
+  const { Service } = unit("percolator-worker@.service");
+  expect(Service!.UMask).toEqual(["0077"]);
+});
+
 test("a worker has time to drain, and its first process forwards the signal", () => {
   const { Service } = unit("percolator-worker@.service");
   const line = commandLines().find(({ from }) => from === "systemd, percolator-worker@.service")!;
