@@ -332,3 +332,9 @@ test("a closed database is reported, and the server ends cleanly", async () => {
   const { status, text } = await ask(`${dashboard.url}api/rows?table=pages`);
   expect([status, JSON.parse(text)]).toMatchObject([503, { code: "CLOSED" }]);
 });
+
+test("the password of a location that a program gives is not shown", async () => {
+  await using dashboard = await served(db, { location: "postgres://app:secret@host/shop" });
+  const about = JSON.parse((await ask(new URL("api/about", dashboard.url))).text) as object;
+  expect(about).toMatchObject({ location: "postgres://app@host/shop" });
+});

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Database } from "../../database/index.js";
 import { systemEnvironment } from "../../environment/index.js";
-import { InvalidArgumentError } from "../../errors/index.js";
+import { InvalidArgumentError, withoutPassword } from "../../errors/index.js";
 import { bindTable } from "../../schema/index.js";
 import type { Reach } from "../api/index.js";
 import { FailuresLook } from "../failures/failures-look.js";
@@ -50,7 +50,8 @@ export interface DashboardHandler {
  * });
  */
 export function dashboardHandler(db: Database, options: DashboardHandlerOptions = {}): DashboardHandler {
-  const { environment = systemEnvironment, token, location, writable = false } = options;
+  const { environment = systemEnvironment, token, writable = false } = options;
+  const location = options.location === undefined ? undefined : withoutPassword(options.location);
   const base = checkBase(options.base ?? "/");
   const access = new Access(options);
   const remote = (options.from ?? []).map((url) => new RemoteSource(url, options.fromToken ?? token));

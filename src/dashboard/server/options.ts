@@ -36,7 +36,7 @@ export interface DashboardHandlerOptions {
   readonly fromToken?: TokenSource | undefined;
   /**
    * The location of the database as the command line takes it, for the commands that views show.
-   * Default: the name that the store gives itself.
+   * Its password is not shown. Default: the name that the store gives itself.
    */
   readonly location?: string | undefined;
   /** The folder of the built pages. Default: the pages of this package. */
