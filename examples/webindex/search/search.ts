@@ -53,6 +53,8 @@ export interface SearchOptions {
 
 /** `depth`: offset and limit together. */
 export const searchLimits = { terms: 16, results: 100, depth: 1_000, duplicates: 100, versions: 10 } as const;
+/** A query with more unknown words gets no suggestion. */
+const maxUnknown = 3;
 /** How many results are read concurrently. */
 const resultsAtOnce = 10;
 
@@ -149,13 +151,16 @@ async function suggest(
   scored: readonly ScoredTerm[],
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
-  if (scored.every(({ frequency }) => frequency.some((pages) => pages > 0))) return undefined;
+  const isUnknown = (at: number) => scored[at]!.frequency.every((pages) => pages === 0);
+  const unknown = terms.filter((_, at) => isUnknown(at)).length;
+  // Each unknown word is compared with all known ones.
+  if (unknown === 0 || unknown > maxUnknown) return undefined;
   const vocabulary = await view.vocabulary();
   signal?.throwIfAborted();
-  const suggested = terms.map((term, at) => {
-    const isKnown = scored[at]!.frequency.some((pages) => pages > 0);
-    return isKnown ? term : (vocabulary.suggest(term) ?? term);
-  });
+  const suggested: string[] = [];
+  for (const [at, term] of terms.entries()) {
+    suggested.push(isUnknown(at) ? ((await vocabulary.suggest(term, { signal })) ?? term) : term);
+  }
   return suggested.every((term, at) => term === terms[at]) ? undefined : suggested.join(" ");
 }
 

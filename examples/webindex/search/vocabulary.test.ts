@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { crawl, page } from "../testing/site.js";
 import { WebIndex } from "../webindex.js";
 import { search } from "./search.js";
+import { Turns } from "./turns.js";
 import { SearchView } from "./view.js";
 import { editDistance } from "./vocabulary.js";
 
@@ -21,6 +22,37 @@ it("suggests the nearest word, and of these the most common, only for unknown wo
   expect(await suggested("walrus marmot")).toBeUndefined();
   expect(await suggested("12346")).toBeUndefined();
   expect(await suggested("completely different")).toBeUndefined();
+});
+
+it("suggests nothing for a query of many unknown words", async () => {
+  await using index = await WebIndex.open("memory:");
+  await crawl(index, { "https://example.org/1": page("", "walrus") });
+  await using snapshot = await index.db.snapshot();
+  const view = await SearchView.read(snapshot);
+  const suggested = async (query: string) => (await search(view, query)).suggestion;
+  expect(await suggested("walrsu walrux walruz")).toBe("walrus walrus walrus");
+  expect(await suggested("walrsu walrux walruz waltus")).toBeUndefined();
+});
+
+it("lets other requests run, and ends with its request", async () => {
+  await using index = await WebIndex.open("memory:");
+  const words = Array.from({ length: 2_000 }, (_, at) => `walrus${at.toString(36)}`).join(" ");
+  await crawl(index, { "https://example.org/1": page("", words) });
+  await using snapshot = await index.db.snapshot();
+  const vocabulary = await (await SearchView.read(snapshot)).vocabulary();
+  let now = 0;
+  const turns = new Turns(() => (now += 10));
+  let others = 0;
+  const count = () => {
+    others++;
+    other = setImmediate(count);
+  };
+  let other = setImmediate(count);
+  await vocabulary.suggest("walruss", { turns });
+  clearImmediate(other);
+  expect(others).toBeGreaterThan(2);
+  const signal = AbortSignal.abort(new Error("gone"));
+  await expect(vocabulary.suggest("walruss", { turns, signal })).rejects.toThrow("gone");
 });
 
 it("counts letters that are changed, added, left out or swapped", () => {

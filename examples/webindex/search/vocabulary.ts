@@ -8,6 +8,8 @@ import { Turns } from "./turns.js";
 /** Enough pages to meet every word that is worth suggesting. Shards have pages by their hash. */
 const maxPages = 4_000;
 const maxWords = 200_000;
+/** How many words are compared before another request may get a turn. */
+const wordsOfStep = 500;
 /** A word's letters, for which nothing is suggested: it is short, or a number or a name. */
 const leastLength = 3;
 
@@ -42,21 +44,55 @@ export class Vocabulary {
     return same.length > 0 && same.length >= this.#sampled.length / 2;
   }
 
-  /** Returns the word that is most like an unknown one: the nearest, and of these the most common. */
-  suggest(unknown: string): string | undefined {
+  /**
+   * Returns the word that is most like an unknown one: the nearest, and of these the most common. Other
+   * requests can run meanwhile.
+   */
+  async suggest(
+    unknown: string,
+    { turns = new Turns(), signal }: SuggestOptions = {},
+  ): Promise<string | undefined> {
     if (unknown.length < leastLength || /\d/.test(unknown)) return undefined;
-    const most = unknown.length < 5 ? 1 : 2;
-    let best: { readonly word: string; readonly distance: number; readonly count: number } | undefined;
-    for (const [word, count] of this.#words) {
-      if (Math.abs(word.length - unknown.length) > most || word === unknown) continue;
-      const distance = editDistance(unknown, word, best?.distance ?? most);
-      if (distance > most) continue;
-      if (best !== undefined && (distance > best.distance || !isBetter(word, count, distance, best)))
-        continue;
-      best = { word, distance, count };
+    const left = this.#words.entries();
+    let best: Suggestion | undefined;
+    for (let isDone = false; !isDone; ) {
+      turns.run(() => {
+        for (let compared = 0; compared < wordsOfStep && !isDone; compared++) {
+          const next = left.next();
+          if (next.done) isDone = true;
+          else best = better(unknown, next.value, best);
+        }
+      });
+      await turns.pass();
+      signal?.throwIfAborted();
     }
     return best?.word;
   }
+}
+
+export interface SuggestOptions {
+  readonly turns?: Turns | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+interface Suggestion {
+  readonly word: string;
+  readonly distance: number;
+  readonly count: number;
+}
+
+/** A word, if it is a better suggestion than the best one before. */
+function better(
+  unknown: string,
+  [word, count]: readonly [string, number],
+  best: Suggestion | undefined,
+): Suggestion | undefined {
+  const most = unknown.length < 5 ? 1 : 2;
+  if (Math.abs(word.length - unknown.length) > most || word === unknown) return best;
+  const distance = editDistance(unknown, word, best?.distance ?? most);
+  if (distance > most) return best;
+  const isWorse = best !== undefined && (distance > best.distance || !isBetter(word, count, distance, best));
+  return isWorse ? best : { word, distance, count };
 }
 
 function addWords(words: Map<string, number>, cell: Uint8Array): void {
@@ -65,12 +101,7 @@ function addWords(words: Map<string, number>, cell: Uint8Array): void {
   }
 }
 
-function isBetter(
-  word: string,
-  count: number,
-  distance: number,
-  best: { readonly word: string; readonly distance: number; readonly count: number },
-): boolean {
+function isBetter(word: string, count: number, distance: number, best: Suggestion): boolean {
   return distance < best.distance || count > best.count || (count === best.count && word < best.word);
 }
 
