@@ -13,6 +13,7 @@ import {
   tuple,
 } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
+import { TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { everyVariant, withTwo } from "../support/databases.js";
 
@@ -305,6 +306,24 @@ test("changes of both commit paths come in commit order, in batches of any size"
     }
     expect(found).toEqual(wanted);
   }
+});
+
+test("a reader that is slower than the retention is told that changes are gone, also within a batch of the past", async () => {
+  const brief = feed("brief", [orders.total], { retentionMs: 60_000 });
+  const clock = new TestClock();
+  const environment = clock.process();
+  const db = await clock.until(open("memory:", { feeds: [brief], environment, collectEveryMs: 0 }));
+  const since = await clock.until(now(db));
+  for (let total = 1; total <= 3; total++) {
+    await clock.until(db.transact((tx) => tx.set(orders.total, "a", total)));
+  }
+  // Nothing else follows commits, so what the reader knows of them is as old as its first batch.
+  const reading = db.changes(brief, { since, batch: 1 });
+  expect((await clock.until(reading.next())).value).toMatchObject({ value: 1 });
+  await clock.advance(120_000);
+  await clock.until(db.collect());
+  await expect(clock.until(reading.next())).rejects.toMatchObject({ code: "STALE_SNAPSHOT" });
+  await clock.until(db.close());
 });
 
 describe("bad input", () => {

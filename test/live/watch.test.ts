@@ -12,7 +12,7 @@ import {
   text,
   tuple,
 } from "percolatordb";
-import { openWithHooks, StepHooks } from "percolatordb/testing";
+import { openWithHooks, StepHooks, TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { pastEntries } from "../../src/live/watch/past-changes.js";
 import { WatchTarget } from "../../src/live/watch/watch-target.js";
@@ -210,6 +210,26 @@ test("earlier changes include those of a committed transaction whose other cells
   await watched.return();
   pause.resume();
   await committing;
+});
+
+test("a watcher that is slower than the feed's retention misses nothing", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const db = await clock.until(openWithHooks("memory:", { tables, environment, collectEveryMs: 0 }));
+  const watched = db.watch(orders) as Changes;
+  const first = watched.next();
+  await clock.advance(1_000);
+  // More than one read of the feed takes.
+  const totals = Array.from({ length: 300 }, (_, total) => total);
+  for (const total of totals) await clock.until(db.transact((tx) => tx.set(orders.total, "a", total)));
+  await clock.until(first);
+  const second = (await clock.until(watched.next())).value as CellChange;
+  await clock.advance(600_000);
+  await clock.until(db.collect());
+  const rest = await clock.until(take(watched, totals.length - 2));
+  expect([second, ...rest].map(({ value }) => value)).toEqual(totals.slice(1));
+  await clock.until(watched.return());
+  await clock.until(db.close());
 });
 
 describe("bad use of db.watch", () => {

@@ -143,8 +143,10 @@ export class FeedCursor {
     const { name, retentionMs, since } = this.#record;
     const record = await recordOf(this.#source.registry, name);
     if (record.since !== since) throw stale(name, this.#position, "was removed and declared again");
-    // What is missing was removed before it could be read. That takes the whole retention.
-    if (!this.#isChecked || upTo - this.#position > (retentionMs * 1_000) / 2) await this.#checkFloor();
+    // What is missing was removed before it could be read. That takes the whole retention. A slow
+    // reader may come back with an `upTo` that is as old as its position, so the time counts too.
+    const now = Math.max(upTo, this.#source.registry.context.environment.now() * 1_000);
+    if (!this.#isChecked || now - this.#position > (retentionMs * 1_000) / 2) await this.#checkFloor();
     this.#position = batch.upTo;
     return batch;
   }
