@@ -295,7 +295,11 @@ export class LiveQuery<T> implements HubQuery, AsyncGenerator<LiveValue<T>, void
       const { tables, registration } = hub.register(this, { timestamp, mark, reads });
       this.tables = tables;
       this.#unfollowed = registration.type === "unfollowed" ? registration.tables : [];
-      if (registration.type === "changed") this.#isDue = true;
+      if (registration.type === "changed") {
+        this.#isDue = true;
+        // The change may be newer than the hub's position, at which a further run would not see it.
+        this.#needsTimestamp = true;
+      }
       return { value, timestamp };
     } finally {
       mark.end();
