@@ -1,4 +1,3 @@
-import { readUnderSignals } from "../environment/index.js";
 import { ClosedError } from "../errors/index.js";
 import type { Registry } from "../observer/index.js";
 import type { Feed, FeedColumn } from "../schema/index.js";
@@ -39,7 +38,7 @@ export class Followers {
     feed: Feed<C>,
     options: ChangesOptions,
   ): AsyncGenerator<FeedChange<C>, void, undefined> {
-    return readUnderSignals([options.signal, this.#end.signal], (signal) =>
+    return endable([options.signal, this.#end.signal], (signal) =>
       changes(this.source, feed, { ...options, signal }),
     );
   }
@@ -48,7 +47,7 @@ export class Followers {
     feed: Feed<C>,
     options: ChangesOptions,
   ): AsyncGenerator<FollowEvent<C>, void, undefined> {
-    return readUnderSignals([options.signal, this.#end.signal], (signal) =>
+    return endable([options.signal, this.#end.signal], (signal) =>
       follow(this.source, feed, { ...options, signal }),
     );
   }

@@ -203,6 +203,18 @@ describe("how a live query ends", () => {
     expect(() => db.live(() => 1)).toThrow("was closed");
   });
 
+  test("its signal releases it also while nobody waits for a value", async () => {
+    await using db = await open("memory:", { tables });
+    const controller = new AbortController();
+    const query = db.live((snapshot) => snapshot.get(counters.value, "a"), { signal: controller.signal });
+    await next(query);
+    controller.abort();
+    expect(db.liveSizes).toEqual(nothing);
+    await expect(query.next()).rejects.toMatchObject({ code: "ABORTED" });
+    expect((await query.next()).done).toBe(true);
+    expect(db.liveSizes).toEqual(nothing);
+  });
+
   test("an error of the function ends it", async () => {
     await using db = await open("memory:", { tables });
     const query = db.live(async (snapshot) => {

@@ -40,16 +40,15 @@ export class FeedLeases {
   async hold(follow: LeasedFollow, signal?: AbortSignal): Promise<() => void> {
     const name = leasedFeedName(follow);
     await this.#declare(name, follow, signal);
-    const held = this.#held.get(name);
-    if (held === undefined) this.#held.set(name, { count: 1, follow });
-    else held.count++;
+    const held = this.#held.get(name) ?? { count: 0, follow };
+    held.count++;
+    this.#held.set(name, held);
     this.#renewLater();
     let isReleased = false;
     return () => {
       if (isReleased) return;
       isReleased = true;
-      const now = this.#held.get(name)!;
-      if (--now.count === 0) this.#held.delete(name);
+      if (--held.count === 0) this.#held.delete(name);
     };
   }
 

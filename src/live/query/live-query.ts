@@ -162,6 +162,8 @@ export class LiveQuery<T> implements HubQuery, AsyncGenerator<LiveValue<T>, void
   #cancel(reason: unknown): void {
     this.#isCancelled = true;
     this.#abort(reason);
+    // A program that has aborted the signal may never ask again.
+    if (this.#asked.length === 0) this.#release();
   }
 
   #abort(reason: unknown): void {
@@ -171,6 +173,11 @@ export class LiveQuery<T> implements HubQuery, AsyncGenerator<LiveValue<T>, void
 
   #end(): void {
     this.#hasEnded = true;
+    this.#release();
+  }
+
+  /** The hub follows nothing for it any more. */
+  #release(): void {
     for (const stop of this.#stopListening ?? []) stop();
     this.#hub.leave(this);
   }
