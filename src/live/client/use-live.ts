@@ -56,13 +56,13 @@ const nothing: LiveView<never> = Object.freeze({ ...loading, state: "closed", is
 interface Shared {
   view: LiveView<unknown>;
   readonly listeners: Set<() => void>;
-  readonly subscription: LiveSubscription<unknown>;
+  subscription: LiveSubscription<unknown> | undefined;
 }
 
 /** Makes the hook `useLive` of the hooks of a library such as React. */
 export function makeUseLive({ useMemo, useSyncExternalStore }: LiveHooks): UseLive {
   const all = new Map<string, Shared>();
-  const open = (url: string, options: UseLiveOptions): Shared => {
+  const connect = (shared: Shared, url: string, options: UseLiveOptions) => {
     const change = (part: Partial<LiveView<unknown>>) => {
       const view = { ...shared.view, ...part };
       const isLoading = view.timestamp === undefined && view.state !== "closed";
@@ -74,15 +74,16 @@ export function makeUseLive({ useMemo, useSyncExternalStore }: LiveHooks): UseLi
       onError: (error) => change({ error }),
       onState: (state) => change({ state }),
     };
-    const subscription = live<unknown>(url, { ...options, ...callbacks });
-    const shared: Shared = { view: loading, listeners: new Set(), subscription };
-    return shared;
+    change({ error: undefined, state: "connecting" });
+    shared.subscription = live<unknown>(url, { ...options, ...callbacks });
   };
   const storeOf = (url: string | undefined, options: UseLiveOptions) => ({
     subscribe: (listener: () => void) => {
       if (url === undefined) return () => undefined;
-      const shared = all.get(url) ?? open(url, options);
+      const shared = all.get(url) ?? { view: loading, listeners: new Set(), subscription: undefined };
       all.set(url, shared);
+      // After a final failure, the next component that is mounted tries again.
+      if (!shared.subscription || shared.view.state === "closed") connect(shared, url, options);
       shared.listeners.add(listener);
       return () => {
         shared.listeners.delete(listener);
@@ -90,7 +91,7 @@ export function makeUseLive({ useMemo, useSyncExternalStore }: LiveHooks): UseLi
         queueMicrotask(() => {
           if (shared.listeners.size > 0 || all.get(url) !== shared) return;
           all.delete(url);
-          shared.subscription.close();
+          shared.subscription?.close();
         });
       };
     },

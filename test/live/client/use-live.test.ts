@@ -110,6 +110,24 @@ describe.each(Object.entries(libraries))("useLive of %s", (name, { useLive }) =>
     await page.show();
   });
 
+  test("a component that is mounted after a final failure tries again, for all with the same address", async () => {
+    const page = new Page();
+    page.wire.answers.push(Response.json({ code: "FORBIDDEN" }, { status: 403 }));
+    await page.show("/a");
+    // The first component goes, and another one comes in the same turn, as with a new `key`.
+    await page.show(undefined, "/a");
+    expect(page.text).toBe("[undefined][loading]");
+    page.wire.last.send('id: 5-x\ndata: "first"\n\n');
+    await rendered();
+    expect(page.text).toBe("[undefined][first]");
+    page.wire.last.send('event: error\ndata: {"code":"QUERY","isFinal":true}\n\n');
+    await rendered();
+    await page.show("/a", "/a");
+    expect(page.text).toBe("[first][first]");
+    await page.show();
+    expect(page.wire.calls.map(({ signal }) => signal.aborted)).toEqual([true, true, true]);
+  });
+
   test("components with the same address share a connection until the last one is gone", async () => {
     const page = new Page();
     await page.show("/a", "/a", "/b");
