@@ -64,13 +64,17 @@ export async function* receive<T>(
         stop();
       }, quietMs);
     let watchdog = watch();
+    const stopped = () =>
+      new Promise<never>((_, reject) => {
+        attempt.signal.onabort = reject;
+      });
     let error: LiveError | undefined;
     try {
       onState("connecting");
       const { headers } = options;
       const response = await (options.fetch ?? fetch)(url, {
         headers: {
-          ...(typeof headers === "function" ? await headers() : headers),
+          ...(typeof headers === "function" ? await Promise.race([headers(), stopped()]) : headers),
           accept: "text/event-stream",
           ...(id && { "last-event-id": id }),
         },
@@ -122,7 +126,7 @@ export async function* receive<T>(
     if (error?.isFinal) throw error;
     if (error) onError?.(error);
     onState("waiting");
-    const ceiling = Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(failures++, 20));
+    const ceiling = Math.min(maxRetryMs, firstRetryMs * 2 ** failures++);
     await pause(environment, Math.min(maxRetryMs, retryAfterMs) + ceiling * environment.random(), signal);
   }
 }

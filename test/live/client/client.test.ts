@@ -176,6 +176,26 @@ describe("live", () => {
     expect(scene.codes).toEqual(["QUIET", "QUIET"]);
   });
 
+  test("does not wait for ever for `headers`, such as a new token, and `close` ends the wait", async () => {
+    const scene = new Scene();
+    const never = new Promise<never>(() => {});
+    let calls = 0;
+    const headers = () => (++calls === 1 ? never : { authorization: "new" });
+    scene.live({ headers, quietMs: 5_000 });
+    await settle();
+    await scene.clock.advance(5_000);
+    await settle();
+    expect(scene.codes).toEqual(["QUIET"]);
+    await scene.clock.advance(1_000);
+    await settle();
+    expect(scene.wire.last.headers.get("authorization")).toBe("new");
+    const values = live("/live", { ...scene.options, headers: () => never });
+    const next = values[Symbol.asyncIterator]().next();
+    await settle();
+    values.close();
+    expect(await next).toMatchObject({ done: true });
+  });
+
   test.each([400, 401, 403, 404, 410])("gives up at the status %d", async (status) => {
     const scene = new Scene();
     scene.wire.answers.push(Response.json({ code: "FORBIDDEN", message: "You may not." }, { status }));
