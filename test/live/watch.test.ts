@@ -12,6 +12,7 @@ import {
   text,
   tuple,
 } from "percolatordb";
+import { memoryStore } from "percolatordb/memory";
 import { openWithHooks, StepHooks, TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { pastEntries } from "../../src/live/watch/past-changes.js";
@@ -228,6 +229,32 @@ test("a watcher that is slower than the feed's retention misses nothing", async 
   await clock.until(db.collect());
   const rest = await clock.until(take(watched, totals.length - 2));
   expect([second, ...rest].map(({ value }) => value)).toEqual(totals.slice(1));
+  await clock.until(watched.return());
+  await clock.until(db.close());
+});
+
+test("values of many small transactions are read together, so that a watcher of a distant store keeps up", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const store = memoryStore({ environment });
+  const readRow = store.readRow.bind(store);
+  let isDistant = false;
+  store.readRow = async (read, request) => {
+    if (isDistant && read.table === "orders") {
+      await new Promise<void>((resolve) => environment.setTimer(resolve, 10));
+    }
+    return readRow(read, request);
+  };
+  const db = await clock.until(openWithHooks(store, { tables, environment, collectEveryMs: 0 }));
+  const since = await clock.until(now(db));
+  const totals = Array.from({ length: 100 }, (_, total) => total);
+  for (const total of totals) await clock.until(db.transact((tx) => tx.set(orders.total, "a", total)));
+  const watched = db.watch(orders, { since }) as Changes;
+  isDistant = true;
+  const begunAt = clock.passedMs;
+  const found = await clock.until(take(watched, totals.length));
+  expect(found.map(({ value }) => value)).toEqual(totals);
+  expect(clock.passedMs - begunAt).toBeLessThan(200);
   await clock.until(watched.return());
   await clock.until(db.close());
 });

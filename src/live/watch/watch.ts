@@ -18,8 +18,13 @@ import type { WatchOptions, WatchTarget } from "./watch-target.js";
 
 /** The most transactions in memory at a time. */
 const batch = 256;
-/** Values that are read from the store at the same time. */
+/** Values of one transaction that are read from the store at the same time. */
 const valuesAtOnce = 128;
+/**
+ * Values of further transactions that are read meanwhile. From a distant store, one read after the
+ * other would be slower than the writers. Few, because values may be large.
+ */
+const valuesAhead = 32;
 /** An idle reader confirms this often that it has missed nothing, in microseconds. */
 const confirmUs = 60_000_000;
 
@@ -136,19 +141,45 @@ async function* valued(
   if (first === undefined) return;
   const unregister = context.active.register(first.commitTimestamp);
   try {
-    for (const entry of watched) {
-      const reader = new SnapshotReader(context, entry.commitTimestamp, { signal });
-      const read = async ({ table, row, column }: BufferedWrite): Promise<BufferedWrite> => {
-        const { cells } = await reader.row(table, row, [{ exact: column }]);
-        return { table, row, column, value: cells[0]?.value };
-      };
-      const writes: BufferedWrite[] = [];
-      for (let from = 0; from < entry.writes.length; from += valuesAtOnce) {
-        writes.push(...(await Promise.all(entry.writes.slice(from, from + valuesAtOnce).map(read))));
-      }
-      yield* changesOf({ ...entry, writes }, target.columns);
+    for (const group of groupsOf(watched)) {
+      const read = await Promise.all(group.map((entry) => withValues(context, entry, signal)));
+      for (const entry of read) yield* changesOf(entry, target.columns);
     }
   } finally {
     unregister();
   }
+}
+
+/** Divides transactions into groups with few changes each, or with a single transaction. */
+function* groupsOf(entries: readonly CommittedEntry[]): Generator<readonly CommittedEntry[]> {
+  let group: CommittedEntry[] = [];
+  let count = 0;
+  for (const entry of entries) {
+    if (group.length > 0 && count + entry.writes.length > valuesAhead) {
+      yield group;
+      group = [];
+      count = 0;
+    }
+    group.push(entry);
+    count += entry.writes.length;
+  }
+  yield group;
+}
+
+/** A transaction's changes with the values as of its commit. */
+async function withValues(
+  context: TransactionContext,
+  entry: CommittedEntry,
+  signal: AbortSignal,
+): Promise<CommittedEntry> {
+  const reader = new SnapshotReader(context, entry.commitTimestamp, { signal });
+  const read = async ({ table, row, column }: BufferedWrite): Promise<BufferedWrite> => {
+    const { cells } = await reader.row(table, row, [{ exact: column }]);
+    return { table, row, column, value: cells[0]?.value };
+  };
+  const writes: BufferedWrite[] = [];
+  for (let from = 0; from < entry.writes.length; from += valuesAtOnce) {
+    writes.push(...(await Promise.all(entry.writes.slice(from, from + valuesAtOnce).map(read))));
+  }
+  return { ...entry, writes };
 }
