@@ -570,7 +570,8 @@ export class Database {
 
   /**
    * Follows a feed from a snapshot on, without gap or overlap: first every cell of the feed's columns, then
-   * their changes. With `since`, there is a snapshot only if the feed cannot continue there.
+   * their changes. With `since`, there is a snapshot only if the feed cannot continue there. If the loop
+   * falls behind by more than the feed's retention, another snapshot begins.
    *
    * @example
    * const totals = new Map<string, number>();

@@ -326,6 +326,37 @@ test("a reader that is slower than the retention is told that changes are gone, 
   await clock.until(db.close());
 });
 
+test("`db.follow` takes a new snapshot if it falls behind by more than the retention", async () => {
+  const brief = feed("brief", [orders.total], { retentionMs: 60_000 });
+  const clock = new TestClock();
+  const environment = clock.process();
+  const db = await clock.until(open("memory:", { feeds: [brief], environment, collectEveryMs: 0 }));
+  const begun: number[] = [];
+  const following = db.follow(brief, { batch: 1, onBegin: (timestamp) => begun.push(timestamp) });
+  const told = async (count: number) => {
+    const found: string[] = [];
+    while (found.length < count) {
+      const { value: event } = await clock.until(following.next());
+      if (event) found.push("change" in event ? `${event.type} ${event.change.value}` : event.type);
+    }
+    return found;
+  };
+  expect(await told(2)).toEqual(["reset", "ready"]);
+  const first = told(1);
+  for (let total = 1; total <= 3; total++) {
+    await clock.until(db.transact((tx) => tx.set(orders.total, "a", total)));
+  }
+  expect(await first).toEqual(["change 1"]);
+  await clock.advance(120_000);
+  await clock.until(db.collect());
+  expect(await told(3)).toEqual(["reset", "cell 3", "ready"]);
+  await clock.until(db.transact((tx) => tx.set(orders.total, "a", 4)));
+  expect(await told(1)).toEqual(["change 4"]);
+  expect(begun).toHaveLength(1);
+  await clock.until(following.return());
+  await clock.until(db.close());
+});
+
 describe("bad input", () => {
   const variant = everyVariant[0];
 

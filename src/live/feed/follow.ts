@@ -21,17 +21,32 @@ export async function* follow<C extends FeedColumn>(
   feed: Feed<C>,
   options: ChangesOptions = {},
 ): AsyncGenerator<FollowEvent<C>, void, undefined> {
-  const { signal, batch, onBegin } = options;
+  const { signal, batch } = options;
+  let { onBegin } = options;
   let since = await keptSince(source, feed, options.since);
-  if (since === undefined) {
-    since = (await FeedCursor.open(source, nameOf(feed), undefined)).position;
-    since = await source.clock.after(since - 1, signal);
-    yield { type: "reset", timestamp: since };
-    for await (const change of cellsOf(source, feed, since, signal)) yield { type: "cell", change };
-    yield { type: "ready", timestamp: since };
-  }
-  for await (const change of changes(source, feed, { since, signal, batch, onBegin })) {
-    yield { type: "change", change };
+  for (;;) {
+    if (since === undefined) {
+      since = (await FeedCursor.open(source, nameOf(feed), undefined)).position;
+      since = await source.clock.after(since - 1, signal);
+      yield { type: "reset", timestamp: since };
+      for await (const change of cellsOf(source, feed, since, signal)) yield { type: "cell", change };
+      yield { type: "ready", timestamp: since };
+    }
+    let hasBegun = false;
+    const begin = (timestamp: number) => {
+      hasBegun = true;
+      onBegin?.(timestamp);
+      onBegin = undefined;
+    };
+    try {
+      for await (const change of changes(source, feed, { since, signal, batch, onBegin: begin })) {
+        yield { type: "change", change };
+      }
+    } catch (error) {
+      // A snapshot that takes longer than the retention would begin again for ever.
+      if (!hasBegun || !isStale(error)) throw error;
+    }
+    since = undefined;
   }
 }
 
@@ -45,9 +60,13 @@ async function keptSince(
   try {
     return (await FeedCursor.open(source, nameOf(feed), since)).position;
   } catch (error) {
-    if (error instanceof PercolatorError && error.code === "STALE_SNAPSHOT") return undefined;
+    if (isStale(error)) return undefined;
     throw error;
   }
+}
+
+function isStale(error: unknown): boolean {
+  return error instanceof PercolatorError && error.code === "STALE_SNAPSHOT";
 }
 
 /** The cells that a feed follows, as of one timestamp. */
