@@ -6,7 +6,7 @@ import { checkNotMilliseconds } from "../../transaction/index.js";
 import type { CommitClock } from "../commit-clock.js";
 import { changesOf, type FeedChange } from "./feed-change.js";
 import { type EntryBatch, readEntries } from "./feed-entries.js";
-import { readMark } from "./feed-marks.js";
+import { mayBeTrimmed, readMark } from "./feed-marks.js";
 import type { FeedLeases } from "./leases.js";
 
 /** The options of `db.changes`. Each has a default. */
@@ -140,13 +140,12 @@ export class FeedCursor {
 
   /** Checks that no entry is missing, and moves on. */
   async #take(batch: EntryBatch, upTo: number): Promise<EntryBatch> {
-    const { name, retentionMs, since } = this.#record;
+    const { name, since } = this.#record;
     const record = await recordOf(this.#source.registry, name);
     if (record.since !== since) throw stale(name, this.#position, "was removed and declared again");
-    // What is missing was removed before it could be read. That takes the whole retention. A slow
-    // reader may come back with an `upTo` that is as old as its position, so the time counts too.
-    const now = Math.max(upTo, this.#source.registry.context.environment.now() * 1_000);
-    if (!this.#isChecked || now - this.#position > (retentionMs * 1_000) / 2) await this.#checkFloor();
+    const { context } = this.#source.registry;
+    if (!this.#isChecked || mayBeTrimmed(context, this.#record, this.#position, upTo))
+      await this.#checkFloor();
     this.#position = batch.upTo;
     return batch;
   }

@@ -1,5 +1,6 @@
+import type { FeedRecord } from "../../observer/index.js";
 import type { MaybePromise, RowPage, RowStore } from "../../store/index.js";
-import { type CellAddress, putHint, systemCell } from "../../transaction/index.js";
+import { type CellAddress, putHint, systemCell, type TransactionContext } from "../../transaction/index.js";
 
 const forever = Number.POSITIVE_INFINITY;
 
@@ -21,6 +22,20 @@ export function readMark(store: RowStore, feed: string, mark: FeedMark): MaybePr
   const markOf = ({ cells }: RowPage) => cells[0]?.write?.timestamp ?? 0;
   const page = store.readRow({ table, row, columns: [{ exact: column }], at: forever });
   return page instanceof Promise ? page.then(markOf) : markOf(page);
+}
+
+/**
+ * Whether entries after `since` may have been removed before they were read up to `upTo`, so that the
+ * floor must tell. That takes the whole retention. A slow reader may come back with an `upTo` that is
+ * as old as its position, so the time counts too.
+ */
+export function mayBeTrimmed(
+  { environment }: TransactionContext,
+  { retentionMs }: FeedRecord,
+  since: number,
+  upTo: number,
+): boolean {
+  return Math.max(upTo, environment.now() * 1_000) - since > (retentionMs * 1_000) / 2;
 }
 
 /** Moves a mark of a feed forward to `timestamp`. Has no effect if it is there already. */

@@ -4,7 +4,7 @@ import type { FeedRecord, Registry, RegistryView } from "../../observer/index.js
 import { isRemote, type MaybePromise } from "../../store/index.js";
 import type { CommitClock } from "../commit-clock.js";
 import { type EntryBatch, readEntries } from "../feed/feed-entries.js";
-import { readMark } from "../feed/feed-marks.js";
+import { mayBeTrimmed, readMark } from "../feed/feed-marks.js";
 import type { Waiter } from "./waiter.js";
 
 const entriesAtOnce = 1_000;
@@ -92,14 +92,14 @@ export class EntryTail {
     signal: AbortSignal,
   ): Promise<readonly [batch: EntryBatch, view: RegistryView]> {
     const registry = this.#registry;
-    const { name, retentionMs } = this.#record;
+    const { name } = this.#record;
     const batch = await registry.retrying(async () => {
       const read = { feed: name, since, upTo: await upTo(), limit: entriesAtOnce, signal };
       return await readEntries(registry.context, read);
     }, signal);
     const view = await this.#viewAfter(batch);
     const isSame = view.feedRecords.get(name)?.record.since === this.#record.since;
-    const isLate = batch.upTo - since > (retentionMs * 1_000) / 2;
+    const isLate = mayBeTrimmed(registry.context, this.#record, since, batch.upTo);
     if (!isSame || (isLate && since < (await readMark(registry.context.store, name, "floor")))) {
       throw new StaleSnapshotError(
         `The changes after ${since} are not known any more: this process has not asked for them for too long.`,
