@@ -137,6 +137,43 @@ test("collection removes a leased feed and its entries once nobody renews its le
   await clock.until(reader.close());
 });
 
+test("a collector whose clock is ahead takes nothing from those who follow, if timestamps have another clock", async () => {
+  const clock = new TestClock();
+  const store = memoryStore({ environment: clock.process({ name: "store" }) });
+  const capabilities = { ...store.capabilities, remote: true };
+  const openAs = async (name: string, offsetMs: number) => {
+    const environment = clock.process({ name, offsetMs });
+    const place = Object.defineProperty(new ProcessStore(store, environment), "capabilities", {
+      value: capabilities,
+    });
+    const db = await clock.until(open(place, { tables, collectEveryMs: 0, environment }));
+    return { environment, db };
+  };
+  const reader = await openAs("reader", 0);
+  // By more than the retention of the feed.
+  const ahead = await openAs("ahead", 360_000);
+  const query = reader.db.live((snapshot) => snapshot.get(orders.total, "a"));
+  await clock.until(next(query));
+  const changed = next(query);
+  await clock.advance(1_000);
+  await clock.until(reader.db.transact((tx) => tx.set(orders.total, "a", 1)));
+  await clock.until(changed);
+  const again = next(query);
+  // Another process holds the feed too, so that it is not removed as a whole.
+  const other = ahead.db.live((snapshot) => snapshot.get(orders.total, "b"));
+  await clock.until(next(other));
+  const waiting = other.next();
+  await clock.advance(1_000);
+  reader.environment.suspend();
+  await clock.until(ahead.db.transact((tx) => tx.set(orders.total, "a", 7)));
+  await clock.until(ahead.db.collect());
+  reader.environment.resume();
+  expect((await clock.until(again)).value).toBe(7);
+  await clock.until(Promise.all([query.return(), other.return(), waiting]));
+  await clock.until(ahead.db.close());
+  await clock.until(reader.db.close());
+});
+
 test("a commit whose view of the registry is outdated reads it again at once, also from a distant store", async () => {
   const hooks = new StepHooks();
   await withTwo({ store: "postgres", commit: "auto" }, { tables, hooks }, async (one, other) => {

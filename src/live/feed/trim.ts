@@ -1,6 +1,6 @@
 import type { FeedRecord, Registry } from "../../observer/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
-import { allColumns, type Position } from "../../store/index.js";
+import { allColumns, isRemote, type Position } from "../../store/index.js";
 import { afterFeed, feedOfRow, feedTable, type TransactionContext } from "../../transaction/index.js";
 import { raiseMark } from "./feed-marks.js";
 import { isLeaseOver } from "./leases.js";
@@ -14,22 +14,36 @@ import { removeFeed, removeForgotten } from "./remove-feed.js";
  */
 export async function trimFeeds(registry: Registry, signal?: AbortSignal): Promise<void> {
   const view = await registry.fresh();
+  const now = view.feedRecords.size === 0 ? 0 : await timeOfEntries(registry.context, signal);
   for (const { record } of view.feedRecords.values()) {
     if (await isLeaseOver(registry.context, record)) await removeFeed(registry, record.name, signal);
-    else await trimFeed(registry.context, record, signal);
+    else await trimFeed(registry.context, record, now, signal);
   }
   for await (const name of feedsWithEntries(registry.context)) {
     if (!view.feedRecords.has(name)) await removeForgotten(registry, name, view.at, signal);
   }
 }
 
+/**
+ * Now, in microseconds, from which the retention counts. If timestamps come from another machine's
+ * clock, and this process's is ahead of it, entries would go before they are read.
+ */
+async function timeOfEntries(
+  { environment, oracle, store }: TransactionContext,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  const now = environment.now() * 1_000;
+  return isRemote(store) ? Math.min(now, await oracle.next({ signal })) : now;
+}
+
 async function trimFeed(
   context: TransactionContext,
   { name, retentionMs }: FeedRecord,
+  now: number,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const latest = await currentTimestamp(context);
-  const floor = Math.min(latest, Math.floor((context.environment.now() - retentionMs) * 1_000));
+  const floor = Math.min(latest, Math.floor(now - retentionMs * 1_000));
   if (floor <= 0) return;
   await raiseMark(context.store, name, "floor", floor);
   await removeEntries(context, name, floor, signal);
