@@ -9,7 +9,8 @@ export type MaybePromise<T> = T | Promise<T>;
 
 /**
  * What a store can do. `storeConformance` tests that the store has each capability that it claims,
- * and that it really lacks the others.
+ * and that it really lacks the others. It cannot test `durable` and `shared`, because it runs in one
+ * process.
  */
 export interface StoreCapabilities {
   /**
@@ -137,8 +138,9 @@ export interface RawRead {
   readonly columns: Columns;
   readonly parts: readonly Part[];
   /**
-   * Lets the store leave out a cell that holds a single write record and nothing else, if this
-   * function returns true for the record. A page may then be empty even though more pages follow.
+   * Lets the store leave out a cell of which this read would show a single write record and nothing
+   * else, if this function returns true for the record. A page may then be empty even though more
+   * pages follow.
    * Default: the store leaves out nothing.
    */
   readonly skip?: ((write: Version) => boolean) | undefined;

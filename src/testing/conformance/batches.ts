@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type AtomicBatch, commitTimestamp, type RangeGuard } from "../../store/index.js";
+import { type AtomicBatch, commitTimestamp, type MaybePromise, type RangeGuard } from "../../store/index.js";
 import {
   absent,
   apply,
@@ -136,6 +136,33 @@ export function batchTests(test: Declare): void {
     assert.deepEqual(await atomic.commit({ rows }), { answer: "rejected", row: 0, guard: 0 });
   });
 
+  test("present guards of a batch compare values as those of a mutation do", async (store) => {
+    const atomic = atomicOf(store);
+    await apply(store, "r", put("c", "write", 4, "mm"));
+    for (const [value, holds] of [
+      [{ equals: "mm" }, true],
+      [{ equals: "m" }, false],
+      [{ below: "mn" }, true],
+      [{ below: "mm" }, false],
+      [{ equals: "mm", below: "a" }, false],
+    ] as const) {
+      const answer = await atomic.commit({ rows: [change("r", [], [present("c", "write", 4, value)])] });
+      if (holds) assert.equal(answer.answer, "applied");
+      else assert.deepEqual(answer, { answer: "rejected", row: 0, guard: 0 });
+    }
+  });
+
+  test("a batch may have more guards and mutations than one row's mutation", async (store) => {
+    const atomic = atomicOf(store);
+    const count = Math.ceil(Math.min(store.capabilities.mutationCells, 2_000) / 50);
+    const puts = Array.from({ length: 60 }, (_, i) => put(`c${i}`, "write", commitTimestamp, ""));
+    const rows = Array.from({ length: count }, (_, i) => change(`r${i}`, puts, [absent("c0", "write")]));
+    assert.equal((await atomic.commit({ rows })).answer, "applied");
+    const shown = await range(store);
+    assert.equal(shown.length, count);
+    assert.ok(shown.every(({ cells }) => cells.length === 60));
+  });
+
   test("a batch of only guards, or an empty batch, is applied", async (store) => {
     const atomic = atomicOf(store);
     assert.equal((await atomic.commit({ rows: [] })).answer, "applied");
@@ -241,6 +268,41 @@ export function batchTests(test: Declare): void {
     }
   });
 
+  test("timestamps are microseconds since 1970, from which the age of a snapshot is known", async (store) => {
+    const atomic = atomicOf(store);
+    const [first, last] = [Date.UTC(2015) * 1_000, Date.UTC(2255) * 1_000];
+    const taken = await atomic.next();
+    assert.ok(taken > first && taken < last, `${taken} is a time in microseconds`);
+    const rows = [change("r", [put("c", "write", commitTimestamp, "x")])];
+    const { timestamp } = (await atomic.commit({ rows })) as { timestamp: number };
+    assert.ok(timestamp > first && timestamp < last, `${timestamp} is a time in microseconds`);
+  });
+
+  test("what a timestamp of the counter shows does not change any more", async (store) => {
+    const atomic = atomicOf(store);
+    const names = ["a", "b", "c"];
+    let writing = names.length;
+    const writer = async (name: string) => {
+      for (let i = 0; i < 25; i++) {
+        const rows = [change(name, [put("c", "write", commitTimestamp, `${i}`)])];
+        assert.equal((await atomic.commit({ rows })).answer, "applied");
+      }
+      writing--;
+    };
+    const shownAt = async (at: number) =>
+      (await range(store, { at })).map((each) => [each.row, each.cells[0]!.write]);
+    const seen = new Map<number, unknown>();
+    const reader = async (timestamp: () => MaybePromise<number>) => {
+      while (writing > 0) {
+        const at = await timestamp();
+        seen.set(at, await shownAt(at));
+        await turn();
+      }
+    };
+    await Promise.all([...names.map(writer), reader(() => atomic.counter()), reader(() => atomic.next())]);
+    for (const [at, shown] of seen) assert.deepEqual(await shownAt(at), shown);
+  });
+
   test("timestamps are unique, and rise in the order of one caller's calls", async (store) => {
     const atomic = atomicOf(store);
     const taken: number[] = [];
@@ -300,6 +362,23 @@ export function batchTests(test: Declare): void {
     assert.deepEqual(
       (await range(store)).map((each) => each.row),
       ["r", `s${winner}`],
+    );
+  });
+
+  test("of 300 batches that guard one range, one is applied", async (store) => {
+    const atomic = atomicOf(store);
+    const absent = [{ part: "write", from: 0, to: forever }] as const;
+    const batch = (i: number): AtomicBatch => ({
+      rows: [change(`r${i}`, [put("c", "write", commitTimestamp, "")])],
+      ranges: [{ table, start: bytes("r"), columns: between(""), absent }],
+    });
+    const answers = await Promise.all(Array.from({ length: 300 }, (_, i) => atomic.commit(batch(i))));
+    const winner = answers.findIndex((each) => each.answer === "applied");
+    for (const [i, answer] of answers.entries())
+      if (i !== winner) assert.deepEqual(answer, { answer: "rejected", range: 0 });
+    assert.deepEqual(
+      (await range(store)).map((each) => each.row),
+      [`r${winner}`],
     );
   });
 

@@ -40,8 +40,9 @@ export function text(value: Uint8Array): string {
 }
 
 /**
- * Rows and columns that test the byte order: empty, with NUL and 0xFF, and one that is a prefix of
- * another.
+ * Rows and columns that test the byte order: empty, with NUL and 0xFF, one that is a prefix of
+ * another, others that differ only in their case or in a space at the end, and two characters that
+ * UTF-8 and UTF-16 order differently.
  */
 export const awkwardKeys: readonly string[] = [
   "",
@@ -50,6 +51,7 @@ export const awkwardKeys: readonly string[] = [
   "\0\x01",
   "\0\xff",
   "\x01",
+  "A",
   "a",
   "a\0",
   "a\0\0",
@@ -57,10 +59,13 @@ export const awkwardKeys: readonly string[] = [
   "a\0b",
   "a\0\xff",
   "a\x01",
+  "a ",
   "aa",
   "ab",
   "a\xff",
   "b",
+  "\xef\xbf\xbf",
+  "\xf0\x90\x80\x80",
   "\xfe\xff",
   "\xff",
   "\xff\0",
@@ -144,7 +149,8 @@ export interface PlainCell {
   readonly latest: boolean;
 }
 
-const plainVersion = (version: Version) => `${version.timestamp}=${text(version.value)}`;
+/** A version as `timestamp=value`. */
+export const plainVersion = (version: Version) => `${version.timestamp}=${text(version.value)}`;
 
 export function plainCell(cell: CellView): PlainCell {
   return {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { storeLimits } from "../../store/index.js";
 import {
   apply,
   awkwardKeys,
@@ -8,10 +9,24 @@ import {
   type Declare,
   exactly,
   place,
+  plainCell,
   put,
   range,
+  raw,
   row,
+  table,
+  taking,
 } from "./harness.js";
+
+/** A table's name of the most bytes, which differs from another one in its last byte only. */
+const longName = (last: string) => "n".repeat(storeLimits.tableBytes - 1) + last;
+const tableNames = ["a", "ab", "a0", "A", "constructor", "__proto__", longName("1"), longName("2")];
+
+/** Bytes within a larger buffer, which are not a `Buffer`. */
+function within(value: string): Uint8Array {
+  const whole = new Uint8Array(bytes(`<${value}>`));
+  return whole.subarray(1, -1);
+}
 
 const inByteOrder = [...awkwardKeys].sort((a, b) => Buffer.compare(bytes(a), bytes(b)));
 
@@ -113,15 +128,48 @@ export function orderTests(test: Declare): void {
   });
 
   test("tables are separate, even if one's name is a prefix of another's", async (store) => {
-    await store.prepare(["a", "ab", "a0"]);
+    await store.prepare(tableNames);
     await store.prepare(["a"]);
-    for (const inTable of ["a", "ab", "a0"]) {
+    for (const inTable of tableNames) {
       const answer = await store.mutate(change("r", [put("c", "write", 1, inTable)], [], inTable));
       assert.equal(answer, "applied");
     }
-    for (const inTable of ["a", "ab", "a0"]) {
+    for (const inTable of tableNames) {
       const shown = await range(store, { table: inTable });
       assert.deepEqual(shown, [{ row: "r", cells: [{ column: "c", write: `1=${inTable}`, latest: true }] }]);
+    }
+  });
+
+  test("keys and values may be any Uint8Array, such as a part of a larger buffer", async (store) => {
+    const [name, column, value] = [within("r"), within("c\xff"), within("v\xfe")];
+    const write = { column, part: "write" } as const;
+    const put = { type: "put", ...write, timestamp: 1, value } as const;
+    const absent = { type: "absent", ...write, from: 0, to: Number.POSITIVE_INFINITY } as const;
+    const present = {
+      type: "present",
+      ...write,
+      at: 1,
+      equals: within("v\xfe"),
+      below: within("w"),
+    } as const;
+    const change = { table, row: name };
+    assert.equal(await store.mutate({ ...change, guards: [absent], mutations: [put] }), "applied");
+    assert.equal(await store.mutate({ ...change, guards: [present], mutations: [] }), "applied");
+    const { atomic } = store;
+    if (atomic !== undefined) {
+      const guards = { rows: [{ ...change, guards: [present], mutations: [] }] };
+      assert.equal((await atomic.commit(guards)).answer, "applied");
+      const range = { table, start: name, end: within("s"), columns: [{ exact: column }], absent: [absent] };
+      const refused = await atomic.commit({ ...guards, ranges: [range] });
+      assert.deepEqual(refused, { answer: "rejected", range: 0 });
+    }
+    const expected = [{ column: "c\xff", write: "1=v\xfe", latest: true }];
+    for (const columns of [[{ exact: column }], [{ start: within("c"), end: within("d") }]]) {
+      const read = { table, row: name, columns, at: 9 };
+      assert.deepEqual(await taking(store.readRow(read), ({ cells }) => cells.map(plainCell)), expected);
+      const [start, end] = [{ row: name, column }, { row: within("r\0") }];
+      assert.deepEqual(await range(store, { columns, start, end }), [{ row: "r", cells: expected }]);
+      assert.deepEqual(await raw(store, { columns, start, end }), ["r/c\xff/write@1=v\xfe"]);
     }
   });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RowStore } from "../../store/index.js";
+import type { RowStore, Version } from "../../store/index.js";
 import {
   apply,
   between,
@@ -142,6 +142,26 @@ export function pageTests(test: Declare): void {
     } while (start !== undefined);
     assert.equal(rows, 12);
     assert.ok(pages > 1, "4 MB do not come in one page");
+    const names = Array.from({ length: 12 }, (_, i) => `r${10 + i}`);
+    const shown = (await range(store)).map((each) => each.row);
+    assert.deepEqual(shown, names);
+    const versions = (await raw(store)).map((each) => each.split("/")[0]);
+    assert.deepEqual(versions, names);
+    if (store.capabilities.reverseScans) {
+      const reversed = (await range(store, { reverse: true })).map((each) => each.row);
+      assert.deepEqual(reversed, names.toReversed());
+    }
+    for (const each of names) await apply(store, "wide", put(each, "write", 1, value));
+    const columns = (await row(store, "wide")).map(({ column }) => column);
+    assert.deepEqual(columns, names);
+  });
+
+  test("a reversed read of more rows than a page returns every row once, in order", async (store) => {
+    if (!store.capabilities.reverseScans) return;
+    const names = Array.from({ length: 1_500 }, (_, i) => `r${String(i).padStart(4, "0")}`);
+    await Promise.all(names.map((each) => apply(store, each, put("c", "write", 1, each))));
+    const shown = (await range(store, { reverse: true })).map((each) => each.row);
+    assert.deepEqual(shown, names.toReversed());
   });
 
   test("rows with nothing visible at S do not delay a scan or end it", async (store) => {
@@ -217,6 +237,24 @@ export function pageTests(test: Declare): void {
     assert.deepEqual(await raw(store, { from: 5, to: 5 }), []);
   });
 
+  test("a raw read may leave out a cell of one write record that `skip` accepts, and no other", async (store) => {
+    await apply(store, "r", put("alone", "write", 5, "skip"), put("kept", "write", 5, "keep"));
+    await apply(store, "r", put("newer", "write", 5, "skip"), put("newer", "write", 3, "keep"));
+    await apply(store, "r", put("twice", "write", 5, "skip"), put("twice", "write", 3, "skip"));
+    for (const part of ["lock", "data", "txn"] as const)
+      await apply(store, "r", put(part, "write", 5, "skip"), put(part, part, 4, "x"));
+    const skip = ({ value }: Version) => text(value) === "skip";
+    for (const options of [{}, { limit: 1 }, { versions: 2 }]) {
+      const all = await raw(store, options);
+      const shown = await raw(store, { ...options, skip });
+      const left = all.filter((each) => !each.startsWith("r/alone/"));
+      assert.deepEqual(
+        shown.filter((each) => !each.startsWith("r/alone/")),
+        left,
+      );
+    }
+  });
+
   test("a raw read with a limit returns the newest versions of each part; another read returns the older ones", async (store) => {
     for (let timestamp = 1; timestamp <= 40; timestamp++) {
       await apply(store, "r", put("c", "write", timestamp, `w${timestamp}`), put("c", "txn", timestamp, "t"));
@@ -290,6 +328,7 @@ export function pageTests(test: Declare): void {
   test("split points are rows in order, at most as many as requested", async (store) => {
     for (let i = 0; i < 400; i++)
       await apply(store, `r${String(i).padStart(4, "0")}`, put("c", "write", 1, "x"));
+    await apply(store, "r0000", ...Array.from({ length: 90 }, (_, i) => put(name(i), "write", 1, "x")));
     for (const most of [0, 1, 3, 16]) {
       const points = await store.splitPoints(table, most);
       assert.ok(points.length <= most);

@@ -171,6 +171,13 @@ export function requestTests(test: Declare): void {
     }
   });
 
+  test("a store finds no damage in what it has written", async (store) => {
+    for (const name of ["a", "b"]) await apply(store, name, put("c", "write", 1, name));
+    await store.clearDead?.();
+    assert.deepEqual((await store.verify?.()) ?? [], []);
+    assert.equal((await range(store)).length, 2);
+  });
+
   test("a store describes itself and its capabilities", async (store) => {
     assert.ok(store.description.length > 0);
     const { capabilities } = store;
