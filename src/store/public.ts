@@ -42,12 +42,24 @@ export type {
   RowStore,
   RowView,
   StoreCapabilities,
+  StoreDamage,
   StoreRequestOptions,
   TakeCell,
+  VerifyOptions,
   Version,
   ZeroCopyPage,
   ZeroCopyRead,
   ZeroCopyRecord,
   ZeroCopyStore,
 } from "./index.js";
-export { CellBlock, CellCursor, isRemote, type Page, pages, storeLimits } from "./index.js";
+export {
+  CellBlock,
+  CellCursor,
+  commitTimestamp,
+  isRemote,
+  type Page,
+  pages,
+  rowAt,
+  stampBytes,
+  storeLimits,
+} from "./index.js";

@@ -1,16 +1,21 @@
 import { systemEnvironment } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
-import type {
-  AtomicBatch,
-  AtomicStore,
-  ColumnRange,
-  PutMutation,
-  RangePage,
-  RowMutation,
-  RowPage,
-  RowStore,
-  RowView,
-  Version,
+import {
+  type AtomicBatch,
+  type AtomicStore,
+  type ColumnRange,
+  commitTimestamp,
+  type PutMutation,
+  type RangePage,
+  type RowMutation,
+  type RowPage,
+  type RowStore,
+  type RowView,
+  rowAt,
+  type StoreDamage,
+  stampBytes,
+  type VerifyOptions,
+  type Version,
 } from "percolatordb/store";
 import { storeConformance } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
@@ -88,7 +93,7 @@ const at = (batch: AtomicBatch, timestamp: number): AtomicBatch => ({
   rows: batch.rows.map((row) => ({
     ...row,
     mutations: row.mutations.map((each) =>
-      each.type === "put" && each.timestamp === -1 ? { ...each, timestamp } : each,
+      each.type === "put" && each.timestamp === commitTimestamp ? { ...each, timestamp } : each,
     ),
   })),
 });
@@ -336,7 +341,12 @@ const faults: readonly [fault: string, sentence: string, store: () => RowStore][
   [
     "finds damage where there is none",
     "a store finds no damage",
-    () => changed(memoryStore(), { verify: async () => [{ message: "damaged", cell: undefined }] }),
+    () => {
+      const verify = async (_?: VerifyOptions): Promise<StoreDamage[]> => [
+        { message: "damaged", cell: undefined },
+      ];
+      return changed(memoryStore(), { verify });
+    },
   ],
 ];
 
@@ -369,4 +379,13 @@ test("a store may divide a row over pages after any column", async () => {
   };
   for (const sentence of ["values may be empty", "visible data cells", "everything in one page"])
     for (const body of testsOf(open, sentence)) await body();
+});
+
+test("percolatordb/store has what a store needs to stamp rows", () => {
+  const row = Buffer.alloc(4 + stampBytes, "row ");
+  const stamped = rowAt({ table: "t", row, guards: [], mutations: [], stamped: true }, 7);
+  expect(Buffer.from(stamped)).toEqual(
+    Buffer.concat([row.subarray(0, 4), Buffer.from([0, 0, 0, 0, 0, 0, 0, 7])]),
+  );
+  expect(commitTimestamp).toBe(-1);
 });
