@@ -22,8 +22,14 @@ export function numberOption(name: string, value: number, least: number, most: n
   );
 }
 
-function shown(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value) : String(value);
+/** A value for a message. */
+export function shown(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value.slice(0, 100)) : String(value);
+}
+
+/** Whether a value is an iterable, and not a string, whose items are its characters. */
+export function isIterable<T>(value: Iterable<T>): boolean {
+  return typeof value !== "string" && typeof value?.[Symbol.iterator] === "function";
 }
 
 /** What an option must be: a function, a function if given, or a value that other code checks. */

@@ -1,5 +1,5 @@
-import { SchemaError } from "../errors/index.js";
-import { isFamily, isSignal } from "../schema/index.js";
+import { InvalidArgumentError, SchemaError } from "../errors/index.js";
+import { describeValue, isFamily, isSignal } from "../schema/index.js";
 
 /** The error for an argument of the wrong kind. `call` needs a column, a family or a table. */
 export function notAColumn(call: string, given: unknown): SchemaError {
@@ -17,4 +17,12 @@ export function notAColumn(call: string, given: unknown): SchemaError {
     );
   }
   return new SchemaError(`\`${call}\` takes ${wanted} of a table that \`table(name, columns)\` returned.`);
+}
+
+/** Throws unless `rows` of `getMany` is an iterable. A string is one, but of its characters. */
+export function checkRows(rows: Iterable<unknown>): void {
+  if (typeof rows !== "string" && typeof rows?.[Symbol.iterator] === "function") return;
+  throw new InvalidArgumentError(
+    `\`getMany\` takes an array or another iterable of rows, not ${describeValue(rows)}. For one row, use \`get\`.`,
+  );
 }

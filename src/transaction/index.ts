@@ -1,4 +1,5 @@
 export { ActiveTransactions, heldMs } from "./active.js";
+export { checkRows } from "./argument-errors.js";
 export { BackgroundWork } from "./background.js";
 export type { BufferedWrite } from "./buffer.js";
 export {

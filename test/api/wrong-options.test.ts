@@ -10,6 +10,7 @@ import {
   type Worker,
 } from "percolatordb";
 import { exportQueue, uniqueConstraint } from "percolatordb/recipes";
+import { HistoryRecorder } from "percolatordb/testing";
 import { expect, test } from "vitest";
 
 // The compiler refuses most of these options. A program in JavaScript, or one that reads its
@@ -129,4 +130,28 @@ test.each<[item: string, options: object, message: RegExp]>([
 
 test.each([5, undefined, pages])("db.history takes a column, not %s", async (column) => {
   expect(await thrownBy((db) => db.history(as(column), as("a")))).toBeInstanceOf(SchemaError);
+});
+
+test("the rows of `getMany` are not the characters of a string", async () => {
+  await using db = await open("memory:", { tables: [pages] });
+  await using snapshot = await db.snapshot();
+  const recorder = new HistoryRecorder();
+  const calls: ((rows: never) => Promise<unknown>)[] = [
+    (rows) => db.transact((tx) => tx.getMany(pages.title, rows)),
+    (rows) => snapshot.getMany(pages.title, rows),
+    async (rows) => {
+      for await (const _ of db.live((view) => view.getMany(pages.title, rows))) break;
+    },
+    (rows) => recorder.client("one").transact(db, (tx) => tx.getMany(pages.title, rows)),
+  ];
+  for (const call of calls) {
+    for (const rows of ["ann", 5, null, undefined, {}]) {
+      const error = await call(as(rows)).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      );
+      expect(error).toBeInstanceOf(InvalidArgumentError);
+      expect((error as Error).message).toMatch(/^`getMany` takes an array or another iterable of rows, not /);
+    }
+  }
 });

@@ -13,6 +13,7 @@ import {
   type RowOf,
 } from "../../schema/index.js";
 import {
+  checkRows,
   type EntriesOptions,
   type Entry,
   type ScanItem,
@@ -47,6 +48,7 @@ export class LiveSnapshot extends Snapshot {
   }
 
   override async getMany<V, K>(column: Column<V, K>, rows: Iterable<NoInfer<K>>): Promise<(V | undefined)[]> {
+    checkRows(rows);
     const all = [...rows];
     for (const row of all) this.#recordCell(column, row);
     return super.getMany(column, all);

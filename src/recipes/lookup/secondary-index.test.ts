@@ -120,3 +120,22 @@ test("both kinds agree with the values, whatever was written in any order", asyn
     { numRuns: 20 },
   );
 });
+
+test("one term is not taken for its characters", async () => {
+  const teams = table("teams", { name: text() });
+  await using db = await open("memory:");
+  for (const given of ["red", undefined, 5]) {
+    const exact = exactIndex("by_name", teams.name, { by: text(), of: () => given as never });
+    await expect(db.transact((tx) => exact.set(tx, "a", "red"))).rejects.toThrow(
+      `Index "by_name", row "a": \`of\` must return an array or another iterable of terms, not ${JSON.stringify(given)}.`,
+    );
+  }
+  const index = eventualIndex("by_name", teams.name, { by: text(), of: (name) => name }, { attempts: 1 });
+  await using other = await open("memory:", { observers: [index.observer] });
+  await other.transact((tx) => tx.set(teams.name, "a", "red"));
+  await other.drain();
+  const parked = await gather(other.parked());
+  expect(parked.map(({ error }) => error.message)).toEqual([
+    expect.stringContaining("For one term, return `[term]`."),
+  ]);
+});

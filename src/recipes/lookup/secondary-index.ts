@@ -5,6 +5,7 @@ import {
   type Column,
   type Database,
   InvalidKeyError,
+  InvalidValueError,
   type KeyCodec,
   type KeyPart,
   type Observer,
@@ -15,7 +16,7 @@ import {
   tuple,
 } from "../../index.js";
 import { type KeyText, keyText } from "../key-text.js";
-import { checkOptions, type OptionKind } from "../options.js";
+import { checkOptions, isIterable, type OptionKind, shown } from "../options.js";
 import { type RowParts, rowParts } from "../row-parts.js";
 import type { View } from "../view.js";
 import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
@@ -166,8 +167,8 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
   moving({ row, rowText, previous, value }: KeptChange<V, K>): (tx: Transaction) => void {
     const { by } = this.#options;
     const idOf = (each: I) => Buffer.from(by.encode(each)).toString("hex");
-    const after = new Map(this.#of(value(), row()).map((each) => [idOf(each), each]));
-    const before = new Map(this.#of(previous(), row()).map((each) => [idOf(each), each]));
+    const after = new Map(this.#of(value(), row(), rowText).map((each) => [idOf(each), each]));
+    const before = new Map(this.#of(previous(), row(), rowText).map((each) => [idOf(each), each]));
     const own = row();
     const added = [...after].filter(([id]) => !before.has(id)).map(([, by]) => this.#keyOf({ by, row: own }));
     const removed = [...before]
@@ -201,7 +202,7 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
           const value = await this.indexed(tx, row as K, { present: () => present as V, adopt: true });
           const rowText = this.#keys.format(row as K);
           let added = 0;
-          for (const each of this.#of(value, this.#keys.parse(rowText))) {
+          for (const each of this.#of(value, this.#keys.parse(rowText), rowText)) {
             const key = this.#keyOf({ by: each, row: this.#keys.parse(rowText) });
             if ((await tx.get(this.#entries, key)) !== undefined) continue;
             this.#checkEntry(key, rowText);
@@ -218,7 +219,9 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
             present: () => tx.get(this.column, row),
             adopt: false,
           });
-          return !this.#of(value, this.#keys.parse(rowText)).some((each) => idOf(each) === idOf(key[0]));
+          return !this.#of(value, this.#keys.parse(rowText), rowText).some(
+            (each) => idOf(each) === idOf(key[0]),
+          );
         },
       },
       options,
@@ -246,8 +249,14 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
     }
   }
 
-  #of(value: V | undefined, row: K): readonly I[] {
-    return value === undefined ? [] : [...this.#options.of(value, row)];
+  #of(value: V | undefined, row: K, rowText: string): readonly I[] {
+    if (value === undefined) return [];
+    const terms = this.#options.of(value, row);
+    if (isIterable(terms)) return [...terms];
+    throw new InvalidValueError(
+      `Index "${this.name}", row ${JSON.stringify(rowText.slice(0, 100))}: \`of\` must return an array or another iterable ` +
+        `of terms, not ${shown(terms)}. For one term, return \`[term]\`.`,
+    );
   }
 }
 

@@ -25,7 +25,7 @@ import {
   valueErrorAt,
 } from "../../schema/index.js";
 import { type Columns, type MaybePromise, pages } from "../../store/index.js";
-import { notAColumn } from "../argument-errors.js";
+import { checkRows, notAColumn } from "../argument-errors.js";
 import type { WriteBuffer } from "../buffer.js";
 import type { CommittedCell } from "../cell/committed.js";
 import { endOfColumns, firstColumn, userColumns } from "../cell/user-columns.js";
@@ -166,12 +166,14 @@ export abstract class View {
   /**
    * The values of a column in several rows, in the order of `rows`. `undefined` for each row
    * without a value.
+   * @throws InvalidArgumentError if `rows` is a string, whose characters would count as rows.
    */
   getMany<V, K>(column: Column<V, K>, rows: Iterable<NoInfer<K>>): Promise<(V | undefined)[]> {
     return this.underWay(this.#readMany(column, rows));
   }
 
   async #readMany<V, K>(column: Column<V, K>, rows: Iterable<K>): Promise<(V | undefined)[]> {
+    checkRows(rows);
     const values: MaybePromise<V | undefined>[] = [];
     /** Index of the first value that is still a promise, or -1. */
     let waiting = -1;

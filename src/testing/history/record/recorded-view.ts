@@ -1,11 +1,12 @@
 import { type AnyTable, definition, encodeRow, type Family, familyRange } from "../../../schema/index.js";
-import type {
-  EntriesOptions,
-  Entry,
-  ScanItem,
-  ScanOptions,
-  Snapshot,
-  Transaction,
+import {
+  checkRows,
+  type EntriesOptions,
+  type Entry,
+  type ScanItem,
+  type ScanOptions,
+  type Snapshot,
+  type Transaction,
 } from "../../../transaction/index.js";
 import {
   byteText,
@@ -120,6 +121,7 @@ function readingCalls(target: Transaction | Snapshot, recording: Recording) {
     },
     getMany: async (column: CellColumn, rows: Iterable<unknown>) => {
       const invoked = clock.tick();
+      checkRows(rows);
       const all = [...rows];
       const values = await target.getMany(column, all);
       for (const [index, row] of all.entries()) shown(column, row, values[index], invoked);
