@@ -14,25 +14,39 @@ export interface ShortenedRun {
   readonly trace: readonly string[];
 }
 
-/** Shortens a failing run: leaves out steps, incidents and faults without which it still fails. */
-export async function shorten(options: RunOptions, failed: RunResult, most: number): Promise<ShortenedRun> {
-  const shortener = new Shortener(options, failed, most);
+/** What was found out about a failing run by playing it again. */
+export interface Replay {
+  /** Whether the run had the same events and the same error again. */
+  readonly repeats: boolean;
+  /** Undefined if the run did not fail in the same way again. */
+  readonly shortened: ShortenedRun | undefined;
+}
+
+/**
+ * Plays a failing run again, and shortens it: leaves out steps, incidents and faults without which
+ * it still fails.
+ */
+export async function shorten(options: RunOptions, failed: RunResult, most: number): Promise<Replay> {
+  const again = await playRun(options);
+  const repeats = again.hash === failed.hash && again.failure === failed.failure;
+  if (!failsAs(failed, again)) return { repeats, shortened: undefined };
+  const shortener = new Shortener(options, failed, most - 1);
   await shortener.shorten();
-  return shortener.show();
+  return { repeats, shortened: await shortener.show() };
 }
 
 type Part = "steps" | "incidents" | "faults";
 
 class Shortener {
   readonly #options: RunOptions;
-  readonly #signature: string;
+  readonly #failed: RunResult;
   #best: RunResult;
   #reduction: Reduction;
   #left: number;
 
   constructor(options: RunOptions, failed: RunResult, most: number) {
     this.#options = options;
-    this.#signature = signatureOf(failed.failure!);
+    this.#failed = failed;
     this.#best = failed;
     this.#reduction = { ...options.reduction, allowedFaults: new Set(failed.faults) };
     this.#left = most;
@@ -64,7 +78,7 @@ class Shortener {
     this.#left--;
     const reduction = this.#reduced(part, without);
     const result = await playRun({ ...this.#options, reduction });
-    if (result.failure === undefined || signatureOf(result.failure) !== this.#signature) return false;
+    if (!failsAs(this.#failed, result)) return false;
     this.#best = result;
     this.#reduction = reduction;
     return true;
@@ -86,13 +100,14 @@ class Shortener {
 
   async show(): Promise<ShortenedRun> {
     const trace: string[] = [];
-    const { failure, steps, incidents, faults } = await playRun({
-      ...this.#options,
-      reduction: this.#reduction,
-      trace,
-    });
-    return { message: failure!, steps, incidents, faults, trace };
+    const shown = await playRun({ ...this.#options, reduction: this.#reduction, trace });
+    const { steps, incidents, faults } = shown;
+    return { message: shown.failure ?? this.#best.failure!, steps, incidents, faults, trace };
   }
+}
+
+function failsAs({ failure }: RunResult, other: RunResult): boolean {
+  return other.failure !== undefined && signatureOf(other.failure) === signatureOf(failure!);
 }
 
 /** Returns the kind of a failure: its first line without what differs between runs. */

@@ -4,8 +4,17 @@ import type { SimulationFailure } from "./simulate.js";
  * Formats a failure for people: the error, what the shortest run needed for it, and everything that
  * happened in that run.
  */
-export function showFailure({ seed, run, message, shortened }: SimulationFailure): string {
+export function showFailure({ seed, run, message, repeats, shortened }: SimulationFailure): string {
   const lines = [`Run ${run} of seed ${JSON.stringify(seed)} failed. ${message}`];
+  if (repeats === false) {
+    const how = shortened === undefined ? "without a failure of this kind" : "otherwise";
+    lines.push(
+      "",
+      `When it was played again, it ended ${how}. Something outside of the seed decides what happens: a variable ` +
+        "that outlives a run, the real time, or other random numbers. Create what the workload remembers in each " +
+        "run: `simulate({ workload: () => ({ ... }) })`.",
+    );
+  }
   if (shortened !== undefined) {
     const { steps, incidents, faults, trace } = shortened;
     lines.push("", `The shortest run that fails in the same way: ${shortened.message}`);

@@ -142,6 +142,33 @@ test("a failing run fails in the same way when it is played alone", async () => 
   expect(again.failure).toEqual({ seed: "1", run, message, shortened: undefined });
 });
 
+test("a failure that a variable outside of the run causes is shown as such", async () => {
+  let checks = 0;
+  const once = () => {
+    if (++checks === 2) throw new Error("Only the second check fails.");
+  };
+  const { failure } = await simulate({ ...counting, runs: 3, faults: [], check: async () => once() });
+  expect(failure).toMatchObject({ run: 1, repeats: false, shortened: undefined });
+  expect(showFailure(failure!)).toMatch(/second check fails.*without a failure.*{ workload: \(\) => /s);
+
+  let calls = 0;
+  const { failure: other } = await simulate({
+    tables: [counters],
+    clients: [({ db, step }) => step("add", () => db.transact((tx) => tx.set(counters.value, "a", ++calls)))],
+    check: async () => {
+      throw new Error(`${calls} calls`);
+    },
+    runs: 1,
+    faults: [],
+  });
+  expect(other).toMatchObject({ repeats: false, shortened: { steps: [] } });
+  expect(showFailure(other!)).toMatch(/it ended otherwise.*The shortest run/s);
+
+  const { failure: right } = await simulate({ ...losesUpdates, runs: 50, faults: [] });
+  expect(right!.repeats).toBe(true);
+  expect(showFailure(right!)).not.toContain("played again");
+});
+
 test("a client that waits for an event that never comes is found", async () => {
   const clients = [() => new Promise<void>(() => undefined)];
   const { failure } = await simulate({ tables: [counters], clients, runs: 1, shortening: 0, faults: [] });

@@ -58,7 +58,16 @@ export interface SimulationFailure {
   /** Number of the run. */
   readonly run: number;
   readonly message: string;
-  /** The shortest run found that fails in the same way, or undefined if `shortening` is 0. */
+  /**
+   * Whether the run had the same events and the same error when it was played again, or undefined if
+   * `shortening` is 0. If false, something outside of the seed decides what happens, such as a variable that outlives
+   * the run.
+   */
+  readonly repeats?: boolean | undefined;
+  /**
+   * The shortest run found that fails in the same way. Undefined if `shortening` is 0, or if the run
+   * did not fail in the same way again.
+   */
   readonly shortened: ShortenedRun | undefined;
 }
 
@@ -112,8 +121,8 @@ export async function simulate(options: SimulateOptions): Promise<SimulationRepo
     options.onRun?.(counts);
     if (result.failure === undefined) continue;
     const { shortening = 400 } = options;
-    const shortened = shortening === 0 ? undefined : await shorten(run, result, shortening);
-    const failure = { seed, run: run.number, message: result.failure, shortened };
+    const replay = shortening === 0 ? { shortened: undefined } : await shorten(run, result, shortening);
+    const failure = { seed, run: run.number, message: result.failure, ...replay };
     return { counts, failure, hash: hashOf(hashes) };
   }
   return { counts, failure: undefined, hash: hashOf(hashes) };
