@@ -117,6 +117,16 @@ describe("explore", () => {
     }
   });
 
+  test("a misspelt name in a program, its faults or the options is refused", async () => {
+    const misspelt = { ...twoIncrements, check: async () => {} };
+    await expect(explore(misspelt)).rejects.toThrow("`explore` has no option `check`");
+    await expect(replay(misspelt, [])).rejects.toThrow("`replay` has no option `check`");
+    const faults: object = { lostAnswer: 1 };
+    await expect(explore({ ...twoIncrements, faults })).rejects.toThrow("has no option `lostAnswer`");
+    const options: object = { maxstates: 5 };
+    await expect(explore(twoIncrements, options)).rejects.toThrow("`explore` has no option `maxstates`");
+  });
+
   test("stops at a number of states, and when its signal is aborted", async () => {
     expect(await explore(twoIncrements, { maxStates: 50 })).toMatchObject({ states: 50, complete: false });
     const signal = AbortSignal.abort(new Error("enough"));

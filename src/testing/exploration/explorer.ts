@@ -1,6 +1,7 @@
 import { throwIfAborted } from "../../environment/index.js";
+import { checkOptionNames, type OptionNames } from "../../errors/index.js";
 import { Execution } from "./execution.js";
-import type { Program } from "./program.js";
+import { checkProgram, type Program } from "./program.js";
 import { prepare } from "./snapshot.js";
 import { areIndependent, type Step } from "./step.js";
 import type { Snapshot } from "./world.js";
@@ -25,6 +26,15 @@ export interface ExploreOptions {
   /** Called from time to time with the progress so far. Default: none. */
   readonly onProgress?: ((progress: ExploreProgress) => void) | undefined;
 }
+
+const exploreNames: OptionNames<ExploreOptions> = {
+  order: true,
+  maxStates: true,
+  maxSteps: true,
+  signal: true,
+  everyOrder: true,
+  onProgress: true,
+};
 
 /** The progress of an exploration. */
 export interface ExploreProgress {
@@ -98,6 +108,8 @@ const progressEvery = 1_000;
  * report.violation; // undefined if every interleaving is right
  */
 export async function explore(program: Program, options: ExploreOptions = {}): Promise<ExploreReport> {
+  checkProgram("explore", program);
+  checkOptionNames("explore", options, exploreNames);
   return new Exploration(program, await prepare(program), options).run();
 }
 
@@ -106,6 +118,7 @@ export async function replay(
   program: Program,
   steps: readonly string[],
 ): Promise<{ readonly message: string | undefined; readonly trace: readonly string[] }> {
+  checkProgram("replay", program);
   const trace: string[] = [];
   const execution = await Execution.begin(program, await prepare(program), trace);
   for (const key of steps) {

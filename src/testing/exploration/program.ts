@@ -1,4 +1,5 @@
 import type { Database } from "../../database/index.js";
+import { checkOptionNames, type OptionNames } from "../../errors/index.js";
 import type { Observer } from "../../observer/index.js";
 import type { AnyTable, Feed } from "../../schema/index.js";
 import type { ClientHandle } from "./client-handle.js";
@@ -20,6 +21,42 @@ export interface FaultBudget {
   readonly wrongGuesses?: number | undefined;
   /** Background timers that fire, including those that refresh locks. */
   readonly timers?: number | undefined;
+}
+
+const programNames: OptionNames<Program> = {
+  name: true,
+  about: true,
+  tables: true,
+  observers: true,
+  feeds: true,
+  asksWhatIsSettled: true,
+  commit: true,
+  atomicBatches: true,
+  remote: true,
+  inlineBytes: true,
+  mutationCells: true,
+  laterObservers: true,
+  setup: true,
+  clients: true,
+  faults: true,
+  sessions: true,
+  systemRequests: true,
+  timePasses: true,
+  ended: true,
+  healed: true,
+};
+const faultNames: OptionNames<FaultBudget> = {
+  lostAnswers: true,
+  repeats: true,
+  stops: true,
+  wrongGuesses: true,
+  timers: true,
+};
+
+/** Throws for a misspelt name: without the check that it stands for, an exploration finds nothing. */
+export function checkProgram(call: string, program: Program): void {
+  checkOptionNames(call, program, programNames);
+  checkOptionNames(`faults of ${call}`, program.faults ?? {}, faultNames);
 }
 
 /** How one client ended. */

@@ -201,6 +201,12 @@ test("an error of a step without a fault that explains it is a failure; with suc
 
 test("invalid options are refused", async () => {
   await expect(simulate({ ...counting, runs: -1 })).rejects.toThrow("`runs`");
+  const misspelt: object = { run: 5 };
+  await expect(simulate({ ...counting, ...misspelt })).rejects.toThrow("`simulate` has no option `run`");
+  const unchecked = { clients: counting.clients, checks: expectDoubles };
+  const workload = () => unchecked;
+  for (const given of [unchecked, { workload }])
+    await expect(simulate({ ...given, runs: 1 })).rejects.toThrow("has no option `checks`");
   await expect(simulate({ ...counting, length: 0 })).rejects.toThrow("`length`");
   await expect(simulate({ ...counting, stores: [] })).rejects.toThrow("`stores`");
   await expect(simulate({ ...counting, faults: ["rain" as "slow"] })).rejects.toThrow('"rain"');

@@ -1,12 +1,12 @@
 import { throwIfAborted } from "../../environment/index.js";
-import { InvalidArgumentError } from "../../errors/index.js";
+import { checkOptionNames, InvalidArgumentError, type OptionNames } from "../../errors/index.js";
 import { HashSum, hashText, type SeededRandom } from "../world/index.js";
 import { addCounts, noCounts, type SimulationCounts } from "./plan/counts.js";
 import { type FaultKind, faultKinds } from "./plan/fault.js";
 import { type SimulatedStore, simulatedStores } from "./plan/plan.js";
 import { nothingLeftOut } from "./plan/reduction.js";
 import { playRun } from "./play-run.js";
-import type { Workload } from "./process/client.js";
+import { type Workload, workloadNames } from "./process/client.js";
 import type { RunOptions } from "./run-result.js";
 import { type ShortenedRun, shorten } from "./shorten.js";
 
@@ -44,6 +44,21 @@ export interface SimulationSettings {
   /** Ends the simulation between two runs when it is aborted. Default: none. */
   readonly signal?: AbortSignal | undefined;
 }
+
+const settingNames: OptionNames<SimulationSettings & { readonly workload?: unknown }> = {
+  seed: true,
+  runs: true,
+  firstRun: true,
+  everyRun: true,
+  stores: true,
+  faults: true,
+  length: true,
+  shortening: true,
+  goesOn: true,
+  onRun: true,
+  signal: true,
+  workload: true,
+};
 
 /**
  * The options of {@link simulate}: a workload, or a function that creates one for each run. Use the
@@ -132,12 +147,17 @@ function runOptions(options: SimulateOptions, seed: string, number: number): Run
   return {
     seed,
     number,
-    workload: "workload" in options ? options.workload : () => options,
+    workload: "workload" in options ? (random) => checked(options.workload(random)) : () => options,
     stores: options.stores ?? simulatedStores,
     faults: options.faults ?? faultKinds,
     length: options.length ?? 1,
     reduction: nothingLeftOut,
   };
+}
+
+function checked(workload: Workload): Workload {
+  checkOptionNames("workload of simulate", workload, workloadNames);
+  return workload;
 }
 
 function hashOf(hashes: readonly string[]): string {
@@ -148,6 +168,8 @@ function hashOf(hashes: readonly string[]): string {
 }
 
 function check(options: SimulateOptions): void {
+  const names = "workload" in options ? settingNames : { ...settingNames, ...workloadNames };
+  checkOptionNames<SimulationSettings & { readonly workload?: unknown }>("simulate", options, names);
   whole("runs", options.runs ?? 1, 0);
   whole("firstRun", options.firstRun ?? 0, 0);
   whole("everyRun", options.everyRun ?? 1, 1);

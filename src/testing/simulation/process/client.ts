@@ -1,5 +1,6 @@
 import type { Database } from "../../../database/index.js";
 import type { Environment } from "../../../environment/index.js";
+import type { OptionNames } from "../../../errors/index.js";
 import type { Observer } from "../../../observer/index.js";
 import type { AnyTable } from "../../../schema/index.js";
 import type { SeededRandom } from "../../world/index.js";
@@ -65,3 +66,12 @@ export interface Workload {
    */
   readonly check?: ((db: Database) => Promise<unknown>) | undefined;
 }
+
+export const workloadNames: OptionNames<Workload> = {
+  tables: true,
+  observers: true,
+  laterObservers: true,
+  setup: true,
+  clients: true,
+  check: true,
+};
