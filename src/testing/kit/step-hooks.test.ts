@@ -53,6 +53,16 @@ describe("steps", () => {
     expect(hooks.count("commit-primary")).toBe(1);
   });
 
+  test("say which plans no step has taken", async () => {
+    const hooks = new StepHooks();
+    await using db = await openWithHooks("memory:", { tables: [accounts], hooks });
+    hooks.once("commit-primary", answerLost); // a commit in memory has no such step
+    hooks.once("one-phase-commit", passes);
+    hooks.once("one-phase-commit", passes, ({ label }) => label === "nobody");
+    await write(db);
+    expect(hooks.untaken).toEqual(["commit-primary", "one-phase-commit"]);
+  });
+
   test("can be paused at, before and after, until the test continues", async () => {
     const hooks = new StepHooks();
     await using db = await twoPhase(hooks);

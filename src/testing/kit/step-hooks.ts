@@ -47,6 +47,14 @@ export class StepHooks implements CommitHooks {
   }
 
   /**
+   * The step of each plan that no commit has taken. A plan for a step that never came has tested
+   * nothing, so a test can expect this to be empty at its end.
+   */
+  get untaken(): readonly StepName[] {
+    return [...this.#plans].flatMap(([name, plans]) => plans.map(() => name));
+  }
+
+  /**
    * Plans an interference with one step: the next step of this name that `where` accepts and that
    * no earlier plan takes. Steps carry the label of their transaction. The label of an observer's
    * run is the observer's name.
