@@ -2,7 +2,7 @@ import type { Environment } from "../environment/index.js";
 import { InvalidArgumentError } from "../errors/index.js";
 import type { Observer } from "../observer/index.js";
 import type { Oracle } from "../oracle/index.js";
-import type { AnyTable, Feed } from "../schema/index.js";
+import { type AnyTable, describeValue, type Feed } from "../schema/index.js";
 import type { CommitHooks } from "../transaction/index.js";
 import { type CoordinatorOption, coordinatorChoice } from "./coordination/coordinator-choice.js";
 
@@ -182,7 +182,9 @@ export function checkSettings(options: OpenOptions, recorded: number | undefined
 
 function positive(name: string, value: number, least: number): number {
   if (Number.isFinite(value) && value >= least) return value;
-  throw new InvalidArgumentError(`\`${name}\` must be a number of at least ${least}, not ${String(value)}.`);
+  throw new InvalidArgumentError(
+    `\`${name}\` must be a number of at least ${least}, not ${describeValue(value)}.`,
+  );
 }
 
 /** Throws if a word is not among those that the option accepts. */

@@ -199,11 +199,13 @@ async function pause(
 
 function checkRetries(retries: number | undefined): void {
   if (retries === undefined || (Number.isInteger(retries) && retries >= 0)) return;
-  throw new InvalidArgumentError(`\`retries\` must be a whole number of 0 or more, not ${String(retries)}.`);
+  throw new InvalidArgumentError(
+    `\`retries\` must be a whole number of 0 or more, not ${describeValue(retries)}.`,
+  );
 }
 
 /** Checks a deadline in milliseconds: a finite number above 0, or undefined. */
 export function checkTimeout(timeoutMs: number | undefined): number | undefined {
   if (timeoutMs === undefined || (Number.isFinite(timeoutMs) && timeoutMs > 0)) return timeoutMs;
-  throw new InvalidArgumentError(`\`timeoutMs\` must be a number above 0, not ${String(timeoutMs)}.`);
+  throw new InvalidArgumentError(`\`timeoutMs\` must be a number above 0, not ${describeValue(timeoutMs)}.`);
 }

@@ -155,3 +155,19 @@ test("the rows of `getMany` are not the characters of a string", async () => {
     }
   }
 });
+
+test("a string in the place of a number is shown as a string", async () => {
+  await using db = await open("memory:", { tables: [pages] });
+  await using snapshot = await db.snapshot();
+  const scan = async (limit: never) => {
+    for await (const _ of snapshot.scan(pages.title, { limit })) break;
+  };
+  for (const call of [
+    () => open("memory:", { collectEveryMs: as("5") }),
+    () => db.transact(() => {}, { retries: as("5") }),
+    () => db.transact(() => {}, { timeoutMs: as("5") }),
+    () => scan(as("5")),
+  ])
+    await expect(call()).rejects.toThrow(/not "5"\.$/);
+  await expect(scan(as(Object.create(null)))).rejects.toBeInstanceOf(InvalidArgumentError);
+});

@@ -64,7 +64,7 @@ export function nameOf(feed: Feed): string {
 function checkedBatch(batch = defaultBatch): number {
   if (Number.isSafeInteger(batch) && batch >= 1 && batch <= maxBatch) return batch;
   throw new InvalidArgumentError(
-    `\`batch\` must be a whole number from 1 to ${maxBatch}, not ${String(batch)}.`,
+    `\`batch\` must be a whole number from 1 to ${maxBatch}, not ${describeValue(batch)}.`,
   );
 }
 

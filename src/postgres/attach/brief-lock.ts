@@ -1,5 +1,6 @@
 import { sleep, throwIfAborted } from "../../environment/index.js";
 import { InvalidArgumentError, StoreError } from "../../errors/index.js";
+import { describeValue } from "../../schema/index.js";
 import { type Setting, statement } from "../../store/postgres/index.js";
 import { stateOf } from "./changes/park.js";
 
@@ -77,7 +78,7 @@ export async function runWithBriefLock(
 /** Throws for options that cannot be. */
 export function checkLockOptions({ waitMs = 0 }: LockOptions): void {
   if (Number.isFinite(waitMs) && waitMs >= 0) return;
-  throw new InvalidArgumentError(`\`waitMs\` must be a number of at least 0, not ${waitMs}.`);
+  throw new InvalidArgumentError(`\`waitMs\` must be a number of at least 0, not ${describeValue(waitMs)}.`);
 }
 
 const maxShown = 5;

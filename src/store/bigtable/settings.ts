@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "../../errors/index.js";
+import { describeValue } from "../../schema/index.js";
 import type { BigtableLocation } from "./location.js";
 import type { BigtableStoreOptions } from "./options.js";
 import { type Endpoint, findEndpoint } from "./wire/credentials.js";
@@ -38,5 +39,5 @@ export function adminTransport({ admin: address, credentials }: Endpoint): Trans
 
 function positive(name: string, value: number): number {
   if (Number.isFinite(value) && value >= 1) return Math.floor(value);
-  throw new InvalidArgumentError(`\`${name}\` must be a number of at least 1, not ${String(value)}.`);
+  throw new InvalidArgumentError(`\`${name}\` must be a number of at least 1, not ${describeValue(value)}.`);
 }

@@ -6,6 +6,7 @@ import {
   decodeValue,
   definition,
   describeRow,
+  describeValue,
   encodeRow,
   type Family,
   familyRange,
@@ -325,7 +326,9 @@ export abstract class View {
 function checkLimit(limit: number | undefined): number {
   if (limit === undefined) return Number.POSITIVE_INFINITY;
   if (Number.isInteger(limit) && limit >= 0) return limit;
-  throw new InvalidArgumentError(`\`limit\` must be a whole number of 0 or more, not ${String(limit)}.`);
+  throw new InvalidArgumentError(
+    `\`limit\` must be a whole number of 0 or more, not ${describeValue(limit)}.`,
+  );
 }
 
 /** Replaces each promise from `start` on with its answer. */
