@@ -1,4 +1,5 @@
 import { types } from "node:util";
+import { isTransferred } from "./transferred.js";
 
 const shown = 60;
 
@@ -43,7 +44,10 @@ function describeString(value: string): string {
 
 function describeObject(value: object): string {
   if (Array.isArray(value)) return `an array of ${value.length}`;
-  if (ArrayBuffer.isView(value)) return `a ${className(value) ?? "view"} of ${value.byteLength} bytes`;
+  if (ArrayBuffer.isView(value)) {
+    const size = isTransferred(value) ? "whose memory was transferred" : `of ${value.byteLength} bytes`;
+    return `a ${className(value) ?? "view"} ${size}`;
+  }
   if (types.isDate(value) && Number.isNaN(value.getTime())) return "an invalid Date";
   const name = className(value);
   return name === undefined || name === "Object" ? "an object" : `an instance of ${name}`;

@@ -1,5 +1,5 @@
-import { types } from "node:util";
 import { limits } from "../limits.js";
+import { isBytes } from "../transferred.js";
 import { decodeUtf8, isWellFormed } from "../utf8.js";
 import type { KeyPartTag } from "../value/codec.js";
 import {
@@ -79,7 +79,7 @@ const text: KeyPartForm = {
 const bytes: KeyPartForm = {
   expected: "a Uint8Array (base64 as text)",
   example: "Uint8Array.of(1)",
-  accepts: (value) => types.isUint8Array(value),
+  accepts: isBytes,
   write: (value: Uint8Array, out, at) => writeEscaped(value, out, at),
   read(cursor) {
     const plain = readEscaped(cursor);

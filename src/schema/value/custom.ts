@@ -1,5 +1,5 @@
-import { types } from "node:util";
 import { InvalidValueError, SchemaError } from "../../errors/index.js";
+import { isBytes } from "../transferred.js";
 import { buildCodec, type Codec, checkValueBytes, isBuiltCodec, wrongTypeError } from "./codec.js";
 import { copyBytes } from "./scalars.js";
 
@@ -33,7 +33,7 @@ export function codec<V>(functions: CodecFunctions<V>): Codec<V> {
   }
   const encode = (value: V) => {
     const encoded = attempt("refused the value", () => functions.encode(value));
-    if (!types.isUint8Array(encoded)) throw wrongTypeError("a Uint8Array from the codec's encode", encoded);
+    if (!isBytes(encoded)) throw wrongTypeError("a Uint8Array from the codec's encode", encoded);
     checkValueBytes(encoded.length);
     return copyBytes(encoded);
   };

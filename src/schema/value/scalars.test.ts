@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidValueError } from "../../errors/index.js";
+import { tuple } from "../key/tuple.js";
 import { limits } from "../limits.js";
 import type { Codec } from "./codec.js";
+import { codec } from "./custom.js";
 import { boolean, bytes, float, int, text } from "./scalars.js";
 
 const hex = (value: Uint8Array) => Buffer.from(value).toString("hex");
@@ -95,6 +97,19 @@ describe("bytes", () => {
     const read = bytes().decode(lent);
     lent[0] = 9;
     expect(read).toStrictEqual(new Uint8Array([4, 5]));
+  });
+
+  it("refuses bytes whose memory was transferred, also as a part of a key", () => {
+    const sent = Uint8Array.of(1, 2);
+    structuredClone(sent, { transfer: [sent.buffer] });
+    const refused = /not a Uint8Array whose memory was transferred/;
+    expect(() => bytes().encode(sent)).toThrow(refused);
+    expect(() => tuple(bytes()).encode([sent])).toThrow(refused);
+    expect(() => codec({ encode: () => sent, decode: () => 1 }).encode(1)).toThrow(refused);
+    for (const empty of [new Uint8Array(0), Uint8Array.of(1).subarray(1), Buffer.alloc(0)]) {
+      expect([...bytes().encode(empty)]).toEqual([]);
+      expect(tuple(bytes()).encode([empty]).length).toBeGreaterThan(0);
+    }
   });
 
   it("keeps the limit", () => {

@@ -1,6 +1,6 @@
-import { types } from "node:util";
 import { InvalidValueError } from "../../errors/index.js";
 import { limits } from "../limits.js";
+import { isBytes } from "../transferred.js";
 import { decodeUtf8, describeLoneSurrogate, isWellFormed } from "../utf8.js";
 import { buildCodec, checkValueBytes, type KeyPart, unreadableError, wrongTypeError } from "./codec.js";
 import { floatBytes, intBytes, intLength, readInt, writeInt } from "./number.js";
@@ -81,7 +81,7 @@ export function encodeText(value: string): Buffer {
 }
 
 function encodeBytes(value: Uint8Array): Uint8Array {
-  if (!types.isUint8Array(value)) throw wrongTypeError("a Uint8Array", value);
+  if (!isBytes(value)) throw wrongTypeError("a Uint8Array", value);
   checkValueBytes(value.length);
   return copyBytes(value);
 }
