@@ -154,7 +154,7 @@ export function batchTests(test: Declare): void {
 
   test("a batch may have more guards and mutations than one row's mutation", async (store) => {
     const atomic = atomicOf(store);
-    const count = Math.ceil(Math.min(store.capabilities.mutationCells, 2_000) / 50);
+    const count = Math.max(150, Math.ceil(Math.min(store.capabilities.mutationCells, 20_000) / 50));
     const puts = Array.from({ length: 60 }, (_, i) => put(`c${i}`, "write", commitTimestamp, ""));
     const rows = Array.from({ length: count }, (_, i) => change(`r${i}`, puts, [absent("c0", "write")]));
     assert.equal((await atomic.commit({ rows })).answer, "applied");
