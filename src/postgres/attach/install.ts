@@ -124,7 +124,7 @@ async function checkNames(setting: Setting, sources: readonly AttachedSource[]):
   }
 }
 
-function recordOf(source: AttachedSource, { relation, columns }: SqlTable): Recorded {
+function recordOf(source: AttachedSource, { relation, keyConstraint, columns }: SqlTable): Recorded {
   const keyColumns = columns
     .filter(({ keyPlace }) => keyPlace !== undefined)
     .sort((a, b) => a.keyPlace! - b.keyPlace!);
@@ -139,6 +139,7 @@ function recordOf(source: AttachedSource, { relation, columns }: SqlTable): Reco
   return {
     relation,
     keyColumns: keyColumns.map(({ name }) => name),
+    keyConstraint,
     keyTypes: keyColumns.map(({ cast }) => cast),
     keyTags: declaredKey(source),
     hasTupleKey: source.target[definition].key.tag !== "text",

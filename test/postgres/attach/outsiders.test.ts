@@ -132,6 +132,22 @@ describe("parks the table until it is attached again", () => {
     await shop.expectEqual(db, orders);
   });
 
+  test("a primary key that was missing while two rows had one key", async () => {
+    await psql(`begin; alter table T.orders drop constraint orders_pkey; insert into T.orders values (1, 'new', 5);
+      delete from T.orders where customer = 'a'; alter table T.orders add primary key (id); commit;`);
+    await expectParked(/orders": its primary key was dropped and made again/);
+  });
+
+  test("a primary key that became deferrable", async () => {
+    await psql(`alter table T.orders drop constraint orders_pkey, add primary key (id) deferrable;
+      update T.orders set id = id + 1;`);
+    await expect(db.drain()).rejects.toThrow(/orders": its primary key was dropped and made again/);
+    await expect(attachTables(db, [orders])).rejects.toThrow(/The primary key of .*orders" is deferrable/);
+    await psql("alter table T.orders drop constraint orders_pkey, add primary key (id);");
+    await attachTables(db, [orders]);
+    await shop.expectEqual(db, orders);
+  });
+
   test("two columns whose names were swapped", async () => {
     await psql(`alter table T.orders add paid float8; update T.orders set paid = 100;
       alter table T.orders rename total to x; alter table T.orders rename paid to total;`);
@@ -200,6 +216,12 @@ test("a database that `pg_dump` and `pg_restore` copied has all triggers, and go
 });
 
 describe("goes on", () => {
+  test("an index of the primary key that was built again", async () => {
+    await psql("reindex table concurrently T.orders;");
+    await psql("reindex table T.orders; cluster T.orders using orders_pkey; update T.orders set total = 9;");
+    await shop.expectEqual(db, orders);
+  });
+
   test("a key that changes into one that its collation takes for equal", async () => {
     await psql(`create collation T.folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
       create table T.people (name text collate T.folded primary key, age int); insert into T.people values ('Ann', 1);`);

@@ -17,6 +17,8 @@ export interface Recorded {
   /** The SQL table's number in the server. Earlier versions did not record it. */
   readonly relation?: string | undefined;
   readonly keyColumns: readonly string[];
+  /** The number of the primary key's constraint in the server. Earlier versions did not record it. */
+  readonly keyConstraint?: string | undefined;
   readonly keyTags: readonly string[];
   /** The types of the key's columns, as casts write them. */
   readonly keyTypes: readonly string[];
@@ -52,6 +54,8 @@ export interface Attachment {
   readonly relation: string | undefined;
   /** The columns of its primary key. */
   readonly keyColumns: readonly string[];
+  /** The number of the primary key's constraint. Undefined if it has none. */
+  readonly keyConstraint: string | undefined;
   /** The names in the types of the columns with recorded enums or attributes, as they are now. */
   readonly typeNames: Readonly<Record<string, TypeNames>>;
   /** How many of its triggers record changes for this attachment, by every role. */
@@ -65,6 +69,10 @@ export interface Attachment {
   /** Undefined if the SQL table does not exist. */
   readonly ownerAccess: OwnerAccess | undefined;
 }
+
+/** The number of the primary key's constraint of a table, as a subquery. It outlives `reindex concurrently`. */
+export const keyConstraintOf = (table: string) =>
+  `(select k.oid from pg_constraint k where k.conrelid = ${table} and k.contype = 'p')`;
 
 /** The first version's table lacks columns. Its tables count as not attached, until `attachTables`. */
 const query = (schema: string) => `
@@ -84,7 +92,8 @@ const query = (schema: string) => `
     exists (select from pg_inherits i where c.oid in (i.inhparent, i.inhrelid)),
     case when c.reltuples >= 0 then round(c.reltuples::numeric) end,
     c.relpersistence,
-    case when c.oid is not null then ${ownerAccess(schema, "c", "n")} end
+    case when c.oid is not null then ${ownerAccess(schema, "c", "n")} end,
+    ${keyConstraintOf("c.oid")}
   from ${schema}.attachments a
   cross join lateral to_jsonb(a) r
   left join pg_namespace n on n.nspname = (parse_ident(a.source))[1]
@@ -122,6 +131,7 @@ export async function readAttachments({ connections, schema }: Setting): Promise
       rows,
       persistence,
       access,
+      keyConstraint,
     ]) => ({
       id: id!,
       sql: sql!,
@@ -137,6 +147,7 @@ export async function readAttachments({ connections, schema }: Setting): Promise
       triggers: Number(triggers),
       relation: relation ?? undefined,
       keyColumns: JSON.parse(keyColumns ?? "[]") as readonly string[],
+      keyConstraint: keyConstraint ?? undefined,
       isRelated: isRelated === "t",
       estimatedRows: typeof rows === "string" ? Number(rows) : undefined,
       isUnlogged: persistence === "u",
@@ -162,6 +173,7 @@ export function driftOf({
   triggers,
   relation,
   keyColumns,
+  keyConstraint,
   isRelated,
   isUnlogged,
   ownerAccess,
@@ -189,6 +201,9 @@ export function driftOf({
   if (recorded !== undefined && JSON.stringify(keyBefore) !== JSON.stringify(keyColumns)) {
     const now = keyColumns.length === 0 ? "none" : `(${keyColumns.join(", ")})`;
     return `${sql}: its primary key was (${keyBefore.join(", ")}) and is now ${now}.`;
+  }
+  if (keyConstraint !== (recorded?.keyConstraint ?? keyConstraint)) {
+    return `${sql}: its primary key was dropped and made again, so two rows may have had one key meanwhile.`;
   }
   // Reading it reads the rows of its children, and triggers do not see changes of these.
   if (isRelated) return `${sql} is a part of another table, or has parts. Only ordinary tables are followed.`;

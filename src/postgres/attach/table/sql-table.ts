@@ -1,7 +1,7 @@
 import { SchemaError } from "../../../errors/index.js";
 import { definition } from "../../../schema/index.js";
 import { type Setting, statement } from "../../../store/postgres/index.js";
-import { declaredKey, unloggedTable } from "./attachment.js";
+import { declaredKey, keyConstraintOf, unloggedTable } from "./attachment.js";
 import { columnShape } from "./column-shape.js";
 import type { AttachedSource } from "./source.js";
 import { readTypeNames, type TypeNames } from "./type-names.js";
@@ -26,6 +26,8 @@ export interface SqlColumn {
 export interface SqlTable {
   /** The number that the server gave the table when it was made. It outlives a change of the name. */
   readonly relation: string;
+  /** The number of the primary key's constraint. Undefined if it has none. */
+  readonly keyConstraint: string | undefined;
   readonly columns: readonly SqlColumn[];
 }
 
@@ -87,7 +89,7 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
     statement(
       `select c.oid, relkind, exists (select from pg_inherits where c.oid in (inhparent, inhrelid)),
          exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary and not i.indimmediate),
-         relpersistence
+         relpersistence, ${keyConstraintOf("c.oid")}
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where n.nspname = (parse_ident($1))[1] and c.relname = (parse_ident($1))[2]`,
     ),
@@ -95,7 +97,7 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
     doing,
   );
   if (kind === undefined) throw new SchemaError(`There is no table ${sql} in this database of PostgreSQL.`);
-  const [oid, relkind, isRelated, isDeferrable, persistence] = kind;
+  const [oid, relkind, isRelated, isDeferrable, persistence, keyConstraint] = kind;
   if (relkind !== "r" || isRelated === "t") {
     const what: Readonly<Record<string, string>> = {
       v: "a view",
@@ -143,5 +145,5 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
     typeNames: namesOf([sql, name!]),
     keyPlace: place === null ? undefined : Number(place),
   }));
-  return { relation: oid!, columns };
+  return { relation: oid!, keyConstraint: keyConstraint ?? undefined, columns };
 }
