@@ -1,9 +1,16 @@
+import { quoteText } from "../../store/postgres/index.js";
+
 /**
  * How functions of keys are declared. A block does not catch what its own declarations raise, so
  * those are in an inner block. A block with an exception is a subtransaction, which parallel workers
  * and their leader cannot start.
  */
 const keyHead = "immutable strict parallel unsafe language plpgsql";
+
+// Each session reads the bodies by its own `standard_conforming_strings`, so literals with a backslash are E'...'.
+const byte = (value: number) => `${quoteText(`\\x0${value}`)}::bytea`;
+/** The escapes in JSON that `jsonb` refuses. */
+const unfit = quoteText(String.raw`((?:^|[^\\])(?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})`);
 
 /**
  * The functions with which views decode keys and values, in the database's own schema, as a script
@@ -25,7 +32,7 @@ begin
       when 'i' then place := place + 1 + abs(get_byte(key, place - 1) - 128);
       when 'f' then place := place + 8;
       when 'o' then place := place + 1;
-      else place := place + position('\\x00'::bytea in substr(key, place));
+      else place := place + position(${byte(0)} in substr(key, place));
     end case;
   end loop;
   return place;
@@ -35,8 +42,8 @@ end $f$;
 -- A key that is one text.
 create or replace function ${s}.view_key(key bytea) returns text ${keyHead} as $f$
 begin
-  if position('\\x00'::bytea in key) > 0 then
-    key := decode(replace(replace(regexp_replace(encode(key, 'hex'), '(..)', 'x\\1', 'g'), 'x00', 'xefbfbd'), 'x', ''), 'hex');
+  if position(${byte(0)} in key) > 0 then
+    key := decode(replace(replace(regexp_replace(encode(key, 'hex'), '(..)', ${quoteText(String.raw`x\1`)}, 'g'), 'x00', 'xefbfbd'), 'x', ''), 'hex');
   end if;
   return convert_from(key, 'UTF8');
 exception when others then return null;
@@ -82,8 +89,8 @@ end $f$;
 
 create or replace function ${s}.view_text(value bytea) returns text ${head} as $f$
 begin
-  if position('\\x00'::bytea in value) > 0 then
-    value := decode(replace(replace(regexp_replace(encode(value, 'hex'), '(..)', 'x\\1', 'g'), 'x00', 'xefbfbd'), 'x', ''), 'hex');
+  if position(${byte(0)} in value) > 0 then
+    value := decode(replace(replace(regexp_replace(encode(value, 'hex'), '(..)', ${quoteText(String.raw`x\1`)}, 'g'), 'x00', 'xefbfbd'), 'x', ''), 'hex');
   end if;
   return convert_from(value, 'UTF8');
 end $f$;
@@ -141,9 +148,9 @@ create or replace function ${s}.view_json(value bytea) returns jsonb ${head} as 
 declare held text := convert_from(value, 'UTF8');
 begin
   if held like 'v%' then held := substr(held, strpos(held, ':') + 1); end if;
-  if held ~ '\\\\u(0000|d[89a-f])' then
-    held := regexp_replace(held, '((?:^|[^\\\\])(?:\\\\\\\\)*)\\\\u(?:0000|d[89a-f][0-9a-f]{2})', '\\1' || U&'\\FFFD', 'g');
-    held := regexp_replace(held, '((?:^|[^\\\\])(?:\\\\\\\\)*)\\\\u(?:0000|d[89a-f][0-9a-f]{2})', '\\1' || U&'\\FFFD', 'g');
+  if held ~ ${quoteText(String.raw`\\u(0000|d[89a-f])`)} then
+    held := regexp_replace(held, ${unfit}, ${quoteText(String.raw`\1`)} || chr(65533), 'g');
+    held := regexp_replace(held, ${unfit}, ${quoteText(String.raw`\1`)} || chr(65533), 'g');
   end if;
   return held::jsonb;
 end $f$;
@@ -172,10 +179,10 @@ end $f$;
 function keyPart(name: string, type: "text" | "bytea", zero: string, decoded: string): string {
   return `create or replace function ${name}(key bytea, place int) returns ${type} ${keyHead} as $f$
 begin
-  declare part bytea := substr(key, place, position('\\x00'::bytea in substr(key, place)) - 1);
+  declare part bytea := substr(key, place, position(${byte(0)} in substr(key, place)) - 1);
 begin
-  if position('\\x01'::bytea in part) > 0 then
-    part := decode(replace(replace(replace(regexp_replace(encode(part, 'hex'), '(..)', 'x\\1', 'g'),
+  if position(${byte(1)} in part) > 0 then
+    part := decode(replace(replace(replace(regexp_replace(encode(part, 'hex'), '(..)', ${quoteText(String.raw`x\1`)}, 'g'),
       'x01x01', '${zero}'), 'x01x02', 'x01'), 'x', ''), 'hex');
   end if;
   return ${decoded};

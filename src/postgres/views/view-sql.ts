@@ -1,3 +1,4 @@
+import { quoteText } from "../../store/postgres/index.js";
 import { quoteName } from "../attach/table/definition.js";
 import type { ViewColumn } from "./columns.js";
 
@@ -24,7 +25,7 @@ export interface StoredFamily {
 }
 
 const flag = { deleted: 1, loaded: 8 };
-const literal = (bytes: Uint8Array) => `'\\x${Buffer.from(bytes).toString("hex")}'::bytea`;
+const literal = (bytes: Uint8Array) => `${quoteText(`\\x${Buffer.from(bytes).toString("hex")}`)}::bytea`;
 const keyName = (index: number) => `k${index + 1}`;
 const timestampIn = (bytes: string, from: number) =>
   `('x' || encode(substr(${bytes}, ${from}, 8), 'hex'))::bit(64)::int8`;
@@ -83,7 +84,7 @@ function current(source: ViewSource, columns: string): string {
   const committed = `array(select o.ts from ${s}.cells o cross join lateral ${s}.view_lock(o.value) l
         join ${s}.tables t on t.name = l.tbl
         join ${s}.cells x on x.tbl = t.id and x."row" = l."row" and x.col = l.col and x.part = 3 and x.ts = o.ts
-        where o.tbl = ${table} and o.part = 0 and substr(x.value, 1, 1) = '\\x01'::bytea and ${timestampIn("x.value", 2)} <= ${at})`;
+        where o.tbl = ${table} and o.part = 0 and substr(x.value, 1, 1) = ${literal(Buffer.of(1))} and ${timestampIn("x.value", 2)} <= ${at})`;
   const newest = `select distinct on (${names}) ${[...decoded, 'c."row"', "c.col", "c.part", "c.value"].join(", ")}
     from ${s}.cells c
     where c.tbl = ${table} and c.part <= 1 and ${columns}

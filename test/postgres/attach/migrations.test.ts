@@ -234,6 +234,24 @@ describe("the session's settings do not change what a column's type is", () => {
     );
   });
 
+  test("nor whether backslashes in SQL are escapes", async () => {
+    await shop.sql(`create table T."a\\b" (id text primary key, at timestamptz, note text);
+      insert into T."a\\b" values ('one', null, E'\\\\u0000'), ('two', null, '\\')`);
+    const notes = attach(`${shop.schema}."a\\b"`, { name: "notes", columns: { note: text() } });
+    const options = { tables: [orders, notes], create: false };
+    await using other = await openAlone(locationWith("-c standard_conforming_strings=off"), options);
+    await attachTables(other, [notes]);
+    await other.drain();
+    await shop.sql(`update T."a\\b" set id = E'\\\\u0000' where id = 'one'`);
+    await attachTables(other, [notes]);
+    await other.drain();
+    expect(await other.transact((tx) => tx.getMany(notes.note, ["one", "two", "\\u0000"]))).toEqual([
+      undefined,
+      "\\",
+      "\\u0000",
+    ]);
+  });
+
   test("nor how the triggers compare a key whose collation takes two texts for equal", async () => {
     await shop.sql(`create collation T.folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
       create table T.people (name text collate T.folded primary key, age int); insert into T.people values ('Ann', 1)`);

@@ -1,4 +1,4 @@
-import { family, float, int, open, table, text, tuple } from "percolatordb";
+import { family, float, int, json, open, table, text, tuple } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
 import { attach, dropPostgresViews, type PostgresViewsOptions, postgresViews } from "percolatordb/postgres";
 import { Pool } from "pg";
@@ -120,6 +120,31 @@ test("removing all views removes the schema that was made for them", async () =>
   await db.transact((tx) => tx.set(shop.total, "a", 2));
   await postgresViews(db, [shop]);
   expect(await select(`select total from ${view("shop")}`)).toEqual([{ total: 2 }]);
+});
+
+test("a program and a reader to whom backslashes in SQL are escapes", async () => {
+  const option = "-c standard_conforming_strings=off";
+  const lists = table("lists", { note: json<string>(), tags: family(text()) }, { key: tuple(text(), int()) });
+  const options = { tables: [shop, lists] };
+  await using db = await open(`${place.location}&options=${encodeURIComponent(option)}`, options);
+  await postgresViews(db, [shop, lists]);
+  await db.transact((tx) => {
+    tx.set(shop.total, "a\0", 1);
+    tx.set(lists.note, ["b\0\x01", 2], "\\u0000\0\ud800");
+    tx.set(lists.tags.at("t\\1"), ["c", 3], "nul\0");
+  });
+  const reader = new Pool({ host: place.host, user: "postgres", database: "postgres", options: option });
+  try {
+    const texts = ["shop where key = $1", "lists where key_1 = $1", "lists_tags where key_1 = $1"];
+    for (const [i, key] of ["a\uFFFD", "b\uFFFD\x01", "c"].entries()) {
+      const query = `select * from ${quoted(schema)}.${texts[i]}`;
+      const { rows } = await pool.query(query, [key]);
+      expect(rows).toHaveLength(1);
+      expect((await reader.query(query, [key])).rows).toEqual(rows);
+    }
+  } finally {
+    await reader.end();
+  }
 });
 
 test("servers that work in parallel make the index and read the view", async () => {

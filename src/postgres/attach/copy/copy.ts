@@ -132,7 +132,7 @@ async function read(
 ): Promise<Read> {
   // The server cannot take a member of JSON in which \u0000 occurs.
   const key = `case when octet_length(o.content::text) > ${rowLimit.maxBytes} then null
-    when strpos(o.content::text, '\\u0000') > 0 then o.content
+    when strpos(o.content::text, ${quoteText(String.raw`\u0000`)}) > 0 then o.content
     else json_build_object(${followed.keyColumns.map((name) => `${quoteText(name)}, o.content->${quoteText(name)}`).join(", ")}) end`;
   const query = plannedEachTime(`
     select case when not fits then 'x' when bytes > ${rowLimit.maxBytes} then 'l' else 's' end as kind,
@@ -172,7 +172,7 @@ async function read(
   };
 }
 
-const regclass = ({ source }: Followed) => `'${source.sql.replaceAll("'", "''")}'::regclass`;
+const regclass = ({ source }: Followed) => `${quoteText(source.sql)}::regclass`;
 
 const nameOf = (followed: Followed, content: Content) => keyName(followed, keyOf(followed, content));
 

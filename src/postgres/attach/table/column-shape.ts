@@ -11,7 +11,7 @@ export function columnShape(f: string, t: string, n: string): string {
   const schema = `quote_ident(${n}.nspname) || '.'`;
   return `${f}.attnum || ' ' || replace(case
       when ${n}.nspname = 'pg_catalog' and ${t}.typname = 'varchar' then 'varchar'
-      when ${n}.nspname = 'pg_catalog' then regexp_replace(${shown}, '^"?pg_catalog"?\\.', '')
+      when ${n}.nspname = 'pg_catalog' then regexp_replace(${shown}, '^"?pg_catalog"?[.]', '')
       when starts_with(${shown}, ${schema}) then ${shown}
       else ${schema} || ${shown} end, '"', '')`;
 }
