@@ -1,6 +1,7 @@
 import { SchemaError } from "../../errors/index.js";
 import { type AnyTable, type ColumnDefinition, columnPath, definition } from "../../schema/index.js";
 import { attachedSource } from "../attach/table/source.js";
+import { ownProperty } from "../own-property.js";
 import { keyColumns, partTags, type ViewColumn, valueColumn } from "./columns.js";
 import type { ViewNames } from "./options.js";
 import { cellsQuery, rowsQuery, type ViewSource } from "./view-sql.js";
@@ -39,7 +40,7 @@ export function planViews(
 ): readonly PlannedView[] {
   const defined = table[definition];
   const tags = partTags(defined.key.tag);
-  const chosen = names.keys?.[defined.name];
+  const chosen = ownProperty(names.keys, defined.name);
   const keyNames = chosen ?? (tags.length === 1 ? ["key"] : tags.map((_, i) => `key_${i + 1}`));
   if (keyNames.length !== tags.length) {
     throw new SchemaError(
@@ -52,12 +53,13 @@ export function planViews(
   const all = [...defined.columns.values()];
   const simple = all.filter(({ kind }) => kind === "column").map(storedColumn);
   if (simple.length > 0) {
-    const name = names.views?.[defined.name] ?? defined.name;
+    const name = ownProperty(names.views, defined.name) ?? defined.name;
     const query = rowsQuery(source, simple);
     views.push({ name, table: defined.name, family: undefined, source, columns: [...key, ...simple], query });
   }
   for (const family of all.filter(({ kind }) => kind === "family")) {
-    const name = names.views?.[`${defined.name}.${family.name}`] ?? `${defined.name}_${family.name}`;
+    const name =
+      ownProperty(names.views, `${defined.name}.${family.name}`) ?? `${defined.name}_${family.name}`;
     const value = valueColumn("value", family.codec!.tag);
     const qualifier: ViewColumn = { name: "qualifier", type: "text", decode: (_, bytes) => bytes };
     const query = cellsQuery(source, { prefix: columnPath(family.name, ""), qualifier: "qualifier", value });

@@ -71,6 +71,26 @@ describe("what a row holds", () => {
     const expected = { t: 1, c: "c", k: "k", content: "content", p: "p" };
     expect(await rowsOf(db, names)).toEqual([[1, expected]]);
   });
+
+  test("a column may have the name of a property that every object has, also in the key", async () => {
+    await shop.sql(
+      'create table T.races (id int, constructor text, "toString" text, primary key (id, constructor))',
+    );
+    const races = attach(`${shop.schema}.races`, {
+      key: tuple(int(), text()),
+      columns: { constructor: text(), toString: text() },
+    });
+    await using db = await openAlone(await storeAt(shop.place), { tables: [races] });
+    await shop.sql("insert into T.races values (1, 'Lotus', 'a'), (2, 'Brabham', 'b')");
+    await attachTables(db, [races]);
+    await db.drain();
+    await shop.sql("delete from T.races where id = 1");
+    await attachTables(db, [races]);
+    await db.drain();
+    expect(await rowsOf(db, races)).toEqual([[2, { constructor: "Brabham", toString: "b" }]]);
+    await shop.sql('alter table T.races drop "toString"');
+    await expect(db.drain()).rejects.toThrow(/races" has no column "toString" any more/);
+  });
 });
 
 describe("keys", () => {

@@ -147,6 +147,15 @@ test("a program and a reader to whom backslashes in SQL are escapes", async () =
   }
 });
 
+test("a table and a family may have the name of a property that every object has", async () => {
+  const named = table("constructor", { toString: int(), valueOf: family(int()) });
+  await using db = await open(place.location, { tables: [named] });
+  const { views } = await postgresViews(db, [named], { views: {}, keys: {} });
+  expect(views.map(({ name }) => name)).toEqual(["constructor", "constructor_valueOf"]);
+  await db.transact((tx) => tx.set(named.toString, "a", 1));
+  expect(await select(`select * from ${view("constructor")}`)).toEqual([{ key: "a", toString: "1" }]);
+});
+
 test("servers that work in parallel make the index and read the view", async () => {
   const eager = "-c min_parallel_table_scan_size=0 -c force_parallel_mode=on -c parallel_setup_cost=0";
   const location = `${place.location}&options=${encodeURIComponent(eager)}`;

@@ -1,6 +1,7 @@
 import { SchemaError } from "../../../errors/index.js";
 import { type Column, definition, encodeRow, tableColumns } from "../../../schema/index.js";
 import { compareBytes } from "../../../store/index.js";
+import { ownProperty } from "../../own-property.js";
 import type { Recorded } from "../table/attachment.js";
 import type { AttachedSource, Tx } from "../table/source.js";
 import { parsedValue } from "../table/values.js";
@@ -28,7 +29,7 @@ export interface Write {
 /** The key of a row of an SQL table. */
 export function keyOf(followed: Followed, content: Content): unknown {
   const parts = followed.keyColumns.map((name, i) => {
-    const raw = content[name];
+    const raw = ownProperty(content, name);
     if (raw !== undefined && raw !== "null") return parsedValue(followed.keyTags[i]!, raw);
     throw new SchemaError(`${followed.source.sql} has no key column ${JSON.stringify(name)} any more.`);
   });
@@ -115,7 +116,7 @@ export class ChangedTable {
     before: unknown,
     content: Content | undefined,
   ): void {
-    const raw = content === undefined ? "null" : content[column.name];
+    const raw = content === undefined ? "null" : ownProperty(content, column.name);
     if (raw === undefined) {
       throw new SchemaError(
         `${this.#followed.source.sql} has no column ${JSON.stringify(column.name)} any more.`,

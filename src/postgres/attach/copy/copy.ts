@@ -1,5 +1,6 @@
 import { definition } from "../../../schema/index.js";
 import { plannedEachTime, quoteText } from "../../../store/postgres/index.js";
+import { ownProperty } from "../../own-property.js";
 import { type Attached, type contended, lastNote, moving } from "../changes/attached.js";
 import { ChangedTable, type Content, type Followed, keyName, keyOf } from "../changes/changed-table.js";
 import { largeRowReason, rowLimit } from "../changes/large-row.js";
@@ -275,7 +276,7 @@ const uuid = "^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$";
  */
 function ourKeyAs({ keyTypes, keyColumns, keyTags, enums }: Followed, i: number, text: string): string {
   const type = keyTypes[i]!;
-  if (enums?.[keyColumns[i]!] !== undefined) {
+  if (ownProperty(enums, keyColumns[i]!) !== undefined) {
     return `(select v from unnest(enum_range(null::${type})) v where v::text = ${text})`;
   }
   if (type === "uuid") return `case when ${text} ~ '${uuid}' then (${text})::uuid end`;

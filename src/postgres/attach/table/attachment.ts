@@ -1,5 +1,6 @@
 import { definition } from "../../../schema/index.js";
 import { type Setting, statement } from "../../../store/postgres/index.js";
+import { ownProperty } from "../../own-property.js";
 import { columnShape, isSameType, partsOfShape } from "./column-shape.js";
 import { triggerCount, triggerName, triggersOf } from "./definition.js";
 import { hiddenRows, type OwnerAccess, ownerAccess } from "./functions-owner.js";
@@ -183,7 +184,7 @@ export function driftOf({
     return `${sql} is another table than the one that was attached: it was dropped and made again or restored, or another table got its name.`;
   }
   for (const [name, before] of Object.entries(recorded?.shape ?? {})) {
-    const now = shape[name];
+    const now = ownProperty(shape, name);
     const column = `column ${JSON.stringify(name)}`;
     if (now === undefined) return `${sql} has no ${column} any more.`;
     const [[oldNumber, oldType], [number, type]] = [partsOfShape(before), partsOfShape(now)];
@@ -191,10 +192,10 @@ export function driftOf({
       return `${sql}, ${column}: its type was ${oldType} and is now ${type}.`;
     if (oldNumber !== number)
       return `${sql}, ${column}: it was dropped and added again, or another column got its name.`;
-    const { labels = {}, attributes = [] } = typeNames[name] ?? {};
+    const { labels = {}, attributes = [] } = ownProperty(typeNames, name) ?? {};
     const renamed =
-      renamedLabel(recorded?.enums?.[name] ?? {}, labels) ??
-      changedAttributes(recorded?.attributes?.[name] ?? attributes, attributes);
+      renamedLabel(ownProperty(recorded?.enums, name) ?? {}, labels) ??
+      changedAttributes(ownProperty(recorded?.attributes, name) ?? attributes, attributes);
     if (renamed !== undefined) return `${sql}, ${column}: ${renamed}.`;
   }
   const keyBefore = recorded?.keyColumns ?? [];
