@@ -113,6 +113,33 @@ test("a key that its new type cannot hold is deleted, and the other rows keep th
   expect(await rowsOf(other, counts)).toEqual([[1, { n: 2 }]]);
 });
 
+test("a key of bigint may be text, so that it has all its digits", async () => {
+  const ids = ["-9223372036854775808", "5", "9007199254740993", "1213141516171819202"];
+  await shop.sql(`create table T.posts (id text primary key, likes int); insert into T.posts values
+    ('abc', 1), ('007', 1), ('99999999999999999999', 1), ('9999999999999999999', 1), ('5', 1)`);
+  const posts = attach(`${shop.schema}.posts`, { key: tuple(text()), columns: { likes: int() } });
+  await using other = await openAlone(await storeAt(shop.place), { tables: [orders, posts] });
+  await attachTables(other, [posts]);
+  await other.drain();
+  await detachTable(other, posts);
+  await shop.sql(
+    "delete from T.posts where id <> '5'; alter table T.posts alter id type bigint using id::bigint",
+  );
+  await shop.sql(`insert into T.posts select unnest($1::bigint[]), 1 on conflict do nothing`, [ids]);
+  await attachTables(other, [posts]);
+  await other.drain();
+  expect((await rowsOf(other, posts)).map((row) => (row as [string])[0])).toEqual(ids.toSorted());
+  await shop.sql(
+    "update T.posts set id = id + 1, likes = 2 where id > 9007199254740992; delete from T.posts where id = 5",
+  );
+  await other.drain();
+  expect(await rowsOf(other, posts)).toEqual([
+    ["-9223372036854775808", { likes: 1 }],
+    ["1213141516171819203", { likes: 2 }],
+    ["9007199254740994", { likes: 2 }],
+  ]);
+});
+
 test("a generated column arrives as it is stored, and an identity column may be the key", async () => {
   await shop.sql(`create table T.lines (id int generated always as identity primary key, price float8,
     gross float8 generated always as (price * 2) stored)`);

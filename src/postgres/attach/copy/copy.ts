@@ -282,6 +282,10 @@ function ourKeyAs({ keyTypes, keyColumns, keyTags, enums }: Followed, i: number,
   if (type === "uuid") return `case when ${text} ~ '${uuid}' then (${text})::uuid end`;
   // Every integer type is compared with it by index.
   if (keyTags[i] === "int") return `(${text})::bigint`;
+  if (type === "bigint") {
+    const inRange = `(${text})::numeric between -9223372036854775808 and 9223372036854775807`;
+    return `case when ${text} ~ '^-?[0-9]{1,19}$' then case when ${inRange} then (${text})::bigint end end`;
+  }
   return `(${text})::${type}`;
 }
 

@@ -15,7 +15,7 @@ export const columnTypes: Readonly<Record<string, readonly string[] | undefined>
 
 /** The types whose values are the same key if and only if they are the same text. */
 export const keyTypes: Readonly<Record<string, readonly string[]>> = {
-  text: ["text", "varchar", "uuid", "enum"],
+  text: ["text", "varchar", "uuid", "enum", "int8"],
   int: ["int2", "int4", "int8"],
   boolean: ["bool"],
   bytes: ["bytea"],
