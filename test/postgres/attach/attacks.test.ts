@@ -1,4 +1,4 @@
-import { float, int, json, text, tuple } from "percolatordb";
+import { boolean, bytes, date, float, int, json, text, tuple } from "percolatordb";
 import { attach, attachTables } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openAlone } from "../../support/databases.js";
@@ -58,6 +58,34 @@ describe("what a row holds", () => {
     await db.drain();
     const rows = (await rowsOf(db, r)) as [number, unknown][];
     expect(rows[1]![1]).toEqual(rows[0]![1]);
+  });
+
+  test("a column of a domain fits the codecs of the type that it restricts", async () => {
+    await shop.sql(`create domain T.amount as numeric(10, 2); create domain T.price as T.amount check (value >= 0);
+      create domain T.quantity as int; create domain T.day as date; create domain T.flag as boolean; create domain T.raw as bytea;
+      create table T.lines (id int primary key, price T.price, count T.quantity, day T.day, flag T.flag, raw T.raw)`);
+    const lines = attach(`${shop.schema}.lines`, {
+      key: tuple(int()),
+      columns: { price: float(), count: int(), day: date(), flag: boolean(), raw: bytes() },
+    });
+    await using db = await openAlone(await storeAt(shop.place), { tables: [lines] });
+    const insert = "insert into T.lines values (1, 1.5, 2, '2024-01-02', true, '\\x0102')";
+    await shop.sql(insert);
+    await attachTables(db, [lines]);
+    await db.drain();
+    await shop.sql(insert.replace("(1,", "(2,"));
+    await db.drain();
+    const expected = {
+      price: 1.5,
+      count: 2,
+      day: new Date("2024-01-02"),
+      flag: true,
+      raw: new Uint8Array([1, 2]),
+    };
+    expect(await rowsOf(db, lines)).toEqual([
+      [1, expected],
+      [2, expected],
+    ]);
   });
 
   test("a column may have any name", async () => {

@@ -96,6 +96,16 @@ describe("tables", () => {
     },
   );
 
+  test("a domain in the key, whose constraint may refuse a key that is here", async () => {
+    await shop.sql(
+      "create domain T.positive as int check (value > 0); create table T.bad (id T.positive primary key, a text)",
+    );
+    await expectRefused(
+      attach(`${shop.schema}.bad`, { key: tuple(int()), columns: { a: text() } }) as never,
+      /its type .*positive does not fit a key part int/,
+    );
+  });
+
   test("a key codec that does not fit an allowed type", async () => {
     await shop.sql("create table T.bad (id uuid primary key, a text)");
     await expectRefused(

@@ -10,8 +10,9 @@ import { columnTypes, keyTypes } from "./values.js";
 /** A column of an SQL table. */
 export interface SqlColumn {
   readonly name: string;
-  /** The type's name, or `enum`. */
+  /** The type's name, or `enum`. For a domain, that of the type that it restricts. */
   readonly type: string;
+  readonly isDomain: boolean;
   /** The type as a cast writes it. */
   readonly cast: string;
   /** Number and type, as an attachment records them: see {@link columnShape}. */
@@ -72,7 +73,9 @@ function checkKey(source: AttachedSource, columns: readonly SqlColumn[]): void {
   for (const column of keys) {
     const tag = tags[column.keyPlace! - 1]!;
     const fitting = keyTypes[tag] ?? [];
-    if (!fitting.includes(column.type)) throw unfit(sql, column, `a key part ${tag}`, fitting);
+    // A constraint of a domain may refuse a key that a row of ours still has.
+    if (column.isDomain || !fitting.includes(column.type))
+      throw unfit(sql, column, `a key part ${tag}`, fitting);
   }
 }
 
@@ -121,7 +124,9 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
   }
   const rows = await connections.repeat(
     statement(
-      `select a.attname, case when t.typtype = 'e' then 'enum' else t.typname end,
+      `select a.attname, (with recursive base as (
+           select t.* union all select b.* from base join pg_type b on b.oid = base.typbasetype)
+         select case when typtype = 'e' then 'enum' else typname end from base where typtype <> 'd'), t.typtype = 'd',
          case n.nspname when 'pg_catalog' then format_type(a.atttypid, a.atttypmod)
            else quote_ident(n.nspname) || '.' || quote_ident(t.typname) end,
          ${columnShape("a", "t", "n")},
@@ -137,9 +142,10 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
     { connections },
     rows.map(([name]) => [sql, name!]),
   );
-  const columns = rows.map(([name, type, cast, shape, place]) => ({
+  const columns = rows.map(([name, type, isDomain, cast, shape, place]) => ({
     name: name!,
     type: type!,
+    isDomain: isDomain === "t",
     cast: cast!,
     shape: shape!,
     typeNames: namesOf([sql, name!]),
