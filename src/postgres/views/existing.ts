@@ -9,6 +9,8 @@ export interface Existing {
   readonly columns: readonly (readonly [name: string, type: string])[];
   /** Who may read it besides the owner: roles as SQL. */
   readonly readers: readonly string[];
+  /** Who may read only some columns: a column, and a role as SQL. */
+  readonly columnReaders: readonly (readonly [column: string, reader: string])[];
 }
 
 /** The comment on a view. It says whose it is. */
@@ -42,6 +44,10 @@ function decodeMark(comment: string | null): Mark | undefined {
   }
 }
 
+/** The grantee of a row `g` of `aclexplode`, as `grant ... to` writes it. */
+const reader = `case when g.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end
+            || case when g.is_grantable then ' with grant option' else '' end`;
+
 /** Everything in a schema that has a name that a view could have. */
 export async function readExisting(
   { connections }: Setting,
@@ -52,25 +58,27 @@ export async function readExisting(
       `select c.relname, case when c.relkind = 'v' then obj_description(c.oid, 'pg_class') end,
          (select json_agg(json_build_array(a.attname, format_type(a.atttypid, a.atttypmod)) order by a.attnum)
           from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped),
-         (select json_agg(case when g.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end
-            || case when g.is_grantable then ' with grant option' else '' end)
-          from aclexplode(c.relacl) g where g.privilege_type = 'SELECT' and g.grantee <> c.relowner)
+         (select json_agg(${reader}) from aclexplode(c.relacl) g
+          where g.privilege_type = 'SELECT' and g.grantee <> c.relowner),
+         (select json_agg(json_build_array(a.attname, ${reader})) from pg_attribute a, aclexplode(a.attacl) g
+          where a.attrelid = c.oid and g.privilege_type = 'SELECT' and g.grantee <> c.relowner)
        from pg_class c where c.relnamespace = to_regnamespace($1)
        union all
-       select t.typname, null, null, null from pg_type t
+       select t.typname, null, null, null, null from pg_type t
        where t.typnamespace = to_regnamespace($1) and t.typrelid = 0 and t.typelem = 0`,
     ),
     [schema],
     "look for views",
   );
   return new Map(
-    rows.map(([name, comment, columns, readers]) => [
+    rows.map(([name, comment, columns, readers, columnReaders]) => [
       name!,
       {
         name: name!,
         mark: decodeMark(comment!),
         columns: JSON.parse(columns ?? "[]") as Existing["columns"],
         readers: JSON.parse(readers ?? "[]") as readonly string[],
+        columnReaders: JSON.parse(columnReaders ?? "[]") as Existing["columnReaders"],
       },
     ]),
   );

@@ -243,11 +243,20 @@ function changeOf(
     ([name, type], i) => view.columns[i]?.name === name && view.columns[i]?.type === type,
   );
   const drop = before !== undefined && isLonger !== true ? `drop view ${sql};\n` : "";
-  const grants = drop === "" ? [] : before!.readers.map((reader) => `grant select on ${sql} to ${reader};\n`);
+  const grants = drop === "" ? "" : grantsOf(sql, view, before!);
   return {
     state: before === undefined ? "created" : "changed",
-    script: `${drop}create or replace view ${sql} as\n${view.query};\ncomment on view ${sql} is ${quoteText(encodeMark(mark))};\n${grants.join("")}`,
+    script: `${drop}create or replace view ${sql} as\n${view.query};\ncomment on view ${sql} is ${quoteText(encodeMark(mark))};\n${grants}`,
   };
+}
+
+/** The statements that let the readers of a view read the one that replaces it. */
+function grantsOf(sql: string, { columns }: PlannedView, { readers, columnReaders }: Existing): string {
+  const kept = columnReaders.filter(([column]) => columns.some(({ name }) => name === column));
+  return [
+    ...readers.map((reader) => `grant select on ${sql} to ${reader};\n`),
+    ...kept.map(([column, reader]) => `grant select (${quoteName(column)}) on ${sql} to ${reader};\n`),
+  ].join("");
 }
 
 async function run(

@@ -156,6 +156,28 @@ test("a table and a family may have the name of a property that every object has
   expect(await select(`select * from ${view("constructor")}`)).toEqual([{ key: "a", toString: "1" }]);
 });
 
+test("who may read only some columns keeps those that a changed view still has", async () => {
+  const before = table("shop", { total: float(), secret: text(), gone: int() });
+  await using db = await open(place.location, { tables: [before] });
+  await postgresViews(db, [before]);
+  const role = `views_${process.pid}_${place.schema.replace(/\D/g, "")}`;
+  await select(`create role ${role}; grant usage on schema ${quoted(schema)} to ${role};
+    grant select (key, total, gone) on ${view("shop")} to ${role}`);
+  try {
+    const after = table("shop", { note: text(), total: float(), secret: text() });
+    await using other = await open(place.location, { tables: [after] });
+    expect(await postgresViews(other, [after])).toMatchObject({ views: [{ state: "changed" }] });
+    const columns = ["key", "total", "secret", "note"].map(
+      (name) => `has_column_privilege('${role}', '${view("shop")}', '${name}', 'select') as ${name}`,
+    );
+    expect(await select(`select ${columns.join(", ")}`)).toEqual([
+      { key: true, total: true, secret: false, note: false },
+    ]);
+  } finally {
+    await select(`drop owned by ${role}; drop role ${role}`);
+  }
+});
+
 test("servers that work in parallel make the index and read the view", async () => {
   const eager = "-c min_parallel_table_scan_size=0 -c force_parallel_mode=on -c parallel_setup_cost=0";
   const location = `${place.location}&options=${encodeURIComponent(eager)}`;
