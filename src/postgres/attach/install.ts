@@ -117,7 +117,8 @@ async function checkNames(setting: Setting, sources: readonly AttachedSource[]):
     const other = taken.get(name) ?? sql;
     if (other !== sql) {
       throw new SchemaError(
-        `${JSON.stringify(name)} is the name of ${other} already. Give ${sql} another with the option \`name\`.`,
+        `${JSON.stringify(name)} is the name of ${other} already. Give ${sql} another with the option \`name\`. ` +
+          `If ${sql} replaces ${other}, or is its new name, detach ${other} first: the cells stay.`,
       );
     }
     taken.set(name, sql);

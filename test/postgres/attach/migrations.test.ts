@@ -1,4 +1,4 @@
-import { type Database, float, int, text, tuple } from "percolatordb";
+import { type Database, float, int, observer, text, tuple } from "percolatordb";
 import { attach, attachedTables, attachTables, detachTable } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openAlone } from "../../support/databases.js";
@@ -46,6 +46,31 @@ test("detaching removes the triggers of a table that was renamed", async () => {
   expect(await shop.sql(triggers, [`${shop.schema}.former`])).toEqual([]);
   await shop.sql("update T.former set total = 9");
   expect(await shop.pending()).toBe(0);
+});
+
+test("a table that was renamed goes on under its new name, and its cells stay", async () => {
+  await shop.sql("alter table T.orders rename to sales; update T.sales set total = 3 where id = 1");
+  const sales = attach(`${shop.schema}.sales`, {
+    name: "orders",
+    key: tuple(int()),
+    columns: { customer: text(), total: float() },
+  });
+  const seen: unknown[] = [];
+  const add = observer("add", sales.total, (_, { row, value, previous }) => {
+    seen.push([row, previous, value]);
+  });
+  await using other = await openAlone(await storeAt(shop.place), { observers: [add], tables: [sales] });
+  await expect(attachTables(other, [sales])).rejects.toThrow(
+    /"orders" is the name of .*orders" already.*is its new name, detach .*orders" first/,
+  );
+  await detachTable(other, `${shop.schema}.orders`);
+  await attachTables(other, [sales]);
+  await other.drain();
+  expect(await rowsOf(other, sales)).toEqual([
+    [1, { customer: "a", total: 3 }],
+    [2, { customer: "b", total: 2 }],
+  ]);
+  expect(seen).toEqual([[[1], 1, 3]]);
 });
 
 test.each([
