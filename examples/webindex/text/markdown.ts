@@ -71,7 +71,7 @@ function splitFrontMatter(markdown: string): { title: string | undefined; rest: 
   const matter = /^---[ \t]*\r?\n([\s\S]{0,20000}?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(markdown.slice(0, 21_000));
   if (!matter) return { title: undefined, rest: markdown };
   // Two quantifiers that can match the same blanks would take a time that grows with their square.
-  const named = /^title:(.*)$/m.exec(matter[1]!)?.[1]!.trim() ?? "";
+  const named = (/^title:(.*)$/m.exec(matter[1]!)?.[1] ?? "").trim();
   const title = /^(["'])(.+)\1$/.exec(named)?.[2] ?? named;
   return {
     title: title === "" ? undefined : cut(title, limits.title),
