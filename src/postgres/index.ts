@@ -17,6 +17,7 @@ export { dropPostgresViews, postgresViews } from "./views/install.js";
 export type {
   PostgresView,
   PostgresViewsOptions,
+  PostgresViewsProgress,
   PostgresViewsReport,
   ViewNames,
 } from "./views/options.js";

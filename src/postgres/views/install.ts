@@ -1,12 +1,17 @@
 import type { Database } from "../../database/index.js";
-import { sha256, throwIfAborted, unlessAborted } from "../../environment/index.js";
+import { sha256, sleep, throwIfAborted, unlessAborted } from "../../environment/index.js";
 import { checkOptionNames, SchemaError, StoreError } from "../../errors/index.js";
 import { type AnyTable, definition } from "../../schema/index.js";
 import { quoteSchema, quoteText, type Setting, settingOf, statement } from "../../store/postgres/index.js";
 import { quoteName } from "../attach/table/definition.js";
 import { type Existing, encodeMark, type Mark, readExisting, readIndex, readMarks } from "./existing.js";
 import { viewFunctions } from "./functions.js";
-import type { PostgresView, PostgresViewsOptions, PostgresViewsReport } from "./options.js";
+import type {
+  PostgresView,
+  PostgresViewsOptions,
+  PostgresViewsProgress,
+  PostgresViewsReport,
+} from "./options.js";
 import { checkDistinct, checkTable, type PlannedView, planViews, wordsOf } from "./plan.js";
 import { indexColumns, indexCondition } from "./view-sql.js";
 
@@ -23,6 +28,7 @@ const optionNames = {
   views: true,
   keys: true,
   signal: true,
+  onProgress: true,
 } as const;
 
 /** What must be done, in order. */
@@ -59,7 +65,7 @@ export async function postgresViews(
   options: PostgresViewsOptions = {},
 ): Promise<PostgresViewsReport> {
   checkOptionNames("postgresViews", options, optionNames);
-  const { dryRun = false, indexes = true, removeOthers = false, signal } = options;
+  const { dryRun = false, indexes = true, removeOthers = false, signal, onProgress } = options;
   const setting = needSetting(database);
   const target = targetOf(setting, options.schema);
   for (const table of tables) checkTable(table);
@@ -117,7 +123,7 @@ export async function postgresViews(
     alone,
     last: `${hasSchema ? "" : create}${changes.join("")}`,
   };
-  if (!dryRun) await run(setting, work, signal);
+  if (!dryRun) await run(setting, work, signal, onProgress);
   return { schema: target.name, views, sql: textOf(setting, work) };
 }
 
@@ -259,15 +265,54 @@ function grantsOf(sql: string, { columns }: PlannedView, { readers, columnReader
   ].join("");
 }
 
-async function run(
+const makesIndex = (text: string) => text.startsWith("create index");
+const tellEveryMs = 1_000;
+
+/** Tells how far the server is with the index that it makes, until `signal` is aborted. Never rejects. */
+async function tell(
   { connections, schema }: Setting,
+  onProgress: (progress: Pick<PostgresViewsProgress, "share" | "waitsFor">) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const query = statement(
+    `select p.blocks_done, p.blocks_total, nullif(p.current_locker_pid, 0), coalesce(a.application_name, '')
+     from pg_stat_progress_create_index p left join pg_stat_activity a on a.pid = p.current_locker_pid
+     where p.relid = to_regclass($1) and p.datname = current_database()`,
+  );
+  try {
+    for (;;) {
+      await sleep(connections.environment, tellEveryMs, signal, "Telling the progress");
+      const [row] = await connections.repeat(query, [`${schema}.cells`], "ask for the progress of an index");
+      if (row === undefined || signal.aborted) continue;
+      const [done, total, pid, program] = row;
+      const share = Number(total) > 0 ? Number(done) / Number(total) : undefined;
+      onProgress({
+        share,
+        waitsFor: pid === null ? undefined : `${pid}${program === "" ? "" : ` (${program})`}`,
+      });
+    }
+  } catch {
+    // The index is made, or its maker will say what is wrong.
+  }
+}
+
+async function run(
+  setting: Setting,
   work: Work,
   signal: AbortSignal | undefined,
+  onProgress?: (progress: PostgresViewsProgress) => void,
 ): Promise<void> {
+  const { connections, schema } = setting;
   await connections.script(locked(schema, work.first), "make the functions of views");
+  const indexes = work.alone.filter(makesIndex);
   for (const each of work.alone) {
     throwIfAborted(signal, "Making views");
     const held = await connections.hold();
+    const over = new AbortController();
+    if (onProgress !== undefined && makesIndex(each)) {
+      const place = { index: indexes.indexOf(each) + 1, of: indexes.length };
+      void tell(setting, (more) => onProgress({ ...place, ...more }), over.signal);
+    }
     try {
       // No deadline: an index of a large table takes minutes.
       await unlessAborted(held.run(each), signal, "Making views");
@@ -279,6 +324,7 @@ async function run(
         { cause },
       );
     } finally {
+      over.abort();
       held.end();
     }
   }

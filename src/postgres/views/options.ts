@@ -27,6 +27,22 @@ export interface PostgresViewsOptions extends ViewNames {
   readonly dryRun?: boolean | undefined;
   /** Ends waiting when it is aborted. */
   readonly signal?: AbortSignal | undefined;
+  /** Called about once a second while an index is made. */
+  readonly onProgress?: ((progress: PostgresViewsProgress) => void) | undefined;
+}
+
+/** How far `postgresViews` is with the indexes. */
+export interface PostgresViewsProgress {
+  /** Which one it makes, from 1. */
+  readonly index: number;
+  readonly of: number;
+  /** The share of the table's blocks that are read, from 0 to 1. Undefined while none are read. */
+  readonly share: number | undefined;
+  /**
+   * The server process for whose transaction it waits, with its program: an index is complete only
+   * when the transactions have ended that began before it. Undefined if it waits for none.
+   */
+  readonly waitsFor: string | undefined;
 }
 
 /** A view, and what was done with it. */

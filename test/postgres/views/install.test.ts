@@ -3,7 +3,7 @@ import { memoryStore } from "percolatordb/memory";
 import { attach, dropPostgresViews, type PostgresViewsOptions, postgresViews } from "percolatordb/postgres";
 import { Pool } from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CommandLine } from "../../support/command-line.js";
+import { CommandLine, eventually, Printed } from "../../support/command-line.js";
 import { newPlace, type PostgresPlace, placeAt, removePlace } from "../../support/postgres/index.js";
 
 let place: PostgresPlace;
@@ -281,4 +281,25 @@ test("percolator views makes, prints and drops them", async () => {
   });
   expect(await cli.run(["views", place.location, "--table", "none"])).toMatchObject({ code: 2 });
   expect(await cli.run(["views", place.location, "--key", "shop"])).toMatchObject({ code: 2 });
+});
+
+test("`views` says for which transaction an index waits", async () => {
+  await using db = await open(place.location, { tables: [shop] });
+  await db.transact((tx) => tx.set(shop.total, "a", 1));
+  const old = await pool.connect();
+  const [, , { rows }] = (await old.query(
+    "set application_name = 'report'; begin isolation level repeatable read; select pg_backend_pid() as pid",
+  )) as unknown as [unknown, unknown, { rows: { pid: number }[] }];
+  const cli = await CommandLine.create();
+  const stderr = new Printed();
+  const making = cli.run(["views", place.location, "--table", "shop"], { stderr });
+  try {
+    const waiting = `waits for the transaction of server process ${rows[0]!.pid} (report) to end`;
+    await eventually(() => expect(stderr.text).toContain(waiting));
+  } finally {
+    await old.query("commit");
+    old.release();
+  }
+  expect((await making).code).toBe(0);
+  expect(await select(`select * from ${view("shop")}`)).toEqual([{ key: "a", total: 1 }]);
 });

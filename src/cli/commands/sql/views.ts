@@ -1,10 +1,11 @@
 import type { Command } from "commander";
-import type { PostgresViewsReport } from "../../../postgres/index.js";
+import type { PostgresViewsProgress, PostgresViewsReport } from "../../../postgres/index.js";
 import type { AnyTable } from "../../../schema/index.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand, listOption } from "../../command.js";
 import { declaredBy, type OpenedDatabase, withDatabase } from "../../database/open-database.js";
 import { layOut } from "../../print/layout.js";
+import { Progress } from "../../print/progress.js";
 import { UsageError } from "../../usage-error.js";
 
 interface ViewsOptions {
@@ -69,6 +70,16 @@ async function makeViews(
   const { dropPostgresViews, postgresViews } = await import("../../../postgres/index.js");
   const { schema, indexes, removeOthers, print: dryRun } = options;
   const { signal } = cli;
+  const progress = new Progress(cli);
+  let waitedFor: string | undefined;
+  const onProgress = ({ index, of, share, waitsFor }: PostgresViewsProgress) => {
+    progress.show(() => `index ${index} of ${of}${progress.left(share)}`);
+    if (waitsFor === waitedFor) return;
+    waitedFor = waitsFor;
+    if (waitsFor === undefined) return;
+    progress.end();
+    void cli.note(`index ${index} of ${of} waits for the transaction of server process ${waitsFor} to end`);
+  };
   if (options.drop === true) return await dropPostgresViews(opened.db, { schema, dryRun, signal });
   return await postgresViews(opened.db, chosen(opened, options.table), {
     schema,
@@ -76,11 +87,12 @@ async function makeViews(
     removeOthers,
     dryRun,
     signal,
+    onProgress,
     views: pairs("--name", options.name),
     keys: Object.fromEntries(
       Object.entries(pairs("--key", options.key)).map(([table, names]) => [table, names.split(",")]),
     ),
-  });
+  }).finally(() => progress.end());
 }
 
 function chosen(
