@@ -32,7 +32,7 @@ export const sharedRunsTwoWorkers: Program = {
   commit: "two-phase",
   setup: async (db) => void (await set(1, 2)(db)),
   clients: {
-    W1: (client) => client.work({ looks: 2 }),
+    W1: (client) => client.work(),
     W2: (client) => client.work({ observers: [sums[1]!] }),
   },
   healed: derived,
