@@ -368,6 +368,30 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(begun).toHaveLength(2);
   });
 
+  test("a stopped worker waits for the run of a change that came during a run of the same cell", async () => {
+    const gates: (() => void)[] = [];
+    let ended = 0;
+    const waiting = observer("waiting", documents.contents, async () => {
+      await new Promise<void>((resolve) => gates.push(resolve));
+      ended++;
+    });
+    const db = await start({ commit, observers: [waiting] });
+    const worker = db.pool.work();
+    const begun = async () => {
+      while (gates.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    };
+    await db.transact((tx) => tx.set(documents.contents, "a", "x"));
+    await begun();
+    await db.transact((tx) => tx.set(documents.contents, "a", "y"));
+    gates.shift()!();
+    await begun();
+    expect(worker.running).toBe(1);
+    const stopped = worker.stop().then(() => ended);
+    await new Promise((resolve) => setImmediate(resolve));
+    gates.shift()!();
+    expect(await stopped).toBe(2);
+  });
+
   test("stopping with a deadline aborts runs, which count for nothing", async () => {
     const reasons: unknown[] = [];
     const stuck = observer("stuck", documents.contents, async (_tx, { signal }) => {

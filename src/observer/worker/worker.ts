@@ -91,6 +91,13 @@ interface Lane {
   servedAt: number;
 }
 
+/** A run in progress of a worker. */
+interface WorkerRun {
+  readonly task: Task;
+  readonly giveUp: GiveUp;
+  readonly over: Promise<void>;
+}
+
 const starting = { initialMs: 50, maximumMs: 5_000 };
 
 /**
@@ -106,7 +113,8 @@ export class Worker {
   readonly #host: WorkerHost;
   /** Sorted by priority, the highest first. */
   readonly #lanes: readonly Lane[];
-  readonly #runs = new Map<Task, { readonly giveUp: GiveUp; readonly over: Promise<void> }>();
+  /** A task may be in two: its next run can begin before its last one has left. */
+  readonly #runs = new Set<WorkerRun>();
   readonly #stopping = new AbortController();
   readonly #scanLoop: ScanLoop;
   #watch: CommitWatcher | undefined;
@@ -268,16 +276,17 @@ export class Worker {
     const giveUp = new GiveUp();
     const conflictsBefore = task.conflicts;
     lane.running++;
-    const over = this.#run(task, giveUp).then(() => {
+    const ended = () => {
       const isFull = this.#isFull || lane.running >= lane.concurrency.limit;
       lane.concurrency.ended(isFull, task.conflicts > conflictsBefore);
       lane.running--;
-      this.#runs.delete(task);
+      this.#runs.delete(run);
       this.#host.board.wake();
       this.#host.busy?.end();
       if (this.#wantsMore(task.observer)) this.#scanLoop.wake();
-    });
-    this.#runs.set(task, { giveUp, over });
+    };
+    const run = { task, giveUp, over: this.#run(task, giveUp).then(ended) };
+    this.#runs.add(run);
   }
 
   /** Runs a task. If this process was quiet, tells the cluster first. */
@@ -338,7 +347,7 @@ export class Worker {
       await this.#started;
       this.#watch?.stop();
       this.#stopListening?.();
-      while (this.#runs.size > 0) await Promise.all([...this.#runs.values()].map((run) => run.over));
+      while (this.#runs.size > 0) await Promise.all([...this.#runs].map((run) => run.over));
       await this.#host.announce();
     } finally {
       this.#host.ended(this);
@@ -348,7 +357,7 @@ export class Worker {
   #giveUpAfter(timeoutMs: number | undefined): Timer | undefined {
     if (timeoutMs === undefined) return undefined;
     return this.#host.registry.context.environment.setTimer(() => {
-      for (const [task, { giveUp }] of this.#runs) {
+      for (const { task, giveUp } of this.#runs) {
         giveUp.giveUp(
           new StoppedError(
             `The run of "${task.observer.name}" was abandoned, because its worker was stopped.`,
