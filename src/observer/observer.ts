@@ -94,7 +94,7 @@ const maxColumns = 100;
 /**
  * Declares an observer for each of several columns or families of a table. They share their runs: a
  * run on a row handles the changes of all these columns, so a transaction that changes ten of them
- * causes one run, not ten. Each changed cell of a family has a run of its own.
+ * causes one run, not ten. Each changed cell of a family has a run of its own, for this cell only.
  *
  * `run` gets the row's key, and reads what it needs. It must do the same whichever column has
  * changed. Otherwise all is as with {@link observer}: exactly one committed run handles a change, and

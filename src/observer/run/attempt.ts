@@ -29,6 +29,7 @@ import type { Registry } from "../registry/registry.js";
 import type { RegistryView } from "../registry/view.js";
 import { type RunReadPredictor, readPredictorOf } from "./read-predictor.js";
 import type { RunsUnderWay } from "./runs-under-way.js";
+import { sharersOf } from "./shared-runs.js";
 
 /** How many runs in a row may be due only to the observer's own writes. */
 const longestChain = 1_000;
@@ -125,7 +126,7 @@ function registeredIn(view: RegistryView, { name, version }: Observer): Register
 function othersOf({ observer, cell }: Task, view: RegistryView): readonly WatchedCell[] {
   const { table, row } = cell;
   const others: WatchedCell[] = [];
-  for (const other of observer.group ?? []) {
+  for (const other of sharersOf(observer)) {
     const { target } = other;
     if (other.name === observer.name || target.kind !== "column") continue;
     const registered = registeredIn(view, other);

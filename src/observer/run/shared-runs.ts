@@ -1,4 +1,5 @@
 import { rowKey } from "../../transaction/index.js";
+import type { Observer } from "../observer.js";
 import type { Task } from "../queue/task.js";
 
 /**
@@ -30,7 +31,12 @@ export class SharedRuns {
   }
 }
 
+/** The observers with which an observer shares its runs, and itself. Of a family, each cell has a run of its own. */
+export function sharersOf({ target, group }: Observer): readonly Observer[] {
+  return (target.kind === "column" && group) || [];
+}
+
 function keyOf({ observer, cell }: Task): string | undefined {
-  const first = observer.group?.[0];
+  const [first] = sharersOf(observer);
   return first && `${first.name}\0${rowKey(cell.table, cell.row)}`;
 }
