@@ -143,3 +143,17 @@ test("an entry that has handled several changes removes them all, and what it ch
     await close();
   }
 });
+
+test("a change that a hint and the entry of a run both name is due once", async () => {
+  const { registry, close } = await openTest({ observers: chain, tables: [cells] });
+  try {
+    const view = await registry.reload();
+    const from = view.at + 10;
+    const due = [{ observer: "b-to-c", cell: cellOf("b"), commitTimestamp: from }];
+    const waiter = new Waiter(registry, () => true, { position: from - 1, due, allRunsUpTo: from + 1 });
+    await waiter.read({ entries: [entryOf(from, from - 1)], upTo: from }, view);
+    expect(dueOf(waiter)).toEqual([["b-to-c", from]]);
+  } finally {
+    await close();
+  }
+});

@@ -186,15 +186,17 @@ export class Waiter {
   }
 
   #follow(change: FollowedChange): void {
+    const key = keyOf(change.observer, change.cell);
+    const known = this.#due.get(key);
+    // A hint and an entry may both say that it is due.
+    if (known?.some(({ commitTimestamp }) => commitTimestamp === change.commitTimestamp)) return;
     if (++this.#followed > maxFollowed) {
       throw new LimitExceededError(
         `The commit has caused more than ${maxFollowed} changes that observers must handle, and \`db.settled\` follows no ` +
           "more. Wait with `db.idle`, or leave observers out with `except`.",
       );
     }
-    const key = keyOf(change.observer, change.cell);
     const due = { ...change, key, followedAt: this.#registry.context.environment.monotonic() };
-    const known = this.#due.get(key);
     if (known === undefined) this.#due.set(key, [due]);
     else known.push(due);
     this.#queue.add(due);
