@@ -62,6 +62,8 @@ async function dueOfRecent(
   const { context } = registry;
   const runs = runsByCell(registry.recent.runs());
   const due: FollowedChange[] = [];
+  /** A run may handle several of the changes, but its own count once. */
+  const followed = new Set<RecentCommit>();
   const next = [...changesOfHints(root.hints, root.commitTimestamp)];
   const unregister = context.active.register(position);
   try {
@@ -74,7 +76,8 @@ async function dueOfRecent(
       }
       const own = runs.get(keyOf(change))?.find(({ upTo }) => upTo >= commitTimestamp);
       if (own !== undefined) {
-        next.push(...changesOfHints(own.run.hints, own.run.commitTimestamp));
+        if (!followed.has(own.run)) next.push(...changesOfHints(own.run.hints, own.run.commitTimestamp));
+        followed.add(own.run);
         continue;
       }
       const parked = await parkedChangeOf(view, reader, registered, cell);
