@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { open, openWithHooks } from "../../../database/index.js";
 import { ConflictError } from "../../../errors/index.js";
-import { isObserver, observer } from "../../../observer/index.js";
+import { isObserver, observer, rowObservers } from "../../../observer/index.js";
 import { bytes, family, float, int, json, table, text, tuple } from "../../../schema/index.js";
 import type { CommitHooks } from "../../../transaction/index.js";
 import { Transaction } from "../../../transaction/index.js";
@@ -183,4 +183,22 @@ test("only list-append histories can be exported for Elle", async () => {
   const third = new HistoryRecorder();
   await third.client("a").transact(db, (tx) => tx.set(things.count, "a", 1));
   expect(() => toElle(third.history())).toThrow(/T1 has 1 for things\.count\["a"\]/);
+});
+
+test("a run that row observers share reads only what it reads itself", async () => {
+  const recorder = new HistoryRecorder();
+  const labels = rowObservers("label", [things.name, things.count], async (tx, { row }) => {
+    tx.set(things.raw, row, Buffer.from([(await tx.get(things.count, row)) ?? 0]));
+  });
+  const observers = labels.map((each) => recorder.observer(each));
+  await using db = await open("memory:", { tables: [things], observers });
+  await recorder.client("a").transact(db, (tx) => {
+    tx.set(things.name, "a", "one");
+    tx.set(things.count, "a", 1);
+  });
+  await db.drain();
+  const history = recorder.history();
+  const runs = history.transactions.filter(({ kind }) => kind === "observer");
+  expect(runs.map(({ operations }) => operations.map(({ type }) => type))).toEqual([["read", "write"]]);
+  expect(checkHistory(history).anomalies).toEqual([]);
 });

@@ -197,7 +197,8 @@ export class HistoryRecorder {
       begun: undefined,
     });
     tx.onCommit(() => recording.committed(tx.commitTimestamp));
-    this.#recordChange(recording, change);
+    // A run that observers share gets no value.
+    if (observer.group === undefined) this.#recordChange(recording, change);
     try {
       return await observer.run(this.#wrap(tx, recording), change);
     } catch (error) {
