@@ -98,8 +98,9 @@ const maxColumns = 100;
  *
  * `run` gets the row's key, and reads what it needs. It must do the same whichever column has
  * changed. Otherwise all is as with {@link observer}: exactly one committed run handles a change, and
- * several changes before a run count as one. Each observer is named after its column,
- * `NAME-COLUMN`. A run counts for one of the observers whose changes it handles.
+ * several changes before a run count as one. `concurrency` counts the runs of all of them. Each
+ * observer is named after its column, `NAME-COLUMN`. A run counts for one of the observers whose
+ * changes it handles.
  *
  * @throws ObserverError for an invalid option, or if the columns are not those of one table.
  * @throws SchemaError for an invalid name.

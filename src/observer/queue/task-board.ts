@@ -55,6 +55,8 @@ export interface TaskBoardOptions {
  * | `running` | `queued` | its run ended, and may begin again at once: the cell has changed |
  * | `running` | `delayed` | its run failed, or conflicted on a row |
  * | `running` | (none) | the cell is handled or parked, and its hint is deleted |
+ * | `running` | `waiting` | a run in progress will probably handle the cell too |
+ * | `waiting` | `queued` | that run has ended, and has not handled the cell |
  * | any | (none) | a run of another task has handled the cell |
  */
 export class TaskBoard {
@@ -223,7 +225,7 @@ export class TaskBoard {
   withdraw(task: Task): void {
     if (this.#tasks.get(task.key) !== task) return;
     task.isClaimed = false;
-    if (task.phase === "running") return;
+    if (task.phase === "running" || task.phase === "waiting") return;
     this.#dequeue(task);
     this.#forget(task);
     this.#checkQuiet();
@@ -298,28 +300,34 @@ export class TaskBoard {
     this.#checkQuiet();
   }
 
+  /** Lets a task wait for the run of another task, instead of its own run. */
+  wait(task: Task): void {
+    this.#laneOf(task.observer).running--;
+    task.phase = "waiting";
+    this.#takeAgain(task);
+    this.#endTurn(task);
+  }
+
+  /** Queues a task that has waited, unless the run of the other task has ended it. */
+  runAfterAll(task: Task): void {
+    if (this.#tasks.get(task.key) !== task) return;
+    this.#enqueue(task);
+    this.#checkQuiet();
+  }
+
   /** Ends the task of a cell, if there is one, after a run of another task has handled the cell up to `start`. */
   handledBeside(observer: string, cell: CellAddress, start: number): void {
     const task = this.taskOf(observer, cell);
-    if (task === undefined || Math.max(task.timestamp, task.again) > start) return;
-    if (task.phase === "running") {
-      this.done(task, start);
-      return;
-    }
+    if (task === undefined || task.timestamp > start || task.phase === "running") return;
     this.#dequeue(task);
     this.#forget(task);
     this.#checkQuiet();
   }
 
-  /** Queues a task again that has waited for the run of another task, unless that run has ended it. */
-  runAfterAll(task: Task): void {
-    if (this.#tasks.get(task.key) === task) this.postpone(task, 0, true);
-  }
-
   /** Takes a task off its queue, or cancels its wait. */
   #dequeue(task: Task): void {
     if (task.phase === "delayed") this.#undelay(task);
-    else this.#unqueue(task);
+    else if (task.phase === "queued") this.#unqueue(task);
   }
 
   #endRun(task: Task): void {

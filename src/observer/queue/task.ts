@@ -21,7 +21,7 @@ export interface Task {
   /** The state in the hint. Undefined if the hint is new. */
   state: HintState | undefined;
   /** See {@link TaskBoard} for the phases. */
-  phase: "queued" | "running" | "delayed" | "withdrawn";
+  phase: "queued" | "running" | "waiting" | "delayed" | "withdrawn";
   /**
    * Whether this process has claimed the hint's row in the cluster. It must release the claim when
    * the task has ended.

@@ -55,7 +55,10 @@ export class Runner {
    * will probably handle its change too, leaves the task to that run. Never rejects.
    */
   async run(task: Task, giveUp: GiveUp): Promise<void> {
-    if (!this.#shared.begin(task)) return;
+    if (!this.#shared.begin(task)) {
+      this.#board.wait(task);
+      return;
+    }
     try {
       const found = await this.#crashes.find(task);
       const run = () => this.#runCounted(task, found, giveUp);

@@ -227,6 +227,36 @@ test("of many changed rows, each has one run, and no run conflicts", async () =>
   await worker.stop();
 });
 
+test("`concurrency` counts the runs of all of them, and not those that wait for another", async () => {
+  const most = { running: 0, atOnce: 0 };
+  const observers = rowObservers(
+    "slow",
+    [width, height, depth],
+    async () => {
+      most.atOnce = Math.max(most.atOnce, ++most.running);
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      most.running--;
+    },
+    { concurrency: 2 },
+  );
+  const db = await start({ observers });
+  for (const [index, column] of [width, height, depth].entries()) {
+    await db.transact((tx) => tx.set(column, `one column ${index}`, 1));
+  }
+  await db.pool.drain();
+  expect(most).toEqual({ running: 0, atOnce: 2 });
+  for (const column of [width, height, depth]) {
+    await db.transact((tx) => tx.set(column, "all columns", 1));
+  }
+  await db.transact((tx) => tx.set(width, "another row", 1));
+  most.atOnce = 0;
+  await db.pool.drain();
+  expect(most.atOnce).toBe(2);
+  expect(outcomes(db)).toHaveLength(5);
+  // The progress of `drain` counts runs, and not what waited for them.
+  expect(db.pool.board.completed).toBe(5);
+});
+
 test.each([
   ["no columns", () => rowObservers("o", [], () => {}), ObserverError, /1 to 100 columns/],
   ["no array", () => rowObservers("o", width as never, () => {}), ObserverError, /1 to 100 columns/],

@@ -265,11 +265,19 @@ export class Worker {
       const { observer } = lane;
       if (best !== undefined && observer.priority < best.observer.priority) break;
       if (board.queued(observer.name) === 0 || lane.running >= lane.concurrency.limit) continue;
-      if (board.running(observer.name) >= observer.concurrency) continue;
+      if (this.#hasAllRuns(observer)) continue;
       if (best === undefined || lane.servedAt < best.servedAt) best = lane;
     }
     if (best !== undefined) best.servedAt = ++this.#turn;
     return best;
+  }
+
+  /** Whether as many runs as the observer allows are in progress: its own, and those of its {@link rowObservers}. */
+  #hasAllRuns({ name, concurrency, group }: Observer): boolean {
+    if (concurrency === Number.POSITIVE_INFINITY) return false;
+    const { board } = this.#host;
+    if (group === undefined) return board.running(name) >= concurrency;
+    return group.reduce((runs, each) => runs + board.running(each.name), 0) >= concurrency;
   }
 
   #begin(task: Task, lane: Lane): void {
