@@ -258,3 +258,23 @@ test("an index finds the rows by every part, and forgets what a row no longer ha
   await db.transact((tx) => tx.deleteRow(places, "c"));
   expect(await found("Bergen")).toEqual(["a"]);
 });
+
+test("a table of more columns than share their runs is derived from", async () => {
+  const names = Array.from({ length: 120 }, (_, column) => `c${column}`);
+  const wide = table("wide", Object.fromEntries(names.map((name) => [name, int()])));
+  const total = derive("wide-total", {
+    from: wide,
+    key: [text()],
+    groupBy: () => ["all"] as const,
+    sum: (row) => (row.c0 ?? 0) + (row.c119 ?? 0),
+  });
+  await using db = await open("memory:", { tables: [wide], derivations: [total] });
+  let runs = 0;
+  db.on("run", () => runs++);
+  await db.transact((tx) => {
+    for (const name of names) tx.set(wide[name]!, "r", 1);
+  });
+  await db.drain();
+  expect(await db.transact((tx) => tx.get(total.table.sum, ["all"]))).toBe(2);
+  expect(runs).toBeLessThan(10);
+});

@@ -26,6 +26,9 @@ export type AnyRow = Readonly<Record<string, unknown>>;
 /** Rows of at most this many columns are read column by column, which a folder does faster. */
 const maxSingleReads = 4;
 
+/** The most columns whose observers share their runs, as `rowObservers` takes them. */
+const maxShared = 100;
+
 type Observed = Column<unknown, unknown> | Family<unknown, unknown>;
 
 /**
@@ -77,13 +80,18 @@ export class Source {
     );
   }
 
-  /** Declares an observer for each column, named after it. They share their runs. */
+  /** Declares an observer for each column, named after it. Each hundred of them share their runs. */
   observers(
     prefix: string,
     run: (tx: Transaction, row: unknown) => Promise<void>,
     options: ObserverOptions,
   ): readonly Observer[] {
-    return rowObservers(prefix, this.#observed, (tx, { row }) => run(tx, row), options);
+    const observers: Observer[] = [];
+    for (let from = 0; from < this.#observed.length; from += maxShared) {
+      const columns = this.#observed.slice(from, from + maxShared);
+      observers.push(...rowObservers(prefix, columns, (tx, { row }) => run(tx, row), options));
+    }
+    return observers;
   }
 
   /** Returns a row, or `undefined` if none of its columns has a value. */
