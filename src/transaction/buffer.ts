@@ -1,6 +1,7 @@
 import { LimitExceededError } from "../errors/index.js";
-import { compareBytes } from "../store/index.js";
+import { compareBytes, type Position } from "../store/index.js";
 import { addressKey, type CellAddress, isSameCell } from "./cell/address.js";
+import { OrderedWrites } from "./ordered-writes.js";
 
 /** A write that waits for the commit. */
 export interface BufferedWrite extends CellAddress {
@@ -29,7 +30,8 @@ export class WriteBuffer {
   #places: Map<string, number> | undefined;
   #signals: Map<string, CellAddress> | undefined;
   #sorted: readonly BufferedWrite[] | undefined;
-  #sortedByTable: Map<string, readonly BufferedWrite[]> | undefined;
+  /** The writes of each table of which a range was read. */
+  #ordered: Map<string, OrderedWrites> | undefined;
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -63,7 +65,7 @@ export class WriteBuffer {
     const before = this.#writes?.[place];
     this.#grow(writeBytes(write) - (before === undefined ? 0 : writeBytes(before)));
     this.#sorted = undefined;
-    this.#sortedByTable = undefined;
+    this.#ordered?.get(write.table)?.set(write);
     // An array literal takes less memory than an array that grows from empty.
     if (this.#writes === undefined) this.#writes = [write];
     else if (before === undefined) this.#add(this.#writes, write);
@@ -116,15 +118,20 @@ export class WriteBuffer {
     return this.#sorted;
   }
 
-  /** The writes to one table, in row and column order. */
-  ofTable(table: string): readonly BufferedWrite[] {
-    this.#sortedByTable ??= new Map();
-    let sorted = this.#sortedByTable.get(table);
-    if (sorted === undefined) {
-      sorted = this.all().filter((write) => write.table === table);
-      this.#sortedByTable.set(table, sorted);
+  /**
+   * The writes to one table from `from` (inclusive) to `to` (exclusive), in row and column order.
+   * Without `to`, all from `from` on.
+   */
+  between(table: string, from: Position, to: Position | undefined): readonly BufferedWrite[] {
+    if (this.#writes === undefined) return nothing;
+    this.#ordered ??= new Map();
+    let ordered = this.#ordered.get(table);
+    if (ordered === undefined) {
+      ordered = new OrderedWrites();
+      for (const write of this.#writes) if (write.table === table) ordered.set(write);
+      this.#ordered.set(table, ordered);
     }
-    return sorted;
+    return ordered.between(from, to);
   }
 
   clear(): void {
@@ -132,7 +139,7 @@ export class WriteBuffer {
     this.#places = undefined;
     this.#signals = undefined;
     this.#sorted = undefined;
-    this.#sortedByTable = undefined;
+    this.#ordered = undefined;
     this.#bytes = 0;
   }
 }

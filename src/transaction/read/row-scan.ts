@@ -1,5 +1,5 @@
 import type { Columns, Position, RangePage, RangeRead } from "../../store/index.js";
-import type { BufferedWrite, WriteBuffer } from "../buffer.js";
+import type { WriteBuffer } from "../buffer.js";
 import type { CommittedCell, CommittedRow } from "../cell/committed.js";
 import { isSelected, mergeRows } from "./merge.js";
 import type { Page } from "./paged-iterator.js";
@@ -31,6 +31,7 @@ const firstPage = 32;
  * rows, a scan of rows of 1 KB took 50% longer.
  */
 const largestPage = 250;
+const firstRow = new Uint8Array(0);
 
 /**
  * Pages of a snapshot's rows in scan order, for `View.scan`. It merges the transaction's own
@@ -182,10 +183,13 @@ export class RowScan<T> {
         : this.#boundary(next)
       : this.#covered();
     const to = reverse ? this.#covered() : next === undefined ? this.#request.end : this.#boundary(next);
-    const writes = between(this.#buffer.ofTable(this.#request.table), from, to).filter((write) =>
-      isSelected(columns, write.column),
+    const writes = this.#buffer.between(
+      this.#request.table,
+      { row: from ?? firstRow },
+      to === undefined ? undefined : { row: to },
     );
-    return mergeRows(rows, writes, reverse);
+    const selected = writes.filter((write) => isSelected(columns, write.column));
+    return mergeRows(rows, selected, reverse);
   }
 
   /** The row up to which earlier pages have covered the scan. */
@@ -209,19 +213,6 @@ export class RowScan<T> {
     }
     if (next === undefined) this.#finished = true;
   }
-}
-
-/** The ascending writes with rows from `from` (inclusive) to `to` (exclusive). */
-function between(
-  writes: readonly BufferedWrite[],
-  from: Uint8Array | undefined,
-  to: Uint8Array | undefined,
-): readonly BufferedWrite[] {
-  return writes.filter(
-    (write) =>
-      (from === undefined || Buffer.compare(write.row, from) >= 0) &&
-      (to === undefined || Buffer.compare(write.row, to) < 0),
-  );
 }
 
 function withoutDeleted(rows: readonly CommittedRow[]): readonly CommittedRow[] {

@@ -25,14 +25,14 @@ import {
   type TableDefinition,
   valueErrorAt,
 } from "../../schema/index.js";
-import { type Columns, type MaybePromise, pages } from "../../store/index.js";
+import { type MaybePromise, pages } from "../../store/index.js";
 import { checkRows, notAColumn } from "../argument-errors.js";
 import type { WriteBuffer } from "../buffer.js";
 import type { CommittedCell } from "../cell/committed.js";
-import { endOfColumns, firstColumn, userColumns } from "../cell/user-columns.js";
+import { endOfColumns, firstColumn } from "../cell/user-columns.js";
 import type { TransactionContext } from "../context.js";
 import { buildRow } from "./build-row.js";
-import { isSelected, mergeCells } from "./merge.js";
+import { mergeCells } from "./merge.js";
 import { PagedIterator } from "./paged-iterator.js";
 import type { ReadRecorder } from "./read-recorder.js";
 import type { SnapshotReader } from "./reader.js";
@@ -211,20 +211,18 @@ export abstract class View {
     const read = (start = firstColumn) =>
       this.#reader.row(table, row, [{ start, end: endOfColumns }], entriesPage);
     for await (const page of pages(read)) cells.push(...page.cells);
-    return this.#withOwn(table, row, userColumns, cells);
+    return this.#withOwn(table, row, firstColumn, endOfColumns, cells);
   }
 
+  /** Merges the cells from column `start` to column `end` with the transaction's own writes to them. */
   #withOwn(
     table: string,
     row: Uint8Array,
-    columns: Columns,
+    start: Uint8Array,
+    end: Uint8Array,
     cells: readonly CommittedCell[],
   ): readonly CommittedCell[] {
-    const own = this.#buffer?.hasWrites
-      ? this.#buffer
-          .ofTable(table)
-          .filter((write) => Buffer.compare(write.row, row) === 0 && isSelected(columns, write.column))
-      : [];
+    const own = this.#buffer?.between(table, { row, column: start }, { row, column: end }) ?? [];
     return mergeCells(cells, own).filter((cell) => !cell.isDeleted);
   }
 
@@ -255,10 +253,10 @@ export abstract class View {
       if (next === undefined) return undefined;
       this.assertReadable();
       if (!this.#context.schemas.known(table)) await this.#context.schemas.record([table]);
-      const page = await this.#reader.row(table.name, rowBytes, [{ start: next, end: range.end }], pageSize);
-      const covered: Columns = [{ start: next, end: page.next ?? range.end }];
+      const start = next;
+      const page = await this.#reader.row(table.name, rowBytes, [{ start, end: range.end }], pageSize);
       next = page.next;
-      const cells = this.#withOwn(table.name, rowBytes, covered, page.cells);
+      const cells = this.#withOwn(table.name, rowBytes, start, next ?? range.end, page.cells);
       shown += cells.length;
       pageSize = Math.max(1, Math.min(entriesPage, limit - shown));
       return { rows: cells };
