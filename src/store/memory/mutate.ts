@@ -1,7 +1,5 @@
 import { compareBytes, equalBytes } from "../bytes.js";
-import type { Columns } from "../cell.js";
 import { CellCursor } from "../cell-block.js";
-import { wantedRange } from "../columns.js";
 import type { FillAnswer, FillBatch } from "../fill.js";
 import {
   type AtomicBatch,
@@ -13,6 +11,7 @@ import {
   rowAt,
 } from "../mutation.js";
 import { deleteVersions, hasVersion, indexAtOrBelow, isEmpty, type MemoryCell, putVersion } from "./cell.js";
+import { ascending, bounds } from "./read.js";
 import { cellKey, MemoryTable } from "./table.js";
 
 /** All tables of a store, by name. */
@@ -109,16 +108,11 @@ function keyOf({ row, mutations }: RowMutation): string {
 function rangeHolds(tables: Tables, range: RangeGuard): boolean {
   const table = tables.get(range.table);
   if (table === undefined) return true;
-  const low = range.start === undefined ? "" : cellKey(range.start, undefined);
-  const high = range.end === undefined ? undefined : cellKey(range.end, undefined);
-  for (const cell of table.from(low)) {
-    if (high !== undefined && cell.key >= high) return true;
-    if (violates(cell, range.columns, range.absent)) return false;
+  const start = range.start && { row: range.start };
+  const end = range.end && { row: range.end };
+  for (const cell of ascending(table, range, bounds(start, end))) {
+    if (cell !== undefined && range.absent.some((each) => hasVersion(cell[each.part], each.from, each.to)))
+      return false;
   }
   return true;
-}
-
-function violates(cell: MemoryCell, columns: Columns, absent: RangeGuard["absent"]): boolean {
-  if (wantedRange(columns, cell.column) === undefined) return false;
-  return absent.some((each) => hasVersion(cell[each.part], each.from, each.to));
 }

@@ -17,7 +17,7 @@ interface Bounds {
   readonly high: string | undefined;
 }
 
-function bounds(start: Position | undefined, end: Position | undefined): Bounds {
+export function bounds(start: Position | undefined, end: Position | undefined): Bounds {
   return {
     low: start === undefined ? "" : cellKey(start.row, start.column),
     high: end === undefined ? undefined : cellKey(end.row, end.column),
@@ -28,7 +28,7 @@ function bounds(start: Position | undefined, end: Position | undefined): Bounds 
  * Yields the wanted cells from `low` to `high`, ascending. Yields undefined for some unwanted
  * cells, so that the caller can count visited cells.
  */
-function* ascending(
+export function* ascending(
   table: MemoryTable,
   read: Pick<RangeRead, "columns">,
   { low, high }: Bounds,
