@@ -258,7 +258,9 @@ export abstract class View {
       next = page.next;
       const cells = this.#withOwn(table.name, rowBytes, start, next ?? range.end, page.cells);
       shown += cells.length;
-      pageSize = Math.max(1, Math.min(entriesPage, limit - shown));
+      // Many deleted cells may follow a deleted one, so pages then grow.
+      const atLeast = cells.length < pageSize ? pageSize * 4 : 1;
+      pageSize = Math.min(entriesPage, Math.max(atLeast, limit - shown));
       return { rows: cells };
     };
     const convert = (cell: CommittedCell): Entry<V> => ({
