@@ -230,6 +230,7 @@ export type {
   EntriesOptions,
   Entry,
   HistoryEntry,
+  HistoryOptions,
   InspectedColumn,
   Isolation,
   LockInfo,

@@ -15,6 +15,7 @@ import { describeValue } from "../schema/index.js";
 import type {
   CheckOptions,
   CollectOptions,
+  HistoryOptions,
   TransactionOptions,
   TransactOptions,
 } from "../transaction/index.js";
@@ -38,6 +39,7 @@ interface CallOptions {
   "db.discardLoad": DiscardLoadOptions;
   "db.collect": CollectOptions;
   "db.check": CheckOptions;
+  "db.history": HistoryOptions;
   "db.changes": ChangesOptions;
   "db.follow": ChangesOptions;
   "db.live": LiveOptions;
@@ -93,6 +95,7 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
   "db.load": { signal: true, onProgress: true },
   "db.discardLoad": { signal: true },
   "db.collect": { signal: true, retentionMs: true, onProgress: true },
+  "db.history": { limit: true },
   "db.check": { signal: true, onProgress: true, maxProblems: true },
   "db.changes": reading,
   "db.follow": reading,
@@ -125,6 +128,10 @@ const checks: Readonly<
   retentionMs: {
     wanted: "a number of milliseconds, 0 or more",
     fits: (value) => Number.isFinite(value) && (value as number) >= 0,
+  },
+  limit: {
+    wanted: "a whole number of 1 or more",
+    fits: (value) => Number.isInteger(value) && (value as number) >= 1,
   },
   maxProblems: {
     wanted: "a whole number of 1 or more",

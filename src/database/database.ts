@@ -97,6 +97,7 @@ import {
   check,
   feedTable,
   type HistoryEntry,
+  type HistoryOptions,
   history,
   type InspectedColumn,
   inspectRow,
@@ -664,10 +665,14 @@ export class Database {
 
   /**
    * Returns the committed versions of a cell, newest first. Garbage collection may have removed
-   * older ones.
+   * older ones. All are in memory at once, so give a `limit` for a cell that changes often.
    */
-  async history<V, K>(column: Column<V, K>, row: NoInfer<K>): Promise<readonly HistoryEntry<V>[]> {
-    return history(this.#open(), column, row);
+  async history<V, K>(
+    column: Column<V, K>,
+    row: NoInfer<K>,
+    options: HistoryOptions = {},
+  ): Promise<readonly HistoryEntry<V>[]> {
+    return history(this.#open(), column, row, known("db.history", options));
   }
 
   /**

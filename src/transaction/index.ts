@@ -67,6 +67,7 @@ export {
   checkNotMilliseconds,
   dateToTimestamp,
   type HistoryEntry,
+  type HistoryOptions,
   history,
   timestampToDate,
 } from "./maintenance/history.js";

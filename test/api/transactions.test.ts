@@ -195,6 +195,9 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       expect(versions.map((version) => version.value)).toEqual([undefined, "three", "two", "one"]);
       expect(versions.map((version) => version.kind)).toEqual(["delete", "put", "put", "put"]);
       expect(versions.at(-1)!.commitTimestamp).toBe(timestamps[0]);
+      for (const limit of [1, 2, 4, 9]) {
+        expect(await db.history(pages.title, "a", { limit })).toEqual(versions.slice(0, limit));
+      }
       expect(Math.abs(versions[0]!.time.getTime() - versions[0]!.commitTimestamp / 1_000)).toBeLessThan(1);
     }));
 

@@ -25,6 +25,7 @@ const calls: Readonly<Record<string, (db: Database) => unknown>> = {
   "db.unregister": (db) => db.unregister("titles", wrong),
   "db.collect": (db) => db.collect(wrong),
   "db.check": (db) => db.check(wrong),
+  "db.history": (db) => db.history(pages.title, "a", wrong),
   scan: (db) => db.transact((tx) => tx.scan(pages, wrong)),
   open: () => open("memory:", wrong),
   "table pages": () => table("pages", { title: text() }, wrong),

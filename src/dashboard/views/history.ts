@@ -23,7 +23,10 @@ export const history: View<CellHistory> = async ({ db, gathered }, given) => {
   const cell = { row: given.needed("row"), column: given.needed("column") };
   const column = columnOf(table, cell.column);
   const row = parseCellRowText(column, cell.row);
-  const [entries, known] = await Promise.all([db.history(column, row), gathered.everyTransaction()]);
+  const [entries, known] = await Promise.all([
+    db.history(column, row, { limit: maxVersions + 1 }),
+    gathered.everyTransaction(),
+  ]);
   const names = await gathered.names(entries.map(({ commitTimestamp }) => commitTimestamp));
   const writers = new Map(known.map((each) => [each.commitTimestamp, each]));
   const writerOf = (commitTimestamp: number): Writer | undefined => {

@@ -27,18 +27,69 @@ export interface HistoryEntry<V> {
   readonly value: V | undefined;
 }
 
+/** The options of `db.history`. */
+export interface HistoryOptions {
+  /** Most versions to return, and about as many are read. Default: all that are kept. */
+  readonly limit?: number | undefined;
+}
+
 /** The committed versions of a cell that garbage collection has kept, newest first. */
 export async function history<V, K>(
   context: TransactionContext,
   column: Column<V, K>,
   row: K,
+  { limit }: HistoryOptions = {},
 ): Promise<readonly HistoryEntry<V>[]> {
   if (!isColumn(column)) throw notAColumn("history", column);
   if (!context.schemas.known(column.table)) await context.schemas.record([column.table]);
   const cell = { table: column.table.name, row: encodeRow(column.table, row), column: column.path };
   // Resolves the locks of transactions that have committed, so that their write records are there.
   await readCommitted(context, cell, await currentTimestamp(context));
+  if (limit !== undefined) {
+    const newest = await newestEntries(context, column, row, cell, limit);
+    if (newest !== undefined) return newest;
+  }
   const versions = await readCells(context.store, cell, ["write", "data"], 0, Number.POSITIVE_INFINITY);
+  const entries = await entriesOf(context, column, row, cell, versions);
+  return limit === undefined ? entries : entries.slice(0, limit);
+}
+
+/**
+ * The newest versions of a cell. Undefined if they cannot be told from the newest records: one of a load
+ * that is not published is no version, and one of a transaction that failed hides a value.
+ */
+async function newestEntries<V, K>(
+  context: TransactionContext,
+  column: Column<V, K>,
+  row: K,
+  cell: CellAddress,
+  limit: number,
+): Promise<readonly HistoryEntry<V>[] | undefined> {
+  const versions = await readCells(
+    context.store,
+    cell,
+    ["write", "data"],
+    0,
+    Number.POSITIVE_INFINITY,
+    limit,
+  );
+  const writes = ofPart(versions, "write").map(({ value }) => decodeWrite(value));
+  const values = new Set(ofPart(versions, "data").map(({ timestamp }) => timestamp));
+  const isWhole = ({ kind, start, value }: WriteRecord) =>
+    kind === "delete" || value !== undefined || values.has(start);
+  if (!writes.every(isWhole)) return undefined;
+  const entries = await entriesOf(context, column, row, cell, versions);
+  return entries.length === writes.length ? entries : undefined;
+}
+
+async function entriesOf<V, K>(
+  context: TransactionContext,
+  column: Column<V, K>,
+  row: K,
+  cell: CellAddress,
+  versions: readonly PartVersion[],
+): Promise<readonly HistoryEntry<V>[]> {
+  const values = new Map(ofPart(versions, "data").map(({ timestamp, value }) => [timestamp, value]));
   const entries: HistoryEntry<V>[] = [];
   for (const version of ofPart(versions, "write")) {
     const record = decodeWrite(version.value);
@@ -47,7 +98,7 @@ export async function history<V, K>(
       ? await publicationOf(context, record.start, readCommitted)
       : version.timestamp;
     if (commit === undefined) continue;
-    const bytes = record.kind === "delete" ? undefined : recordedValue(cell, record, versions);
+    const bytes = record.kind === "delete" ? undefined : recordedValue(cell, record, values);
     entries.push({
       commitTimestamp: commit,
       startTimestamp: record.start,
@@ -59,10 +110,14 @@ export async function history<V, K>(
   return entries;
 }
 
-function recordedValue(cell: CellAddress, record: WriteRecord, versions: readonly PartVersion[]): Uint8Array {
+function recordedValue(
+  cell: CellAddress,
+  record: WriteRecord,
+  values: ReadonlyMap<number, Uint8Array>,
+): Uint8Array {
   if (record.value !== undefined) return record.value;
-  const data = ofPart(versions, "data").find((version) => version.timestamp === record.start);
-  if (data !== undefined) return asBuffer(data.value);
+  const value = values.get(record.start);
+  if (value !== undefined) return asBuffer(value);
   throw new StoreDamagedError(
     `The value of ${showCell(cell)} written at ${record.start} is missing. Run \`percolator check\`.`,
   );

@@ -38,7 +38,7 @@ export function addHistory(program: Command, cli: Cli): void {
         const column = findColumn(opened, target);
         const row = parseCellRow(column, rowText);
         await noteCustomCodecs(cli, opened, column.table, column.name);
-        const entries = (await opened.db.history(column, row)).slice(0, limit);
+        const entries = await opened.db.history(column, row, { limit });
         if (cli.json) for (const entry of entries) await cli.out.json(entryToJson(entry));
         else if (entries.length === 0) await cli.note("the cell has no versions");
         else {
