@@ -31,7 +31,7 @@ export class WriteBuffer {
   #signals: Map<string, CellAddress> | undefined;
   #sorted: readonly BufferedWrite[] | undefined;
   /** The writes of each table of which a range was read. */
-  #ordered: Map<string, OrderedWrites> | undefined;
+  #ordered: Map<string, OrderedWrites<BufferedWrite>> | undefined;
 
   constructor(limit: number) {
     this.#limit = limit;

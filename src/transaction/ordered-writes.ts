@@ -1,14 +1,13 @@
 import { compareBytes, type Position } from "../store/index.js";
-import type { BufferedWrite } from "./buffer.js";
 
 /** Most writes of a piece. One that grows beyond it is divided, so that an insertion moves few writes. */
 const maxPiece = 512;
 
 /** A transaction's writes to one table, in row and column order. The last write to a cell counts. */
-export class OrderedWrites {
-  readonly #pieces: BufferedWrite[][] = [[]];
+export class OrderedWrites<W extends Position> {
+  readonly #pieces: W[][] = [[]];
 
-  set(write: BufferedWrite): void {
+  set(write: W): void {
     const at = this.#pieceOf(write);
     const piece = this.#pieces[at]!;
     const place = firstAtOrAfter(piece, write);
@@ -18,8 +17,8 @@ export class OrderedWrites {
   }
 
   /** The writes from `from` (inclusive) to `to` (exclusive). Without `to`, all from `from` on. */
-  between(from: Position, to: Position | undefined): readonly BufferedWrite[] {
-    const found: BufferedWrite[] = [];
+  between(from: Position, to: Position | undefined): readonly W[] {
+    const found: W[] = [];
     let at = this.#pieceOf(from);
     let place = firstAtOrAfter(this.#pieces[at]!, from);
     for (; at < this.#pieces.length; at++, place = 0) {
@@ -45,7 +44,7 @@ export class OrderedWrites {
   }
 }
 
-function firstAtOrAfter(writes: readonly BufferedWrite[], position: Position): number {
+function firstAtOrAfter(writes: readonly Position[], position: Position): number {
   let low = 0;
   let high = writes.length;
   while (low < high) {
