@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { systemEnvironment } from "../../environment/index.js";
+import { int, table } from "../../schema/index.js";
+import { RowTurns, rowKey } from "../../transaction/index.js";
+import { observer } from "../index.js";
+import { TaskBoard } from "./task-board.js";
+
+const boxes = table("boxes", { width: int() });
+const watching = observer("watching", boxes.width, () => {});
+const cell = { table: "boxes", row: Buffer.from("a"), column: Buffer.from("width") };
+const row = rowKey(cell.table, cell.row);
+const turns = new RowTurns(systemEnvironment);
+
+/** A board that has taken on the hint of a change at 10, and what else happens to that cell. */
+function boardOfOne() {
+  const board = new TaskBoard({
+    environment: systemEnvironment,
+    queueLimit: () => 100,
+    isWorked: () => true,
+    turns,
+  });
+  const offer = (timestamp: number) =>
+    board.offer({ observer: watching, cell, hint: cell, timestamp, state: undefined, takenBy: undefined });
+  offer(10);
+  const handledBeside = (start: number) => board.handledBeside("watching", cell, start);
+  return { board, offer, handledBeside, task: board.taskOf("watching", cell)! };
+}
+
+test("a run of another task ends a queued or a waiting task whose changes it has handled", () => {
+  const { board, offer, handledBeside, task } = boardOfOne();
+  handledBeside(9);
+  expect(board.size).toBe(1);
+  handledBeside(10);
+  expect([board.size, board.queued("watching"), board.isQuiet]).toEqual([0, 0, true]);
+  board.runAfterAll(task);
+  expect(board.queued("watching")).toBe(0);
+
+  offer(11);
+  const waiting = board.take("watching")!;
+  board.wait(waiting);
+  expect([board.running("watching"), board.completed]).toEqual([0, 0]);
+  offer(12);
+  handledBeside(11);
+  expect(board.size).toBe(1);
+  board.runAfterAll(waiting);
+  expect(board.take("watching")).toBe(waiting);
+  expect(waiting.timestamp).toBe(12);
+});
+
+test("it does not end a task that has begun, or that is due again", () => {
+  const { board, offer, handledBeside } = boardOfOne();
+  const task = board.take("watching")!;
+  handledBeside(10);
+  expect([board.size, board.running("watching")]).toEqual([1, 1]);
+  offer(12);
+  board.wait(task);
+  handledBeside(11);
+  expect(board.size).toBe(1);
+  handledBeside(12);
+  expect([board.size, board.running("watching")]).toEqual([0, 0]);
+});
+
+test("a task that waits for another one ends its turn on a row", () => {
+  const { board } = boardOfOne();
+  const task = board.take("watching")!;
+  turns.wait(row, (end) => {
+    task.endTurn = end;
+  });
+  expect(turns.size).toBe(1);
+  board.wait(task);
+  expect(turns.size).toBe(0);
+});
+
+test("another process's claim lets a task wait on, without its claim", () => {
+  const { board } = boardOfOne();
+  const task = board.take("watching")!;
+  task.isClaimed = true;
+  board.wait(task);
+  board.withdraw(task);
+  expect([board.size, task.isClaimed]).toEqual([1, false]);
+});
