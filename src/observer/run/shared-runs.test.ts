@@ -173,6 +173,43 @@ describe.each(["one-phase", "two-phase"] as const)("row observers, committing in
     expect(await countHints(db.store)).toEqual({});
   });
 
+  test("a run handles what has changed, or what an earlier version has handled, and gets no value", async () => {
+    const first = await start({ commit, observers: volumes().observers });
+    const handledBy = (db: TestDatabase) =>
+      db.registry.recent.runs().map(({ handled }) => handled.map(({ observer: name }) => name).sort());
+    await first.transact((tx) => tx.set(width, "a", 2));
+    await first.pool.drain();
+    await first.transact((tx) => tx.set(height, "a", 3));
+    await first.pool.drain();
+    expect(handledBy(first)).toEqual([["volume-width"], ["volume-height"]]);
+    const changes: object[] = [];
+    const observers = rowObservers("volume", [width, height, depth], (_tx, each) => void changes.push(each), {
+      version: 2,
+    });
+    const db = await start({ commit, store: first.store, observers });
+    await backfill(db.registry, "volume-width");
+    await db.pool.drain();
+    expect(handledBy(db)).toEqual([["volume-height", "volume-width"]]);
+    expect(changes).toMatchObject([{ row: "a", value: undefined, previous: undefined }]);
+  });
+
+  test("runs of two declarations on one row do not wait for one another", async () => {
+    let running = 0;
+    let release = () => {};
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const run = async () => {
+      if (++running === 2) release();
+      await gate;
+    };
+    const observers = ["one", "other"].flatMap((name) => rowObservers(name, [width, height], run));
+    const db = await start({ commit, observers });
+    await fill(db, "a", [1, 2, 3]);
+    await db.pool.drain();
+    expect(outcomes(db)).toEqual(["committed", "committed"]);
+  });
+
   test("each cell of a family has a run, and the columns have one, all at the same time", async () => {
     let running = 0;
     let release = () => {};
