@@ -40,11 +40,15 @@ export async function readCellState(
   return state!;
 }
 
-/** Reads the same of several cells of a row, in one read. */
+/**
+ * Reads the same of several cells of a row, in one read. With `"first"`, it reads the parked record of
+ * only the first cell, and the states of the others are as if nothing were parked.
+ */
 export async function readCellStates(
   tx: { readonly reader: SnapshotReader },
   { table, row }: Pick<CellAddress, "table" | "row">,
   watched: readonly WatchedCell[],
+  parkedOf: "all" | "first" = "all",
 ): Promise<readonly CellState[]> {
   if (watched.length === 0) return [];
   const places = watched.map(({ registered, cell: { column } }) => ({
@@ -53,11 +57,11 @@ export async function readCellStates(
     acknowledgment: registered.acknowledgmentColumn(column),
     parked: registered.parkedColumn(column),
   }));
-  const columns = places.flatMap(({ registered, column, acknowledgment, parked }) =>
-    registered.isWeak
-      ? [{ exact: parked }]
-      : [{ exact: column }, { exact: acknowledgment }, { exact: parked }],
-  );
+  const columns = places.flatMap(({ registered, column, acknowledgment, parked }, index) => {
+    if (registered.isWeak) return [{ exact: parked }];
+    const both = [{ exact: column }, { exact: acknowledgment }];
+    return parkedOf === "all" || index === 0 ? [...both, { exact: parked }] : both;
+  });
   const { cells } = await tx.reader.row(table, row, columns.sort(inOrder));
   const find = (path: Uint8Array) => cells.find((each) => Buffer.compare(each.column, path) === 0);
   return places.map(({ registered, column, acknowledgment, parked }) => {
@@ -98,33 +102,9 @@ function recordOf(
 export function isDue(registered: RegisteredObserver, state: CellState, hint: number): boolean {
   const { acknowledgment, parked, commit } = state;
   if (registered.isWeak) return parked === undefined || hint > parked.start;
-  const last = parked !== undefined && parked.start > (acknowledgment?.start ?? 0) ? parked : acknowledgment;
-  return isNewer(registered, commit, last);
-}
-
-/** Whether a change is newer than what the observer, in its version, has recorded. */
-function isNewer({ record }: RegisteredObserver, commit: number, last: Acknowledgment | undefined): boolean {
   if (commit === 0) return false;
-  return last === undefined || commit > last.start || last.version !== record.version;
-}
-
-/** Those of a row's cells whose changes no run has handled. They are due, or parked. */
-export async function unhandled(
-  tx: { readonly reader: SnapshotReader },
-  { table, row }: Pick<CellAddress, "table" | "row">,
-  watched: readonly WatchedCell[],
-): Promise<readonly WatchedCell[]> {
-  if (watched.length === 0) return [];
-  const acknowledgmentOf = ({ registered, cell }: WatchedCell) =>
-    registered.acknowledgmentColumn(cell.column);
-  const columns = watched.flatMap((each) => [{ exact: each.cell.column }, { exact: acknowledgmentOf(each) }]);
-  const { cells } = await tx.reader.row(table, row, columns.sort(inOrder));
-  const find = (path: Uint8Array) => cells.find(({ column }) => Buffer.compare(column, path) === 0);
-  return watched.filter((each) => {
-    const { registered, cell } = each;
-    const acknowledgment = recordOf(registered, find(acknowledgmentOf(each)));
-    return isNewer(registered, find(cell.column)?.commit ?? 0, acknowledgment);
-  });
+  const last = parked !== undefined && parked.start > (acknowledgment?.start ?? 0) ? parked : acknowledgment;
+  return last === undefined || commit > last.start || last.version !== registered.record.version;
 }
 
 /**

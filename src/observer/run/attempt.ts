@@ -19,9 +19,7 @@ import {
   describeChange,
   handledUpTo,
   isDue,
-  readCellState,
   readCellStates,
-  unhandled,
   type WatchedCell,
 } from "../registry/due.js";
 import type { RegisteredObserver } from "../registry/registered.js";
@@ -181,7 +179,10 @@ class Attempt {
   async #run(): Promise<AttemptResult> {
     const { task } = this.#options;
     const start = this.#tx.startTimestamp;
-    const state = await readCellState(this.#tx, this.#registered, task.cell);
+    const own = { registered: this.#registered, cell: task.cell };
+    const others = othersOf(task, this.#view);
+    const [found, ...besides] = await readCellStates(this.#tx, task.cell, [own, ...others], "first");
+    const state = found!;
     if (!isDue(this.#registered, state, task.timestamp)) {
       await this.#tx.commit();
       const upTo = handledUpTo(this.#registered, state, start);
@@ -192,9 +193,12 @@ class Attempt {
     this.#refuseEndless(state);
     const transaction = await this.#callObserver(state);
     const notifiedItself = this.#registered.isWeak && this.#notifies(task.cell);
-    this.#handle({ registered: this.#registered, cell: task.cell }, state);
-    const others = await this.#handleOthers();
-    const hints = [task.hint, ...others.map(({ registered, cell }) => registered.hint(cell).address)];
+    this.#handle(own, state);
+    // Also parked ones: the run has succeeded with their values.
+    const changed = others.filter(({ registered }, index) => isDue(registered, besides[index]!, start));
+    const states = await readCellStates(this.#tx, task.cell, changed);
+    for (const [index, other] of changed.entries()) this.#handle(other, states[index]!);
+    const hints = [task.hint, ...changed.map(({ registered, cell }) => registered.hint(cell).address)];
     const inOneBatch = this.#tx.commitsInOneBatch;
     if (inOneBatch) for (const hint of hints) this.#tx.alsoMutate(deleteHint(hint, start));
     this.#arrive?.();
@@ -205,7 +209,7 @@ class Attempt {
       changedAt: state.commit,
       commitTimestamp: this.#tx.commitTimestamp ?? start,
       notifiedItself,
-      others,
+      others: changed,
       settling: inOneBatch ? undefined : Promise.all(hints.map((hint) => this.#removeHint(hint, start))),
     };
   }
@@ -311,15 +315,6 @@ class Attempt {
         Buffer.compare(row, cell.row) === 0 &&
         Buffer.compare(column, cell.column) === 0,
     );
-  }
-
-  /** If observers share their runs, handles the row's other columns that they have not handled, also parked ones. */
-  async #handleOthers(): Promise<readonly WatchedCell[]> {
-    const { task } = this.#options;
-    const others = await unhandled(this.#tx, task.cell, othersOf(task, this.#view));
-    const states = await readCellStates(this.#tx, task.cell, others);
-    for (const [index, other] of others.entries()) this.#handle(other, states[index]!);
-    return others;
   }
 
   /**

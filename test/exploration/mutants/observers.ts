@@ -78,9 +78,8 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "const state = await readCellState(this.#tx, this.#registered, task.cell);",
-        replace:
-          "const state = (this.#options.registry.remembered ??= await readCellState(this.#tx, this.#registered, task.cell));",
+        find: "const state = found!;",
+        replace: "const state = (this.#options.registry.remembered ??= found!);",
       },
     ],
     killedBy: "twoWorkers",
@@ -90,7 +89,7 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "for (const [index, other] of others.entries()) this.#handle(other, states[index]!);",
+        find: "for (const [index, other] of changed.entries()) this.#handle(other, states[index]!);",
         replace: "void states;",
       },
     ],
@@ -98,14 +97,15 @@ export const observerMutants: readonly Mutant[] = [
   },
   {
     name: "a shared run that acknowledges other columns though they have not changed",
+    takesLong: true,
     patches: [
       {
         file: attempt,
-        find: "await unhandled(this.#tx, task.cell, othersOf(task, this.#view))",
-        replace: "othersOf(task, this.#view)",
+        find: "others.filter(({ registered }, index) => isDue(registered, besides[index]!, start))",
+        replace: "others.filter((_, index) => besides[index] !== undefined)",
       },
     ],
-    killedBy: "sharedRunsTwoWorkers",
+    killedBy: "sharedRunsWriter",
   },
   {
     name: "hints written by the writer's own list of observers instead of the registry",
