@@ -197,6 +197,12 @@ async function pgBoss(pool: Pool): Promise<Rival> {
       // Policy `singleton` lets one job of a key run: the next one of the key stands before those of other keys.
       await idle.createQueue("single", { name: "single", policy: "singleton" });
       for (const key of ["eve", "eve", "bob"]) await pool.query(insert("single", key));
+      // It fetches in the order of clock times. A clock that was set back must not change it.
+      await pool.query(
+        `update pgboss.job set start_after = now() - interval '1 hour', created_on = now() -
+           case singleton_key when 'eve' then interval '2 minutes' else interval '1 minute' end
+         where name = 'single'`,
+      );
       expect(await idle.fetch("single")).toHaveLength(1);
       expect(await idle.fetch("single")).toEqual([]);
       expect(await idle.fetch("single", { batchSize: 10 })).toEqual([]);

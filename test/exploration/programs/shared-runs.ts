@@ -23,56 +23,51 @@ async function derived(db: Database): Promise<void> {
   expectEqual("the sum", row?.other, (row?.value ?? 0) + (row?.copy ?? 0));
 }
 
-const tables = [cells, pages];
+const ofSums = {
+  tables: [cells, pages],
+  observers: sums,
+  setup: async (db: Database) => void (await set(1, 2)(db)),
+  healed: derived,
+};
 
 export const sharedRunsTwoWorkers: Program = {
-  name: "a writer of two columns whose observers share their runs, and two workers",
-  tables,
-  observers: sums,
+  name: "two changed columns whose observers share their runs, and two workers",
+  ...ofSums,
   commit: "two-phase",
-  setup: async (db) => void (await set(1, 2)(db)),
   clients: {
     W1: (client) => client.work(),
     W2: (client) => client.work({ observers: [sums[1]!] }),
   },
-  healed: derived,
 };
 
 export const sharedRunsWriter: Program = {
   name: "a writer of two columns whose observers share their runs, and a worker",
-  tables,
-  observers: sums,
+  ...ofSums,
   commit: "two-phase",
-  setup: async (db) => void (await set(1, 2)(db)),
   clients: {
     writer: ({ db }) => db.transact((tx) => tx.set(cells.copy, "p", 5), once),
     worker: (client) => client.work(),
   },
   faults: { stops: 1 },
-  healed: derived,
 };
 
 export const sharedRunsOnePhase: Program = {
   name: "a writer of two columns whose observers share their runs, and two workers, in one phase",
-  tables,
-  observers: sums,
-  setup: async (db) => void (await set(1, 2)(db)),
+  ...ofSums,
   clients: {
     writer: ({ db }) => set(4, 5)(db),
     W1: (client) => client.work(),
     W2: (client) => client.work({ observers: [sums[1]!] }),
   },
   faults: { lostAnswers: 1 },
-  healed: derived,
 };
 
 /** If the writer was told that its commit is settled, it read what observers have derived of it. */
 export const sharedRunsSettled: Program = {
+  ...ofSums,
   name: "a writer that asks what is settled, and a worker of observers that share their runs",
-  tables,
   observers: [...sums, shown],
   asksWhatIsSettled: true,
-  setup: async (db) => void (await set(1, 2)(db)),
   clients: {
     writer: async ({ db, isSettled }: ClientHandle) => {
       const { commitTimestamp } = await set(4, 5)(db);
@@ -85,5 +80,4 @@ export const sharedRunsSettled: Program = {
     if (writer?.outcome !== "returned" || writer.value === undefined) return;
     expectEqual("what is derived after `settled`", writer.value, 9);
   },
-  healed: derived,
 };
