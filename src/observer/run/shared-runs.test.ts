@@ -7,7 +7,8 @@ import {
 } from "../../../test/support/observer/context.js";
 import { ObserverError, SchemaError } from "../../errors/index.js";
 import { family, int, signal, table, text } from "../../schema/index.js";
-import { check } from "../../transaction/index.js";
+import { allColumns } from "../../store/index.js";
+import { check, SnapshotReader } from "../../transaction/index.js";
 import { backfill, listParked, observer, parkedTable, rowObservers, unregister } from "../index.js";
 
 const boxes = table("boxes", {
@@ -52,6 +53,13 @@ async function parkedColumns(db: TestDatabase): Promise<string[]> {
   const columns: string[] = [];
   for await (const { column } of listParked(db.registry)) columns.push(column);
   return columns.sort();
+}
+
+/** How many entries the table of parked changes has, also those of which no record tells. */
+async function parkedEntries(db: TestDatabase): Promise<number> {
+  const reader = new SnapshotReader(db.context, await db.context.oracle.next());
+  const { rows } = await reader.range({ table: parkedTable, columns: allColumns });
+  return rows.flatMap(({ cells }) => cells.filter(({ value }) => value !== undefined)).length;
 }
 
 const outcomes = (db: TestDatabase) => db.runs.map(({ outcome }) => outcome);
@@ -146,6 +154,7 @@ describe.each(["one-phase", "two-phase"] as const)("row observers, committing in
     await db.pool.drain();
     expect(await volumeOf(db, "a")).toBe(1);
     expect(await parkedColumns(db)).toEqual([]);
+    expect(await parkedEntries(db)).toBe(0);
     expect(outcomes(db).filter((outcome) => outcome === "committed")).toHaveLength(2);
     expect(await check(db.context, ["boxes", parkedTable])).toEqual([]);
   });
