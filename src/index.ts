@@ -128,6 +128,8 @@ export {
   type BackfillProgress,
   type BackfillRange,
   type BackfillReport,
+  type BatchOptions,
+  batchObserver,
   type Change,
   type ColumnChange,
   type DiscardLoadOptions,

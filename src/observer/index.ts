@@ -25,8 +25,8 @@ export {
   type LoadRows,
   loadPart,
 } from "./load/options.js";
-export { isObserver, type Observer, observer, rowObservers } from "./observer.js";
-export type { ObserverOptions } from "./options.js";
+export { batchObserver, isObserver, type Observer, observer, rowObservers } from "./observer.js";
+export type { BatchOptions, ObserverOptions } from "./options.js";
 export {
   type BackfillOptions,
   type BackfillProgress,

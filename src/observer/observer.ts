@@ -13,7 +13,13 @@ import {
 } from "../schema/index.js";
 import type { Isolation, Transaction } from "../transaction/index.js";
 import type { Change, ColumnChange, FamilyChange, RowChange, SignalChange } from "./change.js";
-import { checkOptions, type ObserverOptions } from "./options.js";
+import {
+  type BatchOptions,
+  type CheckedOptions,
+  checkBatchOptions,
+  checkOptions,
+  type ObserverOptions,
+} from "./options.js";
 
 // Symbol.for instead of instanceof, since two copies of the package may be loaded in one program.
 const brand = Symbol.for("percolatordb.observer");
@@ -30,7 +36,15 @@ export interface Observer {
   readonly isolation: Isolation;
   readonly priority: number;
   readonly version: number;
-  /** @internal */
+  /**
+   * The most changes of a run, for a {@link batchObserver}. Undefined if a run handles one change.
+   * @internal
+   */
+  readonly batch: number | undefined;
+  /**
+   * Gets an array of changes instead if there is a {@link batch}.
+   * @internal
+   */
   readonly run: (tx: Transaction, change: Change) => unknown;
   /**
    * Itself and the observers that share its runs: those of one call of {@link rowObservers}.
@@ -85,7 +99,60 @@ export function observer(
   run: unknown,
   options: ObserverOptions = {},
 ): Observer {
-  return declare(name, target, run, options, undefined);
+  return declare(name, target, run, checkOptions(name, options));
+}
+
+export function batchObserver<K>(
+  name: string,
+  signal: Signal<K>,
+  run: (tx: Transaction, changes: readonly SignalChange<K>[]) => unknown,
+  options?: BatchOptions,
+): Observer;
+export function batchObserver<V, K>(
+  name: string,
+  family: Family<V, K>,
+  run: (tx: Transaction, changes: readonly FamilyChange<V, K>[]) => unknown,
+  options?: BatchOptions,
+): Observer;
+/**
+ * Declares an observer whose runs handle several changes in one transaction: up to `batch` of those
+ * that are due. Changes gather while runs are in progress, so a batch is small if little is due. Use
+ * it where many changes cost little more than one: to combine them before writing, or to send them to
+ * another system in one request.
+ *
+ * `run` gets the changes of different cells, in no particular order, at least one. Otherwise all is as
+ * with {@link observer}: exactly one committed run handles a change. If a run throws, none of its
+ * changes is handled, and they run again in batches of half the size. So only a change that fails
+ * alone counts as failed, and is parked in the end. After a conflict, the next batch is smaller.
+ *
+ * @throws ObserverError for an invalid option.
+ * @throws SchemaError for an invalid name.
+ *
+ * @example
+ * const counts = batchObserver("counts", orders.region, async (tx, changes) => {
+ *   const added = new Map<string, number>();
+ *   for (const { value, previous } of changes) {
+ *     if (value !== undefined) added.set(value, (added.get(value) ?? 0) + 1);
+ *     if (previous !== undefined) added.set(previous, (added.get(previous) ?? 0) - 1);
+ *   }
+ *   for (const [region, n] of added) {
+ *     tx.set(regions.orders, region, ((await tx.get(regions.orders, region)) ?? 0) + n);
+ *   }
+ * });
+ */
+export function batchObserver<V, K>(
+  name: string,
+  column: Column<V, K>,
+  run: (tx: Transaction, changes: readonly ColumnChange<V, K>[]) => unknown,
+  options?: BatchOptions,
+): Observer;
+export function batchObserver(
+  name: string,
+  target: unknown,
+  run: unknown,
+  options: BatchOptions = {},
+): Observer {
+  return declare(name, target, run, checkBatchOptions(name, options));
 }
 
 /** The most columns whose observers share their runs. A run reads what is recorded of each. */
@@ -121,7 +188,10 @@ export function rowObservers<K>(
   checkName("observer", name);
   checkColumns(name, columns);
   const group: Observer[] = [];
-  for (const column of columns) group.push(declare(`${name}-${column.name}`, column, run, options, group));
+  for (const column of columns) {
+    const each = `${name}-${column.name}`;
+    group.push(declare(each, column, run, checkOptions(each, options), group));
+  }
   return Object.freeze(group);
 }
 
@@ -129,16 +199,24 @@ function declare(
   name: string,
   target: unknown,
   run: unknown,
-  options: ObserverOptions,
-  group: readonly Observer[] | undefined,
+  options: CheckedOptions & { readonly batch?: number },
+  group?: readonly Observer[],
 ): Observer {
   checkName("observer", name);
   checkTarget(name, target);
   if (typeof run !== "function") {
     throw new ObserverError(`Observer "${name}": \`run\` must be a function, not ${describeValue(run)}.`);
   }
-  const checked = checkOptions(name, options);
-  return Object.freeze({ [brand]: true, name, target, run: run as Observer["run"], group, ...checked });
+  const { batch } = options;
+  return Object.freeze({
+    [brand]: true,
+    name,
+    target,
+    run: run as Observer["run"],
+    group,
+    ...options,
+    batch,
+  });
 }
 
 function checkColumns(name: string, columns: readonly AnyColumn[]): void {

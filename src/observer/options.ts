@@ -34,6 +34,14 @@ export interface ObserverOptions {
   readonly version?: number | undefined;
 }
 
+/** The options of {@link batchObserver}. All are optional. */
+export interface BatchOptions extends ObserverOptions {
+  /** The most changes that one run handles. From 1 to 10,000. Default: 100. */
+  readonly batch?: number | undefined;
+  /** The most runs at the same time in one process. Default: 4, since changes gather meanwhile. */
+  readonly concurrency?: number | undefined;
+}
+
 /** The options with their defaults filled in. */
 export interface CheckedOptions {
   readonly attempts: number;
@@ -54,25 +62,56 @@ const optionNames: OptionNames<ObserverOptions> = {
   priority: true,
   version: true,
 };
+const batchNames: OptionNames<BatchOptions> = { ...optionNames, batch: true };
 const infinity = Number.POSITIVE_INFINITY;
 const maxAttempts = 1_000;
 const highestVersion = 2 ** 31 - 1;
+const maxBatch = 10_000;
+const batchRuns = 4;
 
 /** Fills in the defaults. Throws an {@link ObserverError} for an invalid option. */
 export function checkOptions(observer: string, options: ObserverOptions): CheckedOptions {
-  const number = (name: string, value: number, least: number, most: number, whole: boolean) => {
-    const fits = value >= least && value <= most && (!whole || Number.isInteger(value) || value === infinity);
-    if (typeof value === "number" && fits) return value;
-    const kind = whole ? "a whole number" : "a number";
-    throw new ObserverError(
-      `Observer "${observer}": \`${name}\` must be ${kind} from ${least} to ${most}, not ${describeValue(value)}.`,
-    );
-  };
+  return checkNamed(observer, options, optionNames);
+}
+
+/** The same for {@link batchObserver}. */
+export function checkBatchOptions(
+  observer: string,
+  options: BatchOptions,
+): CheckedOptions & { readonly batch: number } {
+  const { batch = 100, concurrency = batchRuns } = options;
+  const checked = checkNamed(observer, { ...options, concurrency }, batchNames);
+  return { ...checked, batch: numberOf(observer, "batch", batch, 1, maxBatch, true) };
+}
+
+function numberOf(
+  observer: string,
+  name: string,
+  value: number,
+  least: number,
+  most: number,
+  whole: boolean,
+): number {
+  const fits = value >= least && value <= most && (!whole || Number.isInteger(value) || value === infinity);
+  if (typeof value === "number" && fits) return value;
+  const kind = whole ? "a whole number" : "a number";
+  throw new ObserverError(
+    `Observer "${observer}": \`${name}\` must be ${kind} from ${least} to ${most}, not ${describeValue(value)}.`,
+  );
+}
+
+function checkNamed(
+  observer: string,
+  options: ObserverOptions,
+  names: Readonly<Record<string, true>>,
+): CheckedOptions {
+  const number = (name: string, value: number, least: number, most: number, whole: boolean) =>
+    numberOf(observer, name, value, least, most, whole);
   const unknown = Object.entries(options).find(
-    ([name, value]) => value !== undefined && !(name in optionNames),
+    ([name, value]) => value !== undefined && !(name in names),
   )?.[0];
   if (unknown !== undefined) {
-    const list = Object.keys(optionNames).join("`, `");
+    const list = Object.keys(names).join("`, `");
     throw new ObserverError(`Observer "${observer}" has no option \`${unknown}\`. It takes \`${list}\`.`);
   }
   const { backoff = {}, isolation = "snapshot" } = options;

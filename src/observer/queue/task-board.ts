@@ -56,6 +56,7 @@ export interface TaskBoardOptions {
  * | `running` | `delayed` | its run failed, or conflicted on a row |
  * | `running` | (none) | the cell is handled or parked, and its hint is deleted |
  * | `running` | `waiting` | a run in progress will probably handle the cell too |
+ * | `queued` | `waiting` | a run of several tasks takes it along |
  * | `waiting` | `queued` | that run has ended, and has not handled the cell |
  * | any | (none) | a run of another task has handled the cell |
  */
@@ -306,6 +307,32 @@ export class TaskBoard {
     task.phase = "waiting";
     this.#takeAgain(task);
     this.#endTurn(task);
+  }
+
+  /**
+   * Takes further tasks of the observer along to a run, up to `most` tasks in all. They wait for its
+   * end: see {@link runAfterAll}. It takes tasks in their order, up to the first that may not join.
+   */
+  takeAlong(leader: Task, most: number, mayJoin: (task: Task) => boolean): readonly Task[] {
+    const lane = this.#laneOf(leader.observer);
+    const along: Task[] = [];
+    let size = most;
+    while (along.length + 1 < size) {
+      const task = lane.queue.shift();
+      if (task === undefined) break;
+      if (task.phase === "withdrawn") {
+        lane.withdrawn--;
+        continue;
+      }
+      size = Math.min(size, task.company);
+      if (along.length + 2 > size || !mayJoin(task)) {
+        lane.queue.unshift(task);
+        break;
+      }
+      task.phase = "waiting";
+      along.push(task);
+    }
+    return along;
   }
 
   /** Queues a task that has waited, unless the run of the other task has ended it. */

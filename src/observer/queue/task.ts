@@ -35,6 +35,11 @@ export interface Task {
   setbacks: number;
   /** For a signal: the number of consecutive runs that notified their own signal again. */
   chain: number;
+  /**
+   * The most tasks of a run that this task takes part in. It is lowered after a run of several tasks
+   * has failed, since any of them may be the cause.
+   */
+  company: number;
   timer: Timer | undefined;
   /** Ends the task's turn on a row where it conflicted. */
   endTurn: EndTurn | undefined;
@@ -83,6 +88,7 @@ export function newTask(key: string, offered: OfferedHint): Task {
     conflicts: 0,
     setbacks: 0,
     chain: 0,
+    company: Number.POSITIVE_INFINITY,
     timer: undefined,
     endTurn: undefined,
   };

@@ -1,13 +1,14 @@
 import { ObserverError } from "../../errors/index.js";
 import { isRemote } from "../../store/index.js";
 import {
+  addressKey,
   type CellAddress,
   CoreTransaction,
   isThenable,
   showCell,
   Transaction,
 } from "../../transaction/index.js";
-import { type GiveUp, RunChange } from "../change.js";
+import { type Change, type GiveUp, RunChange } from "../change.js";
 import { encodeAcknowledgment } from "../hint/acknowledgment.js";
 import { classify, EndlessObserverError, type FailureKind, RunError } from "../hint/failure.js";
 import { deleteHint } from "../hint/hint.js";
@@ -19,6 +20,7 @@ import {
   describeChange,
   handledUpTo,
   isDue,
+  readCellState,
   readCellStates,
   type WatchedCell,
 } from "../registry/due.js";
@@ -42,9 +44,9 @@ export type AttemptResult =
       /** Commit timestamp of the change that it handled. 0 for a signal. */
       readonly changedAt: number;
       readonly commitTimestamp: number;
-      /** Whether it notified the signal that it ran for. */
-      readonly notifiedItself: boolean;
-      /** The changes of other observers that it handled too, because they share their runs. */
+      /** Whether it notified the signal of a task that it ran for. */
+      readonly notifiedItself: (task: Task) => boolean;
+      /** The other changes that it handled. */
       readonly others: readonly WatchedCell[];
       readonly settling: Promise<unknown> | undefined;
     }
@@ -78,8 +80,18 @@ export interface AttemptOptions {
   readonly giveUp: GiveUp;
   /** The runs whose commits may wait for one another. Default: this commit waits for none. */
   readonly underWay?: RunsUnderWay | undefined;
+  /**
+   * Returns further tasks of the observer, whose changes the run handles too. Called once, before the
+   * run. Default: none.
+   */
+  readonly company?: (() => readonly Task[]) | undefined;
   /** Called once if the run lasts long. */
   readonly onLong: () => void;
+}
+
+/** A changed cell, as a run found it. */
+interface FoundCell extends WatchedCell {
+  readonly state: CellState;
 }
 
 /**
@@ -156,7 +168,8 @@ class Attempt {
     this.#view = view;
     this.#registered = registered;
     this.#arrive = arrive;
-    this.#predictor = readPredictorOf(tx.context, registered.name, options.task.cell);
+    const { observer, cell } = options.task;
+    if (observer.batch === undefined) this.#predictor = readPredictorOf(tx.context, registered.name, cell);
     if (this.#predictor !== undefined) tx.reader.predictBy(this.#predictor);
   }
 
@@ -191,14 +204,17 @@ class Attempt {
     const waitMs = await this.#suspendedForMs(state);
     if (waitMs > 0) return { outcome: "suspended", waitMs };
     this.#refuseEndless(state);
-    const transaction = await this.#callObserver(state);
-    const notifiedItself = this.#registered.isWeak && this.#notifies(task.cell);
+    const along = await this.#findAlong();
+    const transaction = await this.#callObserver([{ ...own, state }, ...along]);
+    const notifiedItself = this.#selfNotified();
     this.#handle(own, state);
+    for (const found of along) this.#handle(found, found.state);
     // Also parked ones: the run has succeeded with their values.
     const changed = others.filter(({ registered }, index) => isDue(registered, besides[index]!, start));
     const states = await readCellStates(this.#tx, task.cell, changed);
     for (const [index, other] of changed.entries()) this.#handle(other, states[index]!);
-    const hints = [task.hint, ...changed.map(({ registered, cell }) => registered.hint(cell).address)];
+    const handled = [...along, ...changed];
+    const hints = [task.hint, ...handled.map(({ registered, cell }) => registered.hint(cell).address)];
     const inOneBatch = this.#tx.commitsInOneBatch;
     if (inOneBatch) for (const hint of hints) this.#tx.alsoMutate(deleteHint(hint, start));
     this.#arrive?.();
@@ -209,9 +225,30 @@ class Attempt {
       changedAt: state.commit,
       commitTimestamp: this.#tx.commitTimestamp ?? start,
       notifiedItself,
-      others: changed,
+      others: handled,
       settling: inOneBatch ? undefined : Promise.all(hints.map((hint) => this.#removeHint(hint, start))),
     };
+  }
+
+  /**
+   * Finds the changes that the run handles too, in a batch. A task whose cell is not due, or is parked,
+   * or must not go on running for its own writes, is left to an attempt of its own.
+   */
+  async #findAlong(): Promise<readonly FoundCell[]> {
+    const tasks = this.#options.company?.() ?? [];
+    const registered = this.#registered;
+    const states = await Promise.all(tasks.map(({ cell }) => readCellState(this.#tx, registered, cell)));
+    return tasks.flatMap((task, index) => {
+      const { cell, timestamp } = task;
+      const state = states[index]!;
+      const mayRun = state.parked === undefined && this.#chainOf(task, state) < longestChain;
+      return mayRun && isDue(registered, state, timestamp) ? [{ registered, cell, state }] : [];
+    });
+  }
+
+  /** How many runs in a row were due only to the observer's own writes or notifications. */
+  #chainOf(task: Task, state: CellState): number {
+    return this.#registered.isWeak ? task.chain : chainOf(state);
   }
 
   /**
@@ -238,7 +275,7 @@ class Attempt {
    */
   #refuseEndless(state: CellState): void {
     const { task } = this.#options;
-    const chain = this.#registered.isWeak ? task.chain : chainOf(state);
+    const chain = this.#chainOf(task, state);
     if (chain < longestChain) return;
     const watched = showCell(task.cell, this.#tx.context.schemas);
     throw new EndlessObserverError(
@@ -251,15 +288,18 @@ class Attempt {
    * Runs the observer's function. After the timeout, fences its transaction, so that every later
    * call on it throws. Returns the open transaction.
    */
-  async #callObserver(state: CellState): Promise<Transaction> {
+  async #callObserver(found: readonly FoundCell[]): Promise<Transaction> {
     const { task, giveUp } = this.#options;
     const { observer } = task;
-    const parts = await describeChange(this.#tx, observer, task.cell, state);
+    const parts = await Promise.all(
+      found.map(({ cell, state }) => describeChange(this.#tx, observer, cell, state)),
+    );
     const transaction = new Transaction(this.#tx);
-    const change = new RunChange(parts, giveUp);
+    const changes = parts.map((each) => new RunChange(each, giveUp));
+    const given = observer.batch === undefined ? changes[0] : changes;
     try {
       await this.#supervise(async () => {
-        const returned = observer.run(transaction, change);
+        const returned = observer.run(transaction, given as Change);
         await returned;
         await transaction.returned(isThenable(returned));
       });
@@ -308,13 +348,12 @@ class Attempt {
     });
   }
 
-  #notifies(cell: CellAddress): boolean {
-    return this.#tx.buffer.signals.some(
-      ({ table, row, column }) =>
-        table === cell.table &&
-        Buffer.compare(row, cell.row) === 0 &&
-        Buffer.compare(column, cell.column) === 0,
-    );
+  /** Tells of each task of the run whether the run has notified its signal. */
+  #selfNotified(): (task: Task) => boolean {
+    const { signals } = this.#tx.buffer;
+    if (!this.#registered.isWeak || signals.length === 0) return () => false;
+    const notified = new Set(signals.map(addressKey));
+    return ({ cell }) => notified.has(addressKey(cell));
   }
 
   /**
@@ -337,7 +376,7 @@ class Attempt {
       chain: chainOf(state),
     });
     this.#tx.write({ ...acknowledgment, value });
-    if (registered === this.#registered) this.#tx.setPrimary(acknowledgment);
+    if (cell === this.#options.task.cell) this.#tx.setPrimary(acknowledgment);
   }
 
   /**

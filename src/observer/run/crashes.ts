@@ -52,6 +52,13 @@ export class CrashCounter {
     this.#sessions = sessions;
   }
 
+  /** Whether nothing suggests that a run of the task may fail or end its process. */
+  isUnsuspected({ state = freshState, observer, timestamp }: Task): boolean {
+    const upTo = this.#sessions.suspectUpTo(observer.name);
+    const isWatched = upTo > 0 && timestamp - upTo < watchedUs;
+    return !isWatched && state.attempts === 0 && state.runner === undefined;
+  }
+
   /**
    * Returns what is known about crashes before a run. It reads the store only if a process that ran
    * the observer ended uncleanly a short time ago.

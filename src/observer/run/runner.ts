@@ -104,31 +104,60 @@ export class Runner {
   async #attempt(task: Task, giveUp: GiveUp): Promise<void> {
     const startedAt = this.#environment.monotonic();
     let announcing: Promise<unknown> | undefined;
+    const along: Task[] = [];
     const onLong = () => {
-      announcing = this.#announce(task);
+      announcing = Promise.all([task, ...along].map((each) => this.#announce(each)));
     };
-    const result = await attempt({
-      registry: this.#registry,
-      task,
-      giveUp,
-      underWay: this.#underWay,
-      onLong,
-    });
-    if (announcing !== undefined) await announcing;
-    const durationMs = this.#environment.monotonic() - startedAt;
     try {
-      await this.#end(task, result, durationMs);
+      const result = await attempt({
+        registry: this.#registry,
+        task,
+        giveUp,
+        underWay: this.#underWay,
+        company: () => {
+          along.push(...this.#takeAlong(task));
+          return along;
+        },
+        onLong,
+      });
+      if (announcing !== undefined) await announcing;
+      const durationMs = this.#environment.monotonic() - startedAt;
+      if (along.length > 0 && result.outcome !== "committed") await this.#disband(along, result);
+      await this.#end(task, result, durationMs, along);
     } finally {
       this.#announced.delete(task);
+      for (const each of along) {
+        this.#announced.delete(each);
+        this.#board.runAfterAll(each);
+      }
     }
   }
 
-  async #end(task: Task, result: AttemptResult, durationMs: number): Promise<void> {
+  /**
+   * Takes further tasks of a batch observer along. After conflicts, takes fewer. A task whose run may
+   * end the process runs alone.
+   */
+  #takeAlong(task: Task): readonly Task[] {
+    const { batch = 1 } = task.observer;
+    const most = Math.floor(Math.min(batch, task.company) / 2 ** task.conflicts);
+    if (most < 2 || !this.#crashes.isUnsuspected(task)) return [];
+    return this.#board.takeAlong(task, most, (other) => this.#crashes.isUnsuspected(other));
+  }
+
+  /** After a run of several tasks that did not commit, its tasks run again, in smaller company if it failed. */
+  async #disband(along: readonly Task[], result: AttemptResult): Promise<void> {
+    for (const each of along) await this.#retract(each);
+    if (!isCounted(result)) return;
+    const half = (along.length + 1) >> 1;
+    for (const each of along) each.company = half;
+  }
+
+  async #end(task: Task, result: AttemptResult, durationMs: number, along: readonly Task[]): Promise<void> {
     if (result.outcome === "committed" || result.outcome === "clean") this.#crashes.forget(task);
     else await this.#crashes.end(task);
     switch (result.outcome) {
       case "committed":
-        this.#committed(task, result, durationMs);
+        this.#committed(task, result, durationMs, along);
         return;
       case "clean":
         this.#emit(task, "clean", durationMs, undefined);
@@ -141,17 +170,24 @@ export class Runner {
         await this.#suspend(task, result.waitMs);
         return;
       case "failed":
-        await this.#failed(task, result, durationMs);
+        if (along.length > 0 && isCounted(result))
+          await this.#failedTogether(task, result, durationMs, along);
+        else await this.#failed(task, result, durationMs);
     }
   }
 
-  #committed(task: Task, result: Extract<AttemptResult, { outcome: "committed" }>, durationMs: number): void {
+  #committed(
+    task: Task,
+    result: Extract<AttemptResult, { outcome: "committed" }>,
+    durationMs: number,
+    along: readonly Task[],
+  ): void {
     const changedAt = result.changedAt === 0 ? task.timestamp : result.changedAt;
     const delayMs = Math.max(0, result.commitTimestamp - changedAt) / 1_000;
     this.#emit(task, "committed", durationMs, undefined, delayMs);
     task.conflicts = 0;
     task.setbacks = 0;
-    task.chain = result.notifiedItself ? task.chain + 1 : 0;
+    for (const each of [task, ...along]) each.chain = result.notifiedItself(each) ? each.chain + 1 : 0;
     this.#board.done(task, result.start, result.settling);
     for (const { registered, cell } of result.others) {
       this.#board.handledBeside(registered.name, cell, result.start);
@@ -182,6 +218,22 @@ export class Runner {
   async #retract(task: Task): Promise<void> {
     if (!this.#announced.has(task)) return;
     await writeHintState(this.#registry.context.store, task.hint, task.timestamp, task.state ?? freshState);
+  }
+
+  /**
+   * A run of several changes has failed. Which one is to blame is not known, so it counts for none of
+   * them: they run again at once, in smaller company.
+   */
+  async #failedTogether(
+    task: Task,
+    { kind, error }: Failed,
+    durationMs: number,
+    along: readonly Task[],
+  ): Promise<void> {
+    this.#emit(task, kind === "timeout" ? kind : "failed", durationMs, error, undefined, 0);
+    await this.#retract(task);
+    task.company = (along.length + 1) >> 1;
+    this.#board.postpone(task, 0, true);
   }
 
   async #failed(task: Task, result: Failed, durationMs: number): Promise<void> {
@@ -295,6 +347,11 @@ export class Runner {
   #report(doing: string, error: unknown): void {
     this.#registry.context.events.emit("backgroundFailure", { doing, error });
   }
+}
+
+/** Whether a run failed in a way that uses up an attempt. */
+function isCounted(result: AttemptResult): result is Failed {
+  return result.outcome === "failed" && (result.kind === "failed" || result.kind === "timeout");
 }
 
 /**

@@ -1,5 +1,7 @@
 import {
   type AnyTable,
+  type BatchOptions,
+  batchObserver,
   type Codec,
   type Column,
   type Environment,
@@ -9,7 +11,7 @@ import {
   type KeyCodec,
   LimitExceededError,
   type Observer,
-  observer,
+  type ScanOptions,
   signal,
   systemEnvironment,
   type Transaction,
@@ -22,7 +24,6 @@ import { type KeyText, keyText } from "../key-text.js";
 import { checkOptions, type OptionKind, wholeOption } from "../options.js";
 import { takeValue } from "../taken-value.js";
 import { bytesOf, columnOf, type View } from "../view.js";
-import { nextTurn } from "./turns.js";
 
 /** A value that a run of a combine queue changed, as `onChange` receives it. */
 export interface CombinedChange<V, K = string> {
@@ -50,15 +51,21 @@ export interface CombineOptions<V, U, K = string> {
   /** Called with every value that a run changes, in the run's transaction. Default: none. */
   readonly onChange?: ((tx: Transaction, changes: readonly CombinedChange<V, K>[]) => unknown) | undefined;
   /**
-   * Number of buckets, which is the most runs that combine at the same time. From 1 to 65,536.
-   * Default: 64. Change it only while the queue is empty.
+   * Has no effect on new updates. Earlier versions of the library divided the updates among so many
+   * buckets. Keep the number while updates of theirs may wait, so that `get` finds them. From 1 to
+   * 65,536. Default: 64.
    */
   readonly buckets?: number | undefined;
   /**
-   * Most updates that one run combines. A run also stops at about 8 MB. From 1 to 100,000. Default:
-   * 1,000.
+   * Most updates of a key that one run combines, and most keys. A run also stops at about 8 MB. From 1
+   * to 100,000. Default: 1,000.
    */
   readonly batch?: number | undefined;
+  /**
+   * How the queue retries runs that fail, because `combine` or `onChange` throws: attempts, backoff, and
+   * time limit. Default: those of {@link batchObserver}, but 15 attempts, which take some minutes.
+   */
+  readonly observer?: Pick<BatchOptions, "attempts" | "backoff" | "timeoutMs" | "concurrency" | "priority">;
   /**
    * Supplies the unique id of this process, which names the rows of its updates. Default: the
    * system's.
@@ -66,17 +73,9 @@ export interface CombineOptions<V, U, K = string> {
   readonly environment?: Environment | undefined;
 }
 
+/** The bucket of an update consists of the hash of its key, and of the time: see {@link bucketOf}. */
 type UpdateKey = readonly [bucket: number, key: string, id: string];
 type BucketKey = readonly [bucket: number, turn: number];
-
-/**
- * The key at which the next run of a bucket begins, and how many runs in a row have left updates
- * for the next run.
- */
-interface Resumption {
-  readonly from?: string;
-  readonly runs: number;
-}
 
 /** The progress of a run so far. */
 interface Run {
@@ -91,6 +90,41 @@ interface Run {
 const maxBytes = 8 * 1024 * 1024;
 /** Approximate size of a cell, in bytes, without its key and value. */
 const cellBytes = 150;
+/** The most buckets that a run looks at. */
+const mostBuckets = 1_000;
+/** How many updates of each bucket a run reads at once, before it knows which buckets have more. */
+const firstUpdates = 16;
+
+/** How long one bucket of a key takes updates, in microseconds of start timestamps: about a second. */
+const slotUs = 2 ** 20;
+/** After so many slots, 51 days, a key's buckets are used again. */
+const slots = 2 ** 22;
+
+/**
+ * The bucket of an update. All buckets of a key lie together, so that its updates can be read in one
+ * scan. The updates of a bucket are those of about a second, so a run passes over few updates that
+ * others have combined and that are not collected yet. Buckets of earlier versions of the library have
+ * numbers below 65,536.
+ */
+function bucketOf(key: string, startTimestamp: number): number {
+  return (hashText(key) >>> 1) * slots + (Math.floor(startTimestamp / slotUs) % slots);
+}
+
+/** Takes at most `count` items. The iterator may go on. */
+async function upTo<T>(items: AsyncIterator<T>, count: number): Promise<T[]> {
+  const taken: T[] = [];
+  while (taken.length < count) {
+    const next = await items.next();
+    if (next.done) break;
+    taken.push(next.value);
+  }
+  return taken;
+}
+
+async function* joined<T>(first: readonly T[], rest: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
+  yield* first;
+  yield* rest;
+}
 
 /**
  * Thrown if a run writes more than a transaction holds. The error is retryable and the next run
@@ -98,6 +132,12 @@ const cellBytes = 150;
  */
 class LargeRunError extends LimitExceededError {
   override readonly retryable = true;
+}
+
+/** Updates that wait for a run. */
+interface Waiting<U> {
+  readonly row: UpdateKey;
+  readonly value: U;
 }
 
 /** Updates of one key, and the rows that hold them. */
@@ -128,11 +168,14 @@ export class CombineQueue<V, U, K = string> {
   readonly #updates: Column<U, UpdateKey>;
   readonly #state;
   /**
-   * The reduced {@link Run.most} for the next run of a bucket. A bucket has an entry after a run
-   * that wrote too much for a transaction, until later runs have raised the limit to its largest
-   * value.
+   * {@link Run.most} for the next run. A run that wrote too much for a transaction reduces it, and
+   * later runs raise it again.
    */
-  readonly #most = new Map<number, number>();
+  #most = maxBytes;
+  /** Buckets that the last run did not come to. The next run begins with them. */
+  #passedOver: ReadonlySet<number> = new Set();
+  /** Size of the largest update of the last run, in bytes. */
+  #largest = 0;
   #writer: string | undefined;
   #added = 0;
 
@@ -151,13 +194,23 @@ export class CombineQueue<V, U, K = string> {
     );
     this.#state = table(
       `${name}_buckets`,
-      { resume: json<Resumption>(), due: signal() },
+      // Earlier versions of the library wrote `resume`.
+      { resume: json<unknown>(), due: signal() },
       { key: tuple(int(), int()) },
     );
     this.values = columnOf(values, "value");
     this.#updates = columnOf(updates, "update");
     this.tables = [values, updates, this.#state];
-    this.observer = observer(name, this.#state.due, (tx, { row }) => this.#combineBucket(tx, row));
+    this.observer = batchObserver(
+      name,
+      this.#state.due,
+      (tx, changes) =>
+        this.#combine(
+          tx,
+          changes.map(({ row }) => row),
+        ),
+      { attempts: 15, concurrency: 1, ...options.observer, batch: Math.min(this.#batch, mostBuckets) },
+    );
   }
 
   /**
@@ -166,7 +219,7 @@ export class CombineQueue<V, U, K = string> {
    */
   add(tx: Transaction, key: NoInfer<K>, update: NoInfer<U>): void {
     const keyAsText = this.#keys.format(key);
-    const bucket = hashText(keyAsText) % this.#buckets;
+    const bucket = bucketOf(keyAsText, tx.startTimestamp);
     tx.set(this.#updates, [bucket, keyAsText, this.#nextId()], update);
     tx.notify(this.#state.due, [bucket, 0]);
   }
@@ -177,12 +230,23 @@ export class CombineQueue<V, U, K = string> {
    */
   async get(view: View, key: NoInfer<K>): Promise<V | undefined> {
     const keyAsText = this.#keys.format(key);
-    const bucket = hashText(keyAsText) % this.#buckets;
+    const first = bucketOf(keyAsText, 0);
+    const earlier = hashText(keyAsText) % this.#buckets;
+    const [combined, ...updates] = await Promise.all([
+      view.get(this.values, key),
+      this.#waiting(view, keyAsText, { start: [first], end: [first + slots] }),
+      this.#waiting(view, keyAsText, { prefix: [earlier, keyAsText] }),
+    ]);
+    const all = updates.flat();
+    return all.length === 0 ? combined : this.#options.combine(combined, all, key);
+  }
+
+  async #waiting(view: View, key: string, range: ScanOptions<UpdateKey>): Promise<U[]> {
     const updates: U[] = [];
-    const scan = view.scan(this.#updates, { prefix: [bucket, keyAsText] });
-    for await (const { value } of scan) updates.push(value);
-    const combined = await view.get(this.values, key);
-    return updates.length === 0 ? combined : this.#options.combine(combined, updates, key);
+    for await (const { row, value } of view.scan(this.#updates, range)) {
+      if (row[1] === key) updates.push(value);
+    }
+    return updates;
   }
 
   /** Returns an id that no process has used, so that no two transactions write the same row. */
@@ -191,77 +255,100 @@ export class CombineQueue<V, U, K = string> {
     return `${this.#writer}-${(this.#added++).toString(36)}`;
   }
 
-  async #combineBucket(tx: Transaction, key: BucketKey): Promise<void> {
-    const [bucket] = key;
-    const run: Run = { most: this.#most.get(bucket) ?? maxBytes, updates: 0, bytes: 0 };
+  async #combine(tx: Transaction, due: readonly BucketKey[]): Promise<void> {
+    const run: Run = { most: this.#most, updates: 0, bytes: 0 };
     try {
-      await this.#combineSome(tx, key, run);
+      await this.#combineSome(tx, due, run);
       // Raises the limit again step by step, because the large updates may be gone.
-      if (run.most * 1.05 < maxBytes) this.#most.set(bucket, run.most * 1.05);
-      else this.#most.delete(bucket);
+      this.#most = Math.min(run.most * 1.05, maxBytes);
     } catch (error) {
       if (!(error instanceof LimitExceededError) || error.retryable || run.updates <= 1) throw error;
-      this.#most.set(bucket, Math.min(run.bytes, run.most) / 2);
+      this.#most = Math.min(run.bytes, run.most) / 2;
       throw new LargeRunError(error.message, { cause: error });
     }
   }
 
-  async #combineSome(tx: Transaction, [bucket, turn]: BucketKey, run: Run): Promise<void> {
-    const resumption = await tx.get(this.#state.resume, [bucket, 0]);
-    const taken = await this.#take(tx, bucket, resumption?.from, run.most);
-    let { from } = taken;
+  async #combineSome(tx: Transaction, due: readonly BucketKey[], run: Run): Promise<void> {
+    // A bucket whose both turns are due is still one bucket.
+    const turns = new Map(due);
+    const { groups, left } = await this.#take(tx, [...turns.keys()], run.most);
     const changes: CombinedChange<V, K>[] = [];
-    for (const group of taken.groups) {
+    for (const group of groups) {
       if (run.updates > 0 && run.bytes >= run.most) {
-        from = group.key;
-        break;
+        for (const [bucket] of group.rows) left.add(bucket);
+        continue;
       }
       const change = await this.#combineGroup(tx, group, run);
       if (change !== undefined) changes.push(change);
     }
     if (changes.length > 0) await this.#options.onChange?.(tx, changes);
-    const runs = (resumption?.runs ?? 0) + 1;
-    if (from !== undefined || resumption?.from !== undefined) {
-      tx.set(this.#state.resume, [bucket, 0], from === undefined ? { runs } : { from, runs });
-      tx.notify(this.#state.due, [bucket, nextTurn(turn, runs)]);
-    } else if (resumption !== undefined) tx.delete(this.#state.resume, [bucket, 0]);
+    // The other turn, because the engine parks a signal that keeps notifying itself.
+    for (const bucket of left) tx.notify(this.#state.due, [bucket, 1 - turns.get(bucket)!]);
   }
 
   /**
-   * Reads the bucket's next updates, grouped by key. If updates are left, `from` is the first
-   * possible key after the last one read. The remaining updates of that last key wait until runs
-   * have combined the updates of all other keys.
+   * Reads updates of the buckets, grouped by key, until they are enough for a run. `left` are the buckets
+   * that have more.
    */
   async #take(
     tx: Transaction,
-    bucket: number,
-    start: string | undefined,
+    buckets: readonly number[],
     most: number,
-  ): Promise<{ readonly groups: readonly Group<U>[]; readonly from: string | undefined }> {
-    const groups: Group<U>[] = [];
-    const range = { prefix: [bucket] as const, limit: this.#batch + 1 };
-    const scan = tx.scan(
-      this.#updates,
-      start === undefined ? range : { ...range, start: [bucket, start, ""] },
-    );
+  ): Promise<{ readonly groups: Iterable<Group<U>>; readonly left: Set<number> }> {
+    const groups = new Map<string, Group<U>>();
+    const left = new Set<number>();
+    const passedOver = new Set<number>();
+    const isFirst = (bucket: number) => Number(this.#passedOver.has(bucket));
+    const inTurn = buckets.toSorted((one, other) => isFirst(other) - isFirst(one));
     let taken = 0;
     let bytes = 0;
-    for await (const { row, value } of scan) {
+    let largest = 0;
+    const take = ({ row, value }: Waiting<U>) => {
       const [, key] = row;
-      let group = groups.at(-1);
-      if (taken === this.#batch || (taken > 0 && bytes >= most)) {
-        return { groups, from: `${group!.key}\0` };
-      }
+      const size = this.#options.update.encode(value).length;
       taken++;
-      bytes += cellBytes + key.length + this.#options.update.encode(value).length;
-      if (group?.key !== key) {
+      bytes += cellBytes + key.length + size;
+      largest = Math.max(largest, size);
+      let group = groups.get(key);
+      if (group === undefined) {
         group = { key, updates: [], rows: [] };
-        groups.push(group);
+        groups.set(key, group);
       }
       group.updates.push(value);
       group.rows.push(row);
+    };
+    for await (const [bucket, updates] of this.#read(tx, inTurn)) {
+      let isBegun = false;
+      for await (const update of updates) {
+        if (taken >= this.#batch || (taken > 0 && bytes >= most)) {
+          left.add(bucket);
+          if (!isBegun) passedOver.add(bucket);
+          break;
+        }
+        isBegun = true;
+        take(update);
+      }
     }
-    return { groups, from: undefined };
+    this.#passedOver = passedOver;
+    this.#largest = largest;
+    return { groups: groups.values(), left };
+  }
+
+  /**
+   * Yields buckets with their updates. It reads the first few updates of many buckets at once, since one
+   * bucket after another would take a round trip each. If updates are large, those are fewer buckets.
+   */
+  async *#read(
+    tx: Transaction,
+    buckets: readonly number[],
+  ): AsyncGenerator<readonly [number, AsyncIterable<Waiting<U>>]> {
+    const atOnce = Math.ceil(maxBytes / (firstUpdates * (cellBytes + this.#largest)));
+    for (let from = 0; from < buckets.length; from += atOnce) {
+      const some = buckets.slice(from, from + atOnce);
+      const scans = some.map((bucket) => tx.scan(this.#updates, { prefix: [bucket] }));
+      const firsts = await Promise.all(scans.map((scan) => upTo(scan, firstUpdates)));
+      for (const [index, bucket] of some.entries()) yield [bucket, joined(firsts[index]!, scans[index]!)];
+    }
   }
 
   async #combineGroup(tx: Transaction, group: Group<U>, run: Run): Promise<CombinedChange<V, K> | undefined> {
@@ -320,6 +407,7 @@ const counterOptions: Readonly<Record<keyof CounterOptions, OptionKind>> = {
   onChange: "function if given",
   buckets: "any",
   batch: "any",
+  observer: "any",
   environment: "any",
 };
 
@@ -366,6 +454,6 @@ function sumOf(name: string, key: unknown, numbers: readonly number[]): number {
   }
   throw new InvalidValueError(
     `Counter "${name}", key ${JSON.stringify(key)}: its updates add up to ${total}, but a counter goes only from ${Number.MIN_SAFE_INTEGER} to ` +
-      `${Number.MAX_SAFE_INTEGER}. No update is lost. To continue, add an update of the other sign to the same key.`,
+      `${Number.MAX_SAFE_INTEGER}. No update is lost. To continue, add an update of the other sign to the same key, and retry the change if it is parked.`,
   );
 }

@@ -96,6 +96,17 @@ export const observerMutants: readonly Mutant[] = [
     killedBy: "sharedRunsTwoWorkers",
   },
   {
+    name: "a batch that deletes the hints of the changes that it takes along, and does not acknowledge them",
+    patches: [
+      {
+        file: attempt,
+        find: "for (const found of along) this.#handle(found, found.state);",
+        replace: "",
+      },
+    ],
+    killedBy: "batchTwoWorkers",
+  },
+  {
     name: "a shared run that acknowledges other columns though they have not changed",
     takesLong: true,
     patches: [

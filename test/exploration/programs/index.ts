@@ -1,3 +1,4 @@
+export * from "./batches.js";
 export * from "./collection.js";
 export * from "./counters.js";
 export * from "./crashes.js";

@@ -23,6 +23,7 @@ export function taskFor(of: Observer, row: string, timestamp: number): Task {
     conflicts: 0,
     setbacks: 0,
     chain: 0,
+    company: Number.POSITIVE_INFINITY,
     timer: undefined,
     endTurn: undefined,
   };

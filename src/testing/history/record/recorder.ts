@@ -80,7 +80,7 @@ export class HistoryRecorder {
 
   /** Returns an observer whose runs are recorded. Give it to `open` in place of the original. */
   observer(observer: Observer): Observer {
-    const run = (tx: Transaction, change: Change) => this.#observe(observer, tx, change);
+    const run = (tx: Transaction, given: Change | readonly Change[]) => this.#observe(observer, tx, given);
     return Object.freeze({ ...observer, run });
   }
 
@@ -188,7 +188,7 @@ export class HistoryRecorder {
     return recordSnapshot(snapshot, recording);
   }
 
-  async #observe(observer: Observer, tx: Transaction, change: Change): Promise<unknown> {
+  async #observe(observer: Observer, tx: Transaction, given: Change | readonly Change[]): Promise<unknown> {
     const recording = this.#record({
       client: `observer ${observer.name}`,
       kind: "observer",
@@ -198,9 +198,11 @@ export class HistoryRecorder {
     });
     tx.onCommit(() => recording.committed(tx.commitTimestamp));
     // A run that observers share gets no value.
-    if (observer.group === undefined) this.#recordChange(recording, change);
+    if (observer.group === undefined) {
+      for (const change of [given].flat()) this.#recordChange(recording, change);
+    }
     try {
-      return await observer.run(this.#wrap(tx, recording), change);
+      return await observer.run(this.#wrap(tx, recording), given as Change);
     } catch (error) {
       recording.failed(error);
       throw error;
