@@ -1,4 +1,5 @@
 import {
+  batchObserver,
   type Column,
   family,
   int,
@@ -81,4 +82,24 @@ test("a run of row observers knows the type of the key", () => {
   // @ts-expect-error keys of two types
   rowObservers("two", [points.value, documents.links], () => {});
   expectTypeOf(rowObservers("all", [points.value], () => {})).toExtend<readonly Observer[]>();
+});
+
+test("a run of a batch observer gets changes as an observer of the same target gets one", () => {
+  batchObserver("column", documents.contents, (tx, changes) => {
+    expectTypeOf(tx).toEqualTypeOf<Transaction>();
+    expectTypeOf(changes[0]!.value).toEqualTypeOf<string | undefined>();
+    expectTypeOf(changes[0]!.row).toEqualTypeOf<string>();
+  });
+  batchObserver("tuple", points.value, (_tx, [first]) => {
+    expectTypeOf(first!.row).toEqualTypeOf<readonly [string, number]>();
+  });
+  batchObserver("family", documents.links, (_tx, changes) => {
+    for (const { qualifier } of changes) expectTypeOf(qualifier).toEqualTypeOf<string>();
+  });
+  batchObserver("signal", documents.rescore, (_tx, changes) => {
+    for (const { value } of changes) expectTypeOf(value).toEqualTypeOf<undefined>();
+  });
+  batchObserver("options", documents.contents, () => {}, { batch: 10, concurrency: 1, attempts: 3 });
+  // @ts-expect-error `batch` is an option of batch observers only
+  observer("batch", documents.contents, () => {}, { batch: 10 });
 });

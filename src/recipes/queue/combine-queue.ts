@@ -57,13 +57,13 @@ export interface CombineOptions<V, U, K = string> {
    */
   readonly buckets?: number | undefined;
   /**
-   * Most updates of a key that one run combines, and most keys. A run also stops at about 8 MB. From 1
-   * to 100,000. Default: 1,000.
+   * Most updates that one run combines. A run also stops at about 8 MB. From 1 to 100,000. Default:
+   * 1,000.
    */
   readonly batch?: number | undefined;
   /**
-   * How the queue retries runs that fail, because `combine` or `onChange` throws: attempts, backoff, and
-   * time limit. Default: those of {@link batchObserver}, but 15 attempts, which take some minutes.
+   * How the queue runs, and retries runs that fail because `combine` or `onChange` throws. Default: as
+   * any observer, but with a `concurrency` of 1, and with 15 attempts, which take some minutes.
    */
   readonly observer?: Pick<BatchOptions, "attempts" | "backoff" | "timeoutMs" | "concurrency" | "priority">;
   /**

@@ -1,6 +1,7 @@
 import {
   ConflictError,
   codec,
+  type Environment,
   InvalidKeyError,
   int,
   json,
@@ -510,4 +511,45 @@ test("work continues after any error that it can report, and ends when the datab
   const ended = expect(working).rejects.toMatchObject({ code: "CLOSED" });
   await clock.advance(2_000);
   await ended;
+});
+
+test("a search that took long is not made from the beginning again at once", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  let tookMs = 0;
+  const slow: Environment = {
+    processName: environment.processName,
+    now: () => environment.now(),
+    monotonic: () => environment.monotonic() + (tookMs += 1_000),
+    random: () => environment.random(),
+    uniqueId: () => environment.uniqueId(),
+    setTimer: (...timer) => environment.setTimer(...timer),
+    isRunning: (name) => environment.isRunning(name),
+    defer: (callback) => environment.defer(callback),
+  };
+  const fires: string[] = [];
+  const due = schedule("due", {
+    value: text(),
+    environment: slow,
+    fire: (_tx, { key }) => void fires.push(key),
+  });
+  await using db = await open("memory:", { environment, tables: due.tables });
+  const stop = new AbortController();
+  const working = due.work(db, { signal: stop.signal });
+  await clock.advance(10);
+  const now = environment.now();
+  await clock.until(
+    db.transact(async (tx) => {
+      await due.at(tx, "now", now, "");
+      await due.at(tx, "half a minute ago", now - 30_000, "");
+      await due.at(tx, "an hour ago", now - 3_600_000, "");
+    }),
+  );
+  await clock.advance(1_010);
+  expect(fires.sort()).toEqual(["half a minute ago", "now"]);
+  // The search from the beginning took a second here, so that the next one is ten seconds later.
+  await clock.advance(10_000);
+  expect(fires.sort()).toEqual(["an hour ago", "half a minute ago", "now"]);
+  stop.abort();
+  await clock.until(working);
 });

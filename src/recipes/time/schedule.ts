@@ -91,6 +91,8 @@ interface Look {
   readonly db: Database;
   readonly signal: AbortSignal | undefined;
   readonly onError: ScheduleWorkOptions["onError"];
+  /** The earliest time of the changes that it looks for. */
+  readonly from: number;
   fired: number;
   /** The first failure of the search. */
   failure?: { readonly error: unknown };
@@ -102,6 +104,13 @@ interface Look {
  */
 const atOnce = 100;
 const maxSpreads = 1_024;
+/**
+ * A search from the beginning passes over all changes that have fired and are not collected yet. It is
+ * repeated only after so many times as long as it took. In between, a search begins where the one
+ * before ended, and so much earlier: transactions that commit later than that are rare.
+ */
+const wholeShare = 10;
+const overlapMs = 60_000;
 const firstDelayMs = 1_000;
 const maxDelayMs = 3_600_000;
 
@@ -258,8 +267,16 @@ export class Schedule<V, K = string> {
    */
   async fireDue(db: Database, options: Omit<ScheduleWorkOptions, "everyMs"> = {}): Promise<number> {
     checkOptions("fireDue", options, { signal: "any", onError: "function if given" });
+    return this.#fireFrom(db, options, 0);
+  }
+
+  async #fireFrom(
+    db: Database,
+    options: Omit<ScheduleWorkOptions, "everyMs">,
+    from: number,
+  ): Promise<number> {
     const { signal, onError } = options;
-    const look: Look = { db, signal, onError, fired: 0 };
+    const look: Look = { db, signal, onError, from, fired: 0 };
     const first = Math.floor(this.#environment.random() * this.#spreads);
     for (let n = 0; n < this.#spreads; n++) await this.#fireSpread(look, (first + n) % this.#spreads);
     if (look.failure !== undefined) throw look.failure.error;
@@ -278,10 +295,21 @@ export class Schedule<V, K = string> {
     checkOptions("work", options, { signal: "any", everyMs: "any", onError: "function if given" });
     const { signal } = options;
     const everyMs = numberOption("everyMs", options.everyMs ?? 1_000, 1, 3_600_000);
+    let wholeAt = Number.NEGATIVE_INFINITY;
+    let lookedAt = 0;
     while (!signal?.aborted) {
+      const now = this.#environment.now();
+      const begunAt = this.#environment.monotonic();
+      const isWhole = begunAt >= wholeAt;
       try {
-        await this.fireDue(db, { signal, onError: options.onError });
+        await this.#fireFrom(db, options, isWhole ? 0 : Math.max(0, Math.min(now, lookedAt) - overlapMs));
+        if (isWhole) {
+          const endedAt = this.#environment.monotonic();
+          wholeAt = endedAt + wholeShare * (endedAt - begunAt);
+        }
+        lookedAt = now;
       } catch (error) {
+        wholeAt = Number.NEGATIVE_INFINITY;
         if (signal?.aborted) return;
         const isTold = this.#options.onError !== undefined || options.onError !== undefined;
         if (isClosed(error) || (!isTold && !mayPass(error))) throw error;
@@ -297,7 +325,7 @@ export class Schedule<V, K = string> {
     const now = this.#environment.now();
     let last: DueKey | undefined;
     for (;;) {
-      const from: DueKey = last ?? [spread, 0, ""];
+      const from: DueKey = last ?? [spread, look.from, ""];
       const due = await db.transact((tx) => this.#dueUntil(tx, from, now), { signal });
       // A page begins with the last change of the previous page, if that change still exists. This
       // search has already handled it.
