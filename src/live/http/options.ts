@@ -24,7 +24,10 @@ export interface StreamOptions {
    * allowed.
    */
   readonly authorize?: ((request: Request) => boolean | Response | Promise<boolean | Response>) | undefined;
-  /** Pages of other origins that may read the response. Default: none. */
+  /**
+   * Pages of other origins that may read the response. The server must pass requests with the method
+   * `OPTIONS` on too, as `app.all` does. Default: none.
+   */
   readonly cors?: CorsOptions | undefined;
   /** Compresses the response if the client accepts gzip. Takes about 50 KB of memory. Default: false. */
   readonly gzip?: boolean | undefined;

@@ -1,6 +1,6 @@
 import { onAbort, systemEnvironment } from "../../environment/index.js";
 import { ClosedError } from "../../errors/index.js";
-import { corsHeaders, preflight } from "./cors.js";
+import { corsHeaders, preflight, withCors } from "./cors.js";
 import { EventStream, eventText, type ServerEvent } from "./event-stream.js";
 import { errorData, Refusal, refusalOf, refused } from "./failure.js";
 import type { StreamOptions } from "./options.js";
@@ -46,7 +46,7 @@ export async function respond(
       throw new Refusal(405, "METHOD", "Live values are read with GET.", { headers: { allow: "GET" } });
     }
     const given = await allowed(request, options);
-    if (given !== undefined) return given;
+    if (given !== undefined) return withCors(given, request, options.cors);
     if (db.isClosed) throw new ClosedError("The database was closed.");
     stream = newStream(db, request, options);
     const events = await open(stream.signal);

@@ -113,6 +113,25 @@ describe("CORS", () => {
     expect([refused.status, allowed(refused.headers)]).toEqual([403, "https://a.example"]);
   });
 
+  test("lets them read the response of authorize, and when to come again", async () => {
+    const authorize = () => new Response("Log in.", { status: 401, headers: { vary: "cookie" } });
+    const { status, headers } = await answer({ cors: { origins }, authorize }, from("https://a.example"));
+    expect([status, allowed(headers), headers.get("vary")]).toEqual([
+      401,
+      "https://a.example",
+      "cookie, origin",
+    ]);
+    expect(headers.get("access-control-expose-headers")).toBe("retry-after");
+
+    const moved = () => Response.redirect("https://login.example/");
+    const redirect = await answer({ cors: { origins }, authorize: moved }, from("https://a.example"));
+    expect([redirect.status, allowed(redirect.headers)]).toEqual([302, "https://a.example"]);
+
+    const own = () => new Response(null, { headers: { "access-control-allow-origin": "*" } });
+    const kept = await answer({ cors: { origins }, authorize: own }, from("https://a.example"));
+    expect(allowed(kept.headers)).toBe("*");
+  });
+
   test("lets all origins read with *", async () => {
     expect(allowed((await answer({ cors: { origins: "*" } }, from("https://c.example"))).headers)).toBe("*");
   });
@@ -130,6 +149,7 @@ describe("CORS", () => {
       "access-control-allow-credentials": "true",
       "access-control-allow-methods": "GET",
       "access-control-allow-headers": "authorization, cache-control, last-event-id, x-tenant",
+      "access-control-expose-headers": "retry-after",
       "access-control-max-age": "600",
     });
     const other = await answer({ cors }, ask("https://b.example"));
