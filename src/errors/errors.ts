@@ -45,8 +45,12 @@ export interface ErrorDetails {
   readonly cause?: unknown;
 }
 
+// Symbol.for instead of instanceof, since two copies of the package may be loaded in one program.
+const brand = Symbol.for("percolatordb.error");
+
 /**
- * The base class of all errors of this package.
+ * The base class of all errors of this package. Errors of another copy of the package are instances
+ * of it too, but not of the other classes: compare their `code`.
  *
  * @example
  * try {
@@ -64,6 +68,18 @@ export abstract class PercolatorError extends Error {
   constructor(message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.name = new.target.name;
+  }
+
+  /** @internal */
+  get [brand](): true {
+    return true;
+  }
+
+  /** @internal */
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    const isCopied = value instanceof Error && brand in value && "code" in value;
+    // biome-ignore lint/complexity/noThisInStatic: the subclasses inherit this method.
+    return Function.prototype[Symbol.hasInstance].call(this, value) || (this === PercolatorError && isCopied);
   }
 }
 

@@ -3,7 +3,7 @@ import {
   type Database,
   type KeyOf,
   type KeyPrefix,
-  LimitExceededError,
+  PercolatorError,
   type Transaction,
 } from "../index.js";
 import { checkOptions, wholeOption } from "./options.js";
@@ -113,7 +113,7 @@ interface Fits {
   /** Count of rows deleted whole. */
   rows: number;
   /** The error for writes beyond the limit, if the rows did not fit. */
-  tooMany?: LimitExceededError | undefined;
+  tooMany?: PercolatorError | undefined;
 }
 
 /**
@@ -136,7 +136,7 @@ async function deleteRows<T extends AnyTable>(
       await tx.deleteRow(table, row);
       fits.rows++;
     } catch (error) {
-      if (!(error instanceof LimitExceededError)) throw error;
+      if (!(error instanceof PercolatorError && error.code === "LIMIT_EXCEEDED")) throw error;
       fits.tooMany = error;
       if (limit > 1) throw error;
     }

@@ -1,4 +1,4 @@
-import { UnawaitedCallError } from "../index.js";
+import { PercolatorError } from "../index.js";
 
 /**
  * Returns the promise of a call that a program may have forgotten to await. Its transaction has then been
@@ -7,7 +7,7 @@ import { UnawaitedCallError } from "../index.js";
 export function quiet<T>(call: Promise<T>): Promise<T> {
   const promise = new Promise<T>((resolve, reject) => {
     call.then(resolve, (error: unknown) => {
-      if (error instanceof UnawaitedCallError) promise.catch(() => undefined);
+      if (error instanceof PercolatorError && error.code === "UNAWAITED_CALL") promise.catch(() => undefined);
       reject(error);
     });
   });

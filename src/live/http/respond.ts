@@ -2,7 +2,7 @@ import { onAbort, systemEnvironment } from "../../environment/index.js";
 import { ClosedError } from "../../errors/index.js";
 import { corsHeaders, preflight, withCors } from "./cors.js";
 import { EventStream, eventText, type ServerEvent } from "./event-stream.js";
-import { errorData, Refusal, refusalOf, refused } from "./failure.js";
+import { codeOf, errorData, Refusal, refusalOf, refused } from "./failure.js";
 import type { StreamOptions } from "./options.js";
 
 /** The events of a response. `signal` is aborted when it ends. */
@@ -134,7 +134,7 @@ async function pump(
     }
   } catch (error) {
     if (!stream.signal.aborted) {
-      if (!(error instanceof ClosedError)) onError(error);
+      if (!(codeOf(error) === "CLOSED")) onError(error);
       if (await stream.demand()) await stream.send(eventText({ event: "error", data: errorData(error) }));
     }
   }

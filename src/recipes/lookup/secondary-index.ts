@@ -11,6 +11,7 @@ import {
   type Observer,
   type ObserverOptions,
   observer,
+  PercolatorError,
   type Transaction,
   table,
   tuple,
@@ -240,7 +241,7 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
     try {
       this.#entries.table.key.encode(key);
     } catch (cause) {
-      if (!(cause instanceof InvalidKeyError)) throw cause;
+      if (!(cause instanceof PercolatorError && cause.code === "INVALID_KEY")) throw cause;
       throw new InvalidKeyError(
         `Index "${this.name}", row ${JSON.stringify(rowText.slice(0, 100))}: ${cause.message}. The key of an index entry holds the value and ` +
           "the row key. Let `of` return something shorter, such as a hash.",

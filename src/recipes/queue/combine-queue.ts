@@ -11,6 +11,7 @@ import {
   type KeyCodec,
   LimitExceededError,
   type Observer,
+  PercolatorError,
   type ScanOptions,
   signal,
   systemEnvironment,
@@ -125,6 +126,10 @@ async function* joined<T>(first: readonly T[], rest: AsyncIterable<T>): AsyncGen
   yield* first;
   yield* rest;
 }
+
+/** Whether a run writes more than a transaction holds, in this or another copy of the package. */
+const isTooLarge = (error: unknown): error is PercolatorError =>
+  error instanceof PercolatorError && error.code === "LIMIT_EXCEEDED" && !error.retryable;
 
 /**
  * Thrown if a run writes more than a transaction holds. The error is retryable and the next run
@@ -262,7 +267,7 @@ export class CombineQueue<V, U, K = string> {
       // Raises the limit again step by step, because the large updates may be gone.
       this.#most = Math.min(run.most * 1.05, maxBytes);
     } catch (error) {
-      if (!(error instanceof LimitExceededError) || error.retryable || run.updates <= 1) throw error;
+      if (!isTooLarge(error) || run.updates <= 1) throw error;
       this.#most = Math.min(run.bytes, run.most) / 2;
       throw new LargeRunError(error.message, { cause: error });
     }

@@ -2,9 +2,9 @@ import {
   type AnyTable,
   type Codec,
   type Column,
-  InvalidValueError,
   json,
   type KeyCodec,
+  PercolatorError,
   type Transaction,
   table,
 } from "../../index.js";
@@ -80,7 +80,7 @@ export class ParkedChanges<V, K> {
     try {
       return await view.get(this.#values, key);
     } catch (error) {
-      if (error instanceof InvalidValueError) return undefined;
+      if (error instanceof PercolatorError && error.code === "INVALID_VALUE") return undefined;
       throw error;
     }
   }

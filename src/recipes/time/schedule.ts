@@ -191,7 +191,7 @@ export class Schedule<V, K = string> {
     try {
       this.#due.table.key.encode([maxSpreads - 1, dueAt, keyAsText]);
     } catch (cause) {
-      if (!(cause instanceof InvalidKeyError)) throw cause;
+      if (!(cause instanceof PercolatorError && cause.code === "INVALID_KEY")) throw cause;
       throw new InvalidKeyError(
         `Schedule "${this.name}", key ${JSON.stringify(keyAsText.slice(0, 50))}…: ${cause.message}. The schedule stores the key after a spread ` +
           "and a time, which take some bytes. Schedule a shorter key, such as a hash of this one.",
