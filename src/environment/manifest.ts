@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
 
 /** The fields of `package.json` that this package uses. */
 interface PackageManifest {
@@ -18,7 +19,9 @@ export function packageManifest(): PackageManifest {
 }
 
 function read(): PackageManifest | undefined {
-  const file = new URL("../../package.json", import.meta.url);
+  // A bundle of CommonJS has no URL, but a file name.
+  const here = (import.meta.url as string | undefined) ?? pathToFileURL(__filename);
+  const file = new URL("../../package.json", here);
   if (!existsSync(file)) return undefined;
   const manifest = JSON.parse(readFileSync(file, "utf8")) as PackageManifest & { readonly name?: string };
   // The folder above a bundle may hold the program's own package.json.

@@ -22,7 +22,8 @@ let requireFromHere: NodeJS.Require | undefined;
  */
 export function requirePackage<Module>(specifier: string, { user, packages }: PackageNeed): Module {
   try {
-    requireFromHere ??= createRequire(import.meta.url);
+    // A bundle of CommonJS has no URL, but a file name.
+    requireFromHere ??= createRequire((import.meta.url as string | undefined) ?? __filename);
     return requireFromHere(specifier) as Module;
   } catch (cause) {
     const name = packages.find((each) => specifier === each || specifier.startsWith(`${each}/`)) ?? specifier;

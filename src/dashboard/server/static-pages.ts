@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { serveStatic } from "@hono/node-server/serve-static";
 import type { MiddlewareHandler } from "hono";
 import { answer } from "./answers.js";
@@ -13,10 +13,10 @@ const hasIndex = (folder: string) => existsSync(join(folder, "index.html"));
  * this runs from the sources.
  */
 export function builtPages(): string {
-  const compiled = fileURLToPath(new URL("../dashboard/pages/", import.meta.url));
-  return hasIndex(compiled)
-    ? compiled
-    : fileURLToPath(new URL("../../../dist/dashboard/pages/", import.meta.url));
+  // A bundle of CommonJS has no URL, but a file name.
+  const here = (import.meta.url as string | undefined) ?? pathToFileURL(__filename);
+  const compiled = fileURLToPath(new URL("../dashboard/pages/", here));
+  return hasIndex(compiled) ? compiled : fileURLToPath(new URL("../../../dist/dashboard/pages/", here));
 }
 
 /** Serves the files of a folder under a base, and nothing outside of the folder. */
