@@ -11,6 +11,12 @@ export interface ServerEvent {
   readonly data: string;
 }
 
+/**
+ * A comment, which clients ignore. It shows the client of this package that the server works, so that its
+ * next pause is short.
+ */
+const comment = ":\n\n";
+
 /** What an event stream needs to know. */
 export interface EventStreamOptions {
   readonly environment: Environment;
@@ -24,8 +30,10 @@ export interface EventStreamOptions {
 
 const encoder = new TextEncoder();
 
-/** The text of an event. */
-export function eventText({ event, id, data }: ServerEvent): string {
+/** The text of an event, or of a comment. */
+export function eventText(given: ServerEvent | "comment"): string {
+  if (given === "comment") return comment;
+  const { event, id, data } = given;
   const name = event === undefined ? "" : `event: ${event}\n`;
   return `${name}${id === undefined ? "" : `id: ${id}\n`}data: ${data}\n\n`;
 }
@@ -144,7 +152,7 @@ export class EventStream {
     this.#wake();
     const { environment, heartbeatMs } = this.#options;
     this.#heartbeat?.cancel();
-    this.#heartbeat = environment.setTimer(() => void this.send(":\n\n"), heartbeatMs, { background: true });
+    this.#heartbeat = environment.setTimer(() => void this.send(comment), heartbeatMs, { background: true });
   }
 
   #fallBehind(): void {

@@ -7,7 +7,7 @@ import { encodeJson } from "./json.js";
 import { lastFeedId } from "./last-event-id.js";
 import { defaultMaxBytes } from "./live-response.js";
 import { checkFeedOptions, type FeedResponseOptions } from "./options.js";
-import { respond } from "./respond.js";
+import { respond, type ServerEvents } from "./respond.js";
 import type { FeedDatabase } from "./sources.js";
 
 const defaultBatch = 100;
@@ -58,6 +58,8 @@ interface OpenedFeed {
   readonly first: Promise<IteratorResult<FollowStep, void>>;
   /** The timestamp after which changes come. Undefined if the client knows it, or will be told. */
   readonly since: number | undefined;
+  /** Whether the client has an id, and so gets no `ready`. */
+  readonly isContinued: boolean;
 }
 
 /** Waits until it is certain that the feed can begin, so that a failure has a status of its own. */
@@ -82,18 +84,16 @@ async function openFeed(
   onAbort(signal, () => void steps.return(undefined).catch(() => undefined));
   const from = await Promise.race([begun, first]);
   const isNew = typeof from === "number" && since === undefined && !snapshot;
-  return { steps, first, since: isNew ? from : undefined };
+  return { steps, first, since: isNew ? from : undefined, isContinued: since !== undefined };
 }
 
 async function* stepsOf(changes: AsyncGenerator<CellChange, void, undefined>): AsyncGenerator<FollowStep> {
   for await (const change of changes) yield { type: "change", change };
 }
 
-async function* feedEvents(
-  { steps, first, since }: OpenedFeed,
-  maxBytes: number,
-): AsyncGenerator<ServerEvent> {
+async function* feedEvents({ steps, first, since, isContinued }: OpenedFeed, maxBytes: number): ServerEvents {
   if (since !== undefined) yield stateEvent("ready", since);
+  else if (isContinued) yield "comment";
   const cells = new JsonArray("A cell", maxBytes);
   const changes = new JsonArray("A transaction", maxBytes);
   for (let next = await first; !next.done; next = await steps.next()) {

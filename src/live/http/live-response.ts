@@ -1,10 +1,9 @@
 import { LimitExceededError } from "../../errors/index.js";
 import type { LiveRead, LiveValue } from "../index.js";
-import type { ServerEvent } from "./event-stream.js";
 import { encodeJson } from "./json.js";
 import { type LiveId, lastLiveId, liveId, shortHash } from "./last-event-id.js";
 import { checkLiveOptions, type LiveResponseOptions } from "./options.js";
-import { respond } from "./respond.js";
+import { respond, type ServerEvents } from "./respond.js";
 import type { LiveDatabase } from "./sources.js";
 
 /** The most bytes of an event unless the program says otherwise. */
@@ -45,15 +44,17 @@ async function* liveEvents<T>(
   results: AsyncGenerator<LiveValue<T>, void, undefined>,
   last: LiveId | undefined,
   maxBytes: number,
-): AsyncGenerator<ServerEvent, void, undefined> {
+): ServerEvents {
   let known = last?.hash;
+  let isFirst = true;
   for await (const { value, timestamp } of results) {
     const data = encodeJson(value);
     checkBytes("The result of a live query", data, maxBytes);
     const hash = shortHash(data);
-    if (hash === known) continue;
+    if (hash !== known) yield { id: liveId(timestamp, hash), data };
+    else if (isFirst) yield "comment";
+    isFirst = false;
     known = hash;
-    yield { id: liveId(timestamp, hash), data };
   }
 }
 

@@ -5,10 +5,11 @@ import { EventStream, eventText, type ServerEvent } from "./event-stream.js";
 import { codeOf, errorData, Refusal, refusalOf, refused } from "./failure.js";
 import type { StreamOptions } from "./options.js";
 
-/** The events of a response. `signal` is aborted when it ends. */
-export type OpenEvents = (
-  signal: AbortSignal,
-) => AsyncGenerator<ServerEvent, void, undefined> | Promise<AsyncGenerator<ServerEvent, void, undefined>>;
+/** The events of a response, and comments that show that the server works. */
+export type ServerEvents = AsyncGenerator<ServerEvent | "comment", void, undefined>;
+
+/** Opens the events of a response. `signal` is aborted when it ends. */
+export type OpenEvents = (signal: AbortSignal) => ServerEvents | Promise<ServerEvents>;
 
 const defaults = { heartbeatMs: 15_000, slowMs: 30_000, maxConnections: 10_000 } as const;
 
@@ -123,7 +124,7 @@ function streamHeaders(request: Request, options: StreamOptions): Record<string,
 /** Sends events as the client takes them, until either has no more. */
 async function pump(
   stream: EventStream,
-  events: AsyncGenerator<ServerEvent, void, undefined>,
+  events: ServerEvents,
   onError: (error: unknown) => void,
 ): Promise<void> {
   try {

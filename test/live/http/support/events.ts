@@ -20,7 +20,7 @@ function blockOf(text: string): Block {
   };
 }
 
-/** Reads a response block by block. Leaves out the time for reconnecting, and comments if so asked. */
+/** Reads a response block by block. Leaves out the time for reconnecting. */
 export class Blocks {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #decoder = new TextDecoder();
@@ -30,8 +30,16 @@ export class Blocks {
     this.#reader = response.body!.getReader() as ReadableStreamDefaultReader<Uint8Array>;
   }
 
-  /** The next block. Undefined at the end. */
+  /** The next event. Undefined at the end. */
   async next(): Promise<Block | undefined> {
+    for (;;) {
+      const block = await this.block();
+      if (block?.comment === undefined) return block;
+    }
+  }
+
+  /** The next event or comment. Undefined at the end. */
+  async block(): Promise<Block | undefined> {
     for (;;) {
       const end = this.#text.indexOf("\n\n");
       if (end >= 0) {
