@@ -244,4 +244,5 @@ export type {
   Transaction,
   TransactionOptions,
   TransactOptions,
+  ValueOfScanned,
 } from "./transaction/index.js";

@@ -1,14 +1,18 @@
 import {
+  type AnyTable,
   type Database,
   family,
   int,
   json,
+  type KeyOf,
   observer,
   type RowOf,
+  type Snapshot,
   signal,
   table,
   text,
   tuple,
+  type ValueOfScanned,
 } from "percolatordb";
 import { expectTypeOf, test } from "vitest";
 import { z } from "zod";
@@ -85,6 +89,18 @@ test("the error of a scan is about its options, not about its target", () => {
       expectTypeOf(value).toEqualTypeOf<RowOf<typeof events>>();
     }
   });
+});
+
+test("a function of any table can return what it scans, without a cast", () => {
+  async function all<T extends AnyTable>(view: Snapshot, target: T) {
+    const found: { row: KeyOf<T>; value: ValueOfScanned<T> }[] = [];
+    for await (const item of view.scan(target)) found.push(item);
+    return found;
+  }
+  expectTypeOf(all<typeof events>).returns.resolves.items.toEqualTypeOf<{
+    row: readonly [string, number];
+    value: RowOf<typeof events>;
+  }>();
 });
 
 test("a key of one string can be narrowed by a plain string", () => {

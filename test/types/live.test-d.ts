@@ -1,5 +1,5 @@
 import { type Database, feed, int, table, text, tuple } from "percolatordb";
-import { type FeedDatabase, liveQuery } from "percolatordb/live";
+import { type FeedDatabase, liveQuery, liveResponse } from "percolatordb/live";
 import { type ChangeOf, live, type ReceivedChange, feed as subscribe } from "percolatordb/live/client";
 import { useLive } from "percolatordb/live/react";
 import { expectTypeOf, test } from "vitest";
@@ -12,6 +12,13 @@ const topOrders = liveQuery(async (snapshot) => {
   return { total, names: ["a"] };
 });
 const ofUser = (user: string) => liveQuery((snapshot) => snapshot.get(orders.state, user));
+
+test("one route serves several queries", () => {
+  const queries = { topOrders, ofAnna: ofUser("anna") };
+  const serve = (db: Database, name: keyof typeof queries, request: Request) =>
+    liveResponse(db, queries[name], request);
+  expectTypeOf(serve).returns.resolves.toEqualTypeOf<Response>();
+});
 
 test("a client's values have the types of the server's query", async () => {
   interface Top {

@@ -26,9 +26,9 @@ export const defaultMaxBytes = 1_048_576;
  * @example
  * app.get("/live/top", (c) => liveResponse(db, topOrders, c.req.raw));
  */
-export async function liveResponse<T>(
+export async function liveResponse(
   db: LiveDatabase,
-  query: LiveRead<T>,
+  query: LiveRead<unknown>,
   request: Request,
   options: LiveResponseOptions = {},
 ): Promise<Response> {
@@ -40,8 +40,8 @@ export async function liveResponse<T>(
   });
 }
 
-async function* liveEvents<T>(
-  results: AsyncGenerator<LiveValue<T>, void, undefined>,
+async function* liveEvents(
+  results: AsyncGenerator<LiveValue<unknown>, void, undefined>,
   last: LiveId | undefined,
   maxBytes: number,
 ): ServerEvents {

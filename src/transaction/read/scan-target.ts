@@ -27,7 +27,16 @@ import type { ZeroCopyColumn } from "./zero-copy-reader.js";
 /** A target of a scan: a column, a family or a table. */
 export type Scannable = Column<unknown, unknown> | Family<unknown, unknown> | AnyTable;
 
-/** The type of `value` that a scan yields for each row. */
+/**
+ * The type of `value` that a scan of a column, family or table yields for each row. A function that scans
+ * any table can declare its result with it.
+ *
+ * @example
+ * async function first<T extends AnyTable>(view: Snapshot, target: T): Promise<ValueOfScanned<T> | undefined> {
+ *   for await (const { value } of view.scan(target, { limit: 1 })) return value;
+ *   return undefined;
+ * }
+ */
 export type ValueOfScanned<T extends Scannable> =
   T extends Column<infer V, infer _>
     ? V
