@@ -11,3 +11,13 @@ test.each([
   expect(error).toMatchObject({ code, cause: ioError });
   expect(error.message).toContain(advice);
 });
+
+test.each([
+  ["EACCES", -13, "STORE", "Check the permissions of the folder and of the files in it."],
+  ["ENOSPC", -28, "STORE_FULL", "Free space and try again."],
+])("an error of Node's own calls says what to do as well: %s", (code, errno, expected, advice) => {
+  const cause = Object.assign(new Error(`${code}: open 'data.mdb'`), { code, errno });
+  const error = storeError(cause, "./data", "be opened");
+  expect(error).toMatchObject({ code: expected, cause });
+  expect(error.message).toContain(advice);
+});

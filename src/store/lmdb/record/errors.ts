@@ -49,8 +49,11 @@ export function isFreePagesLost(error: unknown): boolean {
 
 /** The code of an error of LMDB or of the system. Undefined if it has none. */
 export function errorNumber(error: unknown): number | undefined {
-  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
-  return typeof error.code === "number" ? error.code : undefined;
+  if (typeof error !== "object" || error === null) return undefined;
+  const { code, errno } = error as { readonly code?: unknown; readonly errno?: unknown };
+  if (typeof code === "number") return code;
+  // An error of Node's own calls has the negative number of the system.
+  return typeof errno === "number" ? -errno : undefined;
 }
 
 /**
