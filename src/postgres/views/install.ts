@@ -12,7 +12,7 @@ import type {
   PostgresViewsProgress,
   PostgresViewsReport,
 } from "./options.js";
-import { checkDistinct, checkTable, type PlannedView, planViews, wordsOf } from "./plan.js";
+import { checkDistinct, checkNamed, checkTable, type PlannedView, planViews, wordsOf } from "./plan.js";
 import { indexColumns, indexCondition } from "./view-sql.js";
 
 /** How long a change of views waits for statements that read them. */
@@ -50,7 +50,8 @@ interface Work {
  * which may take minutes for a large database.
  *
  * @throws SchemaError if the database is not on PostgreSQL, if a table is attached or unknown to the
- * database, if two names clash, or if something else has the name of a view. Nothing was changed.
+ * database, if two names clash, if `views` or `keys` name something else, or if something else has the
+ * name of a view. Nothing was changed.
  * @throws StoreError if the role lacks a privilege, or if another object depends on a view whose
  * columns have changed.
  *
@@ -77,6 +78,7 @@ export async function postgresViews(
     const number = await numberOf(setting, table);
     planned.push(...planViews(table, number, setting.schema, options));
   }
+  checkNamed(tables, planned, options);
   checkDistinct(planned);
   const existing = await readExisting(setting, target.sql);
   const views: PostgresView[] = [];

@@ -1,13 +1,13 @@
 /** Names that differ from the defaults. */
 export interface ViewNames {
   /**
-   * Names of views, by table or by `TABLE.FAMILY`. Default: the table's name, and
-   * `TABLE_FAMILY`.
+   * Names of views, by table or by `TABLE.FAMILY`. A name of which no view is made is an error.
+   * Default: the table's name, and `TABLE_FAMILY`.
    */
   readonly views?: Readonly<Record<string, string>> | undefined;
   /**
-   * Names of the key's columns, by table. Default: `key`, or `key_1`, `key_2` and so on for a key of
-   * several parts.
+   * Names of the key's columns, by table. A name of which no view is made is an error. Default: `key`,
+   * or `key_1`, `key_2` and so on for a key of several parts.
    */
   readonly keys?: Readonly<Record<string, readonly string[]>> | undefined;
 }

@@ -70,6 +70,25 @@ export function planViews(
   return views;
 }
 
+/** Throws if `views` or `keys` name something that has no view, such as a misspelt table. */
+export function checkNamed(
+  tables: readonly AnyTable[],
+  views: readonly PlannedView[],
+  names: ViewNames,
+): void {
+  const known = {
+    views: views.map(({ table, family }) => (family === undefined ? table : `${table}.${family}`)),
+    keys: tables.map((table) => table[definition].name),
+  };
+  for (const option of ["views", "keys"] as const) {
+    const unknown = Object.keys(names[option] ?? {}).find((name) => !known[option].includes(name));
+    if (unknown === undefined) continue;
+    throw new SchemaError(
+      `\`${option}\` has the name ${JSON.stringify(unknown)}, of which no view is made here. It takes ${known[option].join(", ") || "none"}.`,
+    );
+  }
+}
+
 /** Throws if two views have one name. */
 export function checkDistinct(views: readonly PlannedView[]): void {
   const known = new Map<string, PlannedView>();

@@ -224,6 +224,16 @@ test.each([
   ["two columns of one name", { keys: { shop: ["total"] } }, 'two columns named "total"'],
   ["two views of one name", { views: { shop: "shop_tags" } }, 'both be named "shop_tags"'],
   ["a long name", { views: { shop: "x".repeat(64) } }, "1 to 63 bytes"],
+  [
+    "a name for a table that gets no view",
+    { views: { shop: "s", "shop.tag": "t" } },
+    '`views` has the name "shop.tag", of which no view is made here. It takes shop, shop.tags.',
+  ],
+  [
+    "a key of a table that gets no view",
+    { keys: { constructor: ["id"] } },
+    '`keys` has the name "constructor"',
+  ],
   ["an unknown option", { view: {} } as PostgresViewsOptions, "view"],
 ])("%s is refused before anything is changed", async (_, options, message) => {
   await using db = await open(place.location, { tables: [shop] });
