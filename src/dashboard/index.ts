@@ -3,6 +3,7 @@
  * is `public.ts`.
  */
 export type * from "./api/index.js";
+export { lookAtAttached } from "./attached.js";
 export { type Backlog, countBacklog } from "./backlog.js";
 export { type FailureGroup, FailureGroups, isMeant as isFailureMeant } from "./failures/groups.js";
 export { type CoordinatorMetric, coordinatorCatalogue } from "./metrics/coordinator-metrics.js";

@@ -1,8 +1,10 @@
 import type { Command } from "commander";
+import { lookAtAttached } from "../../../dashboard/index.js";
 import type { PostgresViewsProgress, PostgresViewsReport } from "../../../postgres/index.js";
-import type { AnyTable } from "../../../schema/index.js";
+import { type AnyTable, definition } from "../../../schema/index.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand, listOption } from "../../command.js";
+import { attachedOf } from "../../database/attached.js";
 import { declaredBy, type OpenedDatabase, withDatabase } from "../../database/open-database.js";
 import { layOut } from "../../print/layout.js";
 import { Progress } from "../../print/progress.js";
@@ -25,8 +27,8 @@ export function addViews(program: Command, cli: Cli): void {
     description:
       "Makes a view for each table, and one for each family, in a schema of their own, so that plain SQL, an ORM or a BI " +
       "tool reads them: see docs/postgres-views.md. Repeat it when the tables have changed. With a module, these are the " +
-      "module's tables. Without one, they are the tables that the database has recorded. It needs the role that owns the " +
-      "database's tables. It replaces only views that it made itself.",
+      "module's tables and derived tables. Without one, they are the tables that the database has recorded. Attached tables get " +
+      "none. It needs the role that owns the database's tables. It replaces only views that it made itself.",
     examples: [
       "views 'postgres://owner@localhost/shop?schema=search' ./app.ts",
       "views postgres://owner@localhost/shop --table totals --key totals=customer,year",
@@ -81,7 +83,7 @@ async function makeViews(
     void cli.note(`index ${index} of ${of} waits for the transaction of server process ${waitsFor} to end`);
   };
   if (options.drop === true) return await dropPostgresViews(opened.db, { schema, dryRun, signal });
-  return await postgresViews(opened.db, chosen(opened, options.table), {
+  return await postgresViews(opened.db, await chosen(opened, options.table), {
     schema,
     indexes,
     removeOthers,
@@ -95,16 +97,34 @@ async function makeViews(
   }).finally(() => progress.end());
 }
 
-function chosen(
-  { names, table, app }: OpenedDatabase,
+async function chosen(
+  opened: OpenedDatabase,
   given: readonly string[] | undefined,
-): readonly AnyTable[] {
-  if (given === undefined) return app?.tables ?? names.map((name) => table(name)!);
+): Promise<readonly AnyTable[]> {
+  const { names, table, app } = opened;
+  if (given === undefined) {
+    const hidden = await hiddenNames(opened);
+    const all = app?.tables ?? names.map((name) => table(name)!);
+    return all.filter((each) => !hidden.has(each[definition].name));
+  }
   return given.map((name) => {
     const found = table(name);
     if (found !== undefined) return found;
     throw new UsageError(`There is no table ${name}. The tables: ${names.join(", ") || "none"}.`);
   });
+}
+
+/** Attached tables, which need no view, and tables in which derivations keep what only they understand. */
+async function hiddenNames({ db, app }: OpenedDatabase): Promise<ReadonlySet<string>> {
+  const attached = [
+    ...attachedOf(app).map((each) => each[definition].name),
+    ...(await lookAtAttached(db, 0)).tables.map(({ name }) => name),
+  ];
+  const derivations = app?.derivations ?? [];
+  const inner = derivations.flatMap(({ name, tables }) =>
+    tables.map((each) => each[definition].name).filter((each) => each !== name),
+  );
+  return new Set([...attached, ...inner]);
 }
 
 function pairs(option: string, given: readonly string[] = []): Readonly<Record<string, string>> {
