@@ -327,7 +327,7 @@ export class StoreChangedError extends StoreError {
   override readonly code = "STORE_CHANGED";
 }
 
-/** A newer version of this package wrote the database. Upgrade the package. */
+/** A newer version of this package wrote the database, or the entry of a feed. Upgrade the package. */
 export class StoreVersionError extends StoreError {
   override readonly code = "STORE_VERSION";
 }

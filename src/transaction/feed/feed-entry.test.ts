@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { StoreDamagedError } from "../../errors/index.js";
+import { StoreDamagedError, StoreVersionError } from "../../errors/index.js";
 import { decodeFeedEntry, encodeFeedEntry } from "./feed-entry.js";
 
 const cellOf = (row: string) => ({ table: "pages", row: Buffer.from(row), column: Buffer.from("body") });
@@ -29,11 +29,12 @@ describe("an entry of a feed", () => {
     expect(decodeFeedEntry(encodeFeedEntry({ ...entry, writes: [] }))).toEqual({ ...entry, writes: [] });
   });
 
-  test("that was cut or has an unknown form is damaged", () => {
+  test("that was cut or has no form is damaged, and one of a newer form is of another version", () => {
     const bytes = encodeFeedEntry({ label: undefined, observer: "o", handled: handledOf(2), writes: [] });
     for (let length = 0; length < bytes.length; length++) {
       expect(() => decodeFeedEntry(bytes.subarray(0, length)), `${length}`).toThrow(StoreDamagedError);
     }
-    expect(() => decodeFeedEntry(Buffer.of(4))).toThrow("it begins with 4");
+    expect(() => decodeFeedEntry(Buffer.of(0))).toThrow("it begins with 0");
+    expect(() => decodeFeedEntry(Buffer.of(4, ...bytes.subarray(1)))).toThrow(StoreVersionError);
   });
 });

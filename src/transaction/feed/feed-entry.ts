@@ -1,4 +1,4 @@
-import { StoreDamagedError } from "../../errors/index.js";
+import { StoreDamagedError, StoreVersionError } from "../../errors/index.js";
 import { readTimestamp, writeTimestamp } from "../../store/index.js";
 import type { BufferedWrite } from "../buffer.js";
 import type { CellAddress } from "../cell/address.js";
@@ -82,6 +82,7 @@ const absent = 0xffff_ffff;
 
 export function decodeFeedEntry(bytes: Buffer): FeedEntry {
   const form = bytes[0];
+  if (form !== undefined && form > severalForm) throw newer(form);
   if (form !== plainForm && form !== handledForm && form !== severalForm) {
     throw unreadable(`it begins with ${form ?? "nothing"}`);
   }
@@ -120,6 +121,13 @@ export function decodeFeedEntry(bytes: Buffer): FeedEntry {
     writes.push({ table: need().toString("utf8"), row: need(), column: need(), value: take() });
   }
   return { label, observer, handled, writes };
+}
+
+function newer(form: number): StoreVersionError {
+  return new StoreVersionError(
+    `An entry of a feed has the form ${form}, but this package knows only those up to ${severalForm}. A newer version of the ` +
+      "package has written it: upgrade this process. If there is none, run `percolator check`.",
+  );
 }
 
 function unreadable(why: string): StoreDamagedError {
