@@ -1,4 +1,4 @@
-import { int, observer, table, text, tuple } from "percolatordb";
+import { date, int, observer, table, text, tuple } from "percolatordb";
 import { attach, attachedTables, attachTables, detachTable } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openAlone } from "../../support/databases.js";
@@ -118,7 +118,7 @@ test("a value that does not fit its codec parks its table, also if it shares an 
     "begin; insert into T.big values (1, 1), (2, 9007199254740993); insert into T.people values (1, 'x'); commit",
   );
   await expect(db.drain()).rejects.toThrow(
-    /A row of .*big" does not fit its declaration: .*9007199254740992/,
+    /A row of .*big" does not fit its declaration: big\.n, row \[2\]: .*, not 9007199254740993/,
   );
   expect(await db.transact((tx) => tx.get(lengths.length, [1]))).toBe(1);
   expect(await rowsOf(db, big)).toEqual([]);
@@ -129,6 +129,18 @@ test("a value that does not fit its codec parks its table, also if it shares an 
     [1, { n: 1 }],
     [2, { n: 2 }],
   ]);
+});
+
+test.each([
+  ["5", "'infinity'", /dates\.at, row \[5\]: "infinity" is not a date of JavaScript/],
+  ["9007199254740993", "'2024-01-01'", /key column id: .*, not 9007199254740993/],
+])("what does not fit is named with its place: %s, %s", async (id, at, error) => {
+  await shop.sql("create table T.dates (id bigint primary key, at timestamptz)");
+  const dates = attach(`${shop.schema}.dates`, { key: tuple(int()), columns: { at: date() } });
+  await using db = await openAlone(await storeAt(shop.place), { tables: [dates] });
+  await attachTables(db, [dates]);
+  await shop.sql(`insert into T.dates values (1, now()), (${id}, ${at})`);
+  await expect(db.drain()).rejects.toThrow(error);
 });
 
 test("a worker reports a parked table once, and goes on with the others", async () => {

@@ -1,5 +1,5 @@
-import { SchemaError } from "../../../errors/index.js";
-import { type Column, definition, encodeRow, tableColumns } from "../../../schema/index.js";
+import { InvalidValueError, SchemaError } from "../../../errors/index.js";
+import { type Column, definition, encodeRow, tableColumns, valueErrorAt } from "../../../schema/index.js";
 import { compareBytes } from "../../../store/index.js";
 import { ownProperty } from "../../own-property.js";
 import type { Recorded } from "../table/attachment.js";
@@ -30,10 +30,20 @@ export interface Write {
 export function keyOf(followed: Followed, content: Content): unknown {
   const parts = followed.keyColumns.map((name, i) => {
     const raw = ownProperty(content, name);
-    if (raw !== undefined && raw !== "null") return parsedValue(followed.keyTags[i]!, raw);
+    if (raw !== undefined && raw !== "null") return keyPart(name, followed.keyTags[i]!, raw);
     throw new SchemaError(`${followed.source.sql} has no key column ${JSON.stringify(name)} any more.`);
   });
   return followed.hasTupleKey ? parts : parts[0];
+}
+
+function keyPart(name: string, tag: string, raw: string): unknown {
+  try {
+    return parsedValue(tag, raw);
+  } catch (error) {
+    throw error instanceof InvalidValueError
+      ? new InvalidValueError(`key column ${name}: ${error.message}`)
+      : error;
+  }
 }
 
 /** The name of a row's key, for sets and maps. */
@@ -46,6 +56,14 @@ function unread({ source }: Followed): SchemaError {
     `A trigger of the application wrote ${source.sql}, and ours could not read the newest row afterwards. The role that ` +
       "owns the outbox needs SELECT on the table, row-level security must not hide rows from it, and the table needs its primary key.",
   );
+}
+
+function readValue(column: Column<unknown, unknown>, key: unknown, raw: string): unknown {
+  try {
+    return parsedValue(column.codec.tag, raw);
+  } catch (error) {
+    throw valueErrorAt(column, key, error);
+  }
 }
 
 /** The most rows whose columns are read at the same time. */
@@ -126,7 +144,7 @@ export class ChangedTable {
       if (before !== undefined) this.#tx.delete(column, key);
       return;
     }
-    const value = parsedValue(column.codec.tag, raw);
+    const value = readValue(column, key, raw);
     const isSame =
       before !== undefined && compareBytes(column.codec.encode(before), column.codec.encode(value)) === 0;
     if (!isSame) this.#tx.set(column, key, value);

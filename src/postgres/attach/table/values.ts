@@ -100,6 +100,9 @@ export function parsedValue(tag: string, raw: string): unknown {
     default: {
       const value = Number(text);
       if (Number.isNaN(value) && text !== "NaN") throw new InvalidValueError(`"${text}" is not a number`);
+      if (tag === "int" && !Number.isSafeInteger(value)) {
+        throw new InvalidValueError(`expected a safe integer (use text() for larger ones), not ${text}`);
+      }
       if (!Number.isFinite(value) && /\d/.test(text)) {
         throw new InvalidValueError(
           `the number ${describeValue(text)} is too large for JavaScript, which has numbers to ${Number.MAX_VALUE}`,
