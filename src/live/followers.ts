@@ -11,6 +11,7 @@ import { LiveHub } from "./query/hub.js";
 import { type LiveOptions, liveSettings } from "./query/live-options.js";
 import { LiveQuery, type LiveRead, type LiveValue } from "./query/live-query.js";
 import { type SettledOptions, Settling } from "./settled/settling.js";
+import { SharedPasses } from "./watch/shared-passes.js";
 import { watch } from "./watch/watch.js";
 import { type Watchable, type WatchedChange, type WatchOptions, WatchTarget } from "./watch/watch-target.js";
 
@@ -22,6 +23,7 @@ export class Followers {
   readonly source: FeedSource;
   readonly hub: LiveHub;
   readonly #settling: Settling;
+  readonly #passes = new SharedPasses();
   readonly #end = new AbortController();
 
   constructor(registry: Registry) {
@@ -63,7 +65,7 @@ export class Followers {
   ): AsyncGenerator<WatchedChange<T>, void, undefined> {
     const watched = new WatchTarget(target, prefix);
     const changed = endable([ending, this.#end.signal], (signal) =>
-      watch(this.source, watched, since, signal),
+      watch(this.source, watched, since, signal, this.#passes),
     );
     return changed as AsyncGenerator<WatchedChange<T>, void, undefined>;
   }

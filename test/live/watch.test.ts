@@ -259,6 +259,41 @@ test("values of many small transactions are read together, so that a watcher of 
   await clock.until(db.close());
 });
 
+test("watches that begin together share one pass through the table", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const store = memoryStore({ environment });
+  const readRaw = store.readRaw.bind(store);
+  let reads = 0;
+  store.readRaw = async (read, request) => {
+    if (read.table === "orders") {
+      reads++;
+      await new Promise<void>((resolve) => environment.setTimer(resolve, 1));
+    }
+    return readRaw(read, request);
+  };
+  const db = await clock.until(openWithHooks(store, { tables, environment, collectEveryMs: 0 }));
+  await clock.until(db.transact((tx) => tx.set(orders.total, "row 1", 1)));
+  const readsOf = async (count: number) => {
+    reads = 0;
+    const watched = Array.from({ length: count }, () => db.watch(orders) as Changes);
+    const found = watched.map((changes) => changes.next());
+    // One of the sharers gives up. The others go on.
+    if (count > 1) await clock.until(watched.shift()!.return());
+    await clock.until(db.transact((tx) => tx.set(orders.total, "row 7", count)));
+    for (const { value } of await clock.until(Promise.all(found.slice(count > 1 ? 1 : 0)))) {
+      expect((value as CellChange).value).toBe(count);
+    }
+    for (const changes of watched) await clock.until(changes.return());
+    await clock.until(db.removeFeed("live orders"));
+    return reads;
+  };
+  const alone = await readsOf(1);
+  expect(alone).toBeGreaterThan(0);
+  expect(await readsOf(100)).toBe(alone);
+  await clock.until(db.close());
+});
+
 describe("bad use of db.watch", () => {
   test.each([
     ["a signal", [orders.again], "cannot watch the signal orders.again"],

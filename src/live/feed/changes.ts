@@ -101,6 +101,14 @@ export class FeedCursor {
     return cursor;
   }
 
+  /** Begins after `position`, or where the feed begins if that is later. */
+  static async openFrom(source: FeedSource, feed: string, position: number): Promise<FeedCursor> {
+    const { registry } = source;
+    const record = await recordOf(registry, feed);
+    const floor = await readMark(registry.context.store, feed, "floor");
+    return new FeedCursor(source, record, Math.max(position, registry.feedCompleteFrom(record.since), floor));
+  }
+
   get position(): number {
     return this.#position;
   }

@@ -8,6 +8,7 @@ import {
   walkCells,
 } from "../../transaction/index.js";
 import type { CommittedEntry } from "../feed/feed-entries.js";
+import { SharedPasses } from "./shared-passes.js";
 import type { WatchTarget } from "./watch-target.js";
 
 /**
@@ -16,8 +17,14 @@ import type { WatchTarget } from "./watch-target.js";
  */
 const maxChanges = 10_000;
 
-interface PastChange extends BufferedWrite {
+export interface PastChange extends BufferedWrite {
   readonly commitTimestamp: number;
+}
+
+/** The earliest changes, by whole transactions, and the timestamp up to which they are complete. */
+export interface EarliestChanges {
+  readonly changes: readonly PastChange[];
+  readonly upTo: number;
 }
 
 /** Which changes: those of commits after `since`, up to a timestamp that was already given out. */
@@ -38,17 +45,23 @@ export async function* pastEntries(
   context: TransactionContext,
   target: WatchTarget,
   read: PastRead,
+  passes = new SharedPasses(),
 ): AsyncGenerator<CommittedEntry, void, undefined> {
   const unregister = context.active.register(read.since);
   try {
-    await settleLocks(context, target, read);
     let { since } = read;
-    while (since < read.upTo) {
-      const { changes, upTo } = await earliest(context, target, { ...read, since });
+    for (let pass = 0; since < read.upTo; pass++) {
+      const own = { ...read, since };
+      const run = async (signal: AbortSignal) => {
+        if (pass === 0) await settleLocks(context, target, { ...own, signal });
+        return await earliest(context, target, { ...own, signal });
+      };
+      const { changes, upTo } = await passes.run({ target, ...own, isFirst: pass === 0 }, run);
       // Collection may have removed versions during the pass.
       await context.safepoint.check(since);
-      yield* byTransaction(changes);
-      since = upTo;
+      const after = since;
+      yield* byTransaction(changes.filter(({ commitTimestamp }) => commitTimestamp > after));
+      since = Math.max(since, upTo);
     }
   } finally {
     unregister();
@@ -76,12 +89,12 @@ function range({ start, end }: WatchTarget["rows"]) {
   return { start, end };
 }
 
-/** The earliest changes, by whole transactions, and the timestamp up to which they are complete. */
+/** Reads as many of the earliest changes as fit into memory. */
 async function earliest(
   { store, environment }: TransactionContext,
   target: WatchTarget,
   read: PastRead,
-): Promise<{ readonly changes: readonly PastChange[]; readonly upTo: number }> {
+): Promise<EarliestChanges> {
   const { since, signal, maxChanges: most = maxChanges } = read;
   const table = target.table.name;
   let { upTo } = read;

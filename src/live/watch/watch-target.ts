@@ -75,6 +75,12 @@ export class WatchTarget {
     this.rows = { table: this.table.name, ...range };
   }
 
+  /** The same for targets with the same cells. */
+  get id(): string {
+    const { table, start, end } = this.rows;
+    return JSON.stringify([table, start, end, this.#selected, [...this.#names]]);
+  }
+
   /** The changes of a transaction that are watched. */
   of(writes: readonly BufferedWrite[]): readonly BufferedWrite[] {
     return writes.filter(

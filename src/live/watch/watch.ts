@@ -14,6 +14,7 @@ import type { CommittedEntry } from "../feed/feed-entries.js";
 import { isLoss } from "../feed/is-loss.js";
 import { leasedFeedName } from "../feed/leases.js";
 import { pastEntries } from "./past-changes.js";
+import type { SharedPasses } from "./shared-passes.js";
 import type { WatchOptions, WatchTarget } from "./watch-target.js";
 
 /** The most transactions in memory at a time. */
@@ -34,6 +35,7 @@ export async function* watch(
   target: WatchTarget,
   since: WatchOptions["since"],
   signal: AbortSignal,
+  passes: SharedPasses,
 ): AsyncGenerator<CellChange, void, undefined> {
   const { registry } = source;
   const { context } = registry;
@@ -48,13 +50,15 @@ export async function* watch(
       signal,
     );
     try {
-      const cursor = await openAfter(source, target, position, signal);
+      const name = leasedFeedName({ table: target.table.name });
+      const cursor = await registry.retrying(() => FeedCursor.openFrom(source, name, position), signal);
       if (cursor.position > position) {
         // The feed begins later. The changes up to there are in the table itself.
         const upTo = cursor.position;
         await source.clock.after(upTo - 1, signal);
         let group: CommittedEntry[] = [];
-        for await (const entry of pastEntries(context, target, { since: position, upTo, signal })) {
+        const past = pastEntries(context, target, { since: position, upTo, signal }, passes);
+        for await (const entry of past) {
           group.push(entry);
           if (group.length < batch) continue;
           yield* tell(group);
@@ -88,22 +92,6 @@ async function beginning(context: TransactionContext, since: WatchOptions["since
   if (!(since instanceof Date)) checkNotMilliseconds("since", timestamp, now);
   await context.safepoint.check(timestamp);
   return timestamp;
-}
-
-/** A cursor after a position, or, if the feed does not reach back so far, where the feed begins. */
-async function openAfter(
-  source: FeedSource,
-  target: WatchTarget,
-  position: number,
-  signal: AbortSignal,
-): Promise<FeedCursor> {
-  const name = leasedFeedName({ table: target.table.name });
-  try {
-    return await FeedCursor.open(source, name, position);
-  } catch (error) {
-    if (!isLoss(error)) throw error;
-  }
-  return await source.registry.retrying(() => FeedCursor.open(source, name, undefined), signal);
 }
 
 /**
