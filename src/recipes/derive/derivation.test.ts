@@ -154,6 +154,36 @@ describe("a join", () => {
     expect(await gather(snapshot.scan(named.tables[3]!))).toEqual([]);
   });
 
+  test("reaches all rows of a right row that changes faster than they are notified", async () => {
+    await using db = await open("memory:", options);
+    const ids = Array.from({ length: 3_500 }, (_, n) => `order ${n}`);
+    for (let first = 0; first < ids.length; first += 500) {
+      await db.transact((tx) => {
+        for (const id of ids.slice(first, first + 500)) tx.set(orders.day, id, "x");
+      });
+    }
+    await db.drain();
+    const of = (name: string) => named.observers.find((each) => each.name === name)!;
+    const changed = (name: string) =>
+      db.transact(async (tx) => {
+        tx.set(customers.name, "x", name);
+        await of("named-right-name").run(tx, { row: "x" } as never);
+      });
+    const goOn = () => db.transact((tx) => of("named-right").run(tx, { row: ["x", 0] } as never));
+    for (let n = 0; n < 6; n++) {
+      await changed(`${n}`);
+      await goOn();
+    }
+    const due = new Set<unknown>();
+    for await (const { observer, row } of db.pending()) if (observer === "named") due.add(row);
+    expect(due.size).toBe(ids.length);
+    await db.drain();
+    await using snapshot = await db.snapshot();
+    const names = (await gather(snapshot.scan(named.table.name))).map(({ value }) => value);
+    expect(names).toEqual(ids.map(() => "5"));
+    expect(await gather(snapshot.scan(named.tables[3]!))).toEqual([]);
+  });
+
   test("leaves nothing behind of a left row that joined another one, or is gone", async () => {
     await using db = await open("memory:", options);
     await db.transact((tx) => tx.set(customers.name, "x", "ann"));

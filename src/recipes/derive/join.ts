@@ -127,6 +127,11 @@ const linksAtOnce = 1_000;
 interface Resumption {
   readonly from: string;
   readonly runs: number;
+  /**
+   * Set if the right row changed again meanwhile: where to begin again after the last left row. Going
+   * back at once would never reach the last ones of a right row that changes often.
+   */
+  readonly again?: string;
 }
 
 type LinkKey = readonly [right: string, left: string];
@@ -232,7 +237,9 @@ class Join {
     const right = this.#right.keys.format(rightRow);
     const from = await this.#notifyLinked(tx, right, undefined);
     if (from === undefined) return;
-    tx.set(this.#fans.resume, [right, 0], { from, runs: 0 });
+    const underWay = await tx.get(this.#fans.resume, [right, 0]);
+    const resumption = underWay === undefined ? { from, runs: 0 } : { ...underWay, again: from };
+    tx.set(this.#fans.resume, [right, 0], resumption);
     tx.notify(this.#fans.due, [right, 0]);
   }
 
@@ -240,11 +247,14 @@ class Join {
   async #goOn(tx: Transaction, right: string, turn: number): Promise<void> {
     const resumption = await tx.get(this.#fans.resume, [right, 0]);
     if (resumption === undefined) return;
-    const from = await this.#notifyLinked(tx, right, resumption.from);
+    const left = await this.#notifyLinked(tx, right, resumption.from);
     const runs = resumption.runs + 1;
-    if (from === undefined) tx.delete(this.#fans.resume, [right, 0]);
+    let next: Resumption | undefined;
+    if (left !== undefined) next = { ...resumption, from: left, runs };
+    else if (resumption.again !== undefined) next = { from: resumption.again, runs };
+    if (next === undefined) tx.delete(this.#fans.resume, [right, 0]);
     else {
-      tx.set(this.#fans.resume, [right, 0], { from, runs });
+      tx.set(this.#fans.resume, [right, 0], next);
       tx.notify(this.#fans.due, [right, nextTurn(turn, runs)]);
     }
   }
