@@ -157,11 +157,12 @@ export function derivedIndex<T extends AnyTable, P extends KeyParts>(
   };
 
   const update = async (tx: Transaction, row: unknown) => {
-    const [value, before = []] = await Promise.all([source.read(tx, row), tx.get(stored, row)]);
+    const [value, known] = await Promise.all([source.read(tx, row), tx.get(stored, row)]);
+    const before = new Set(known);
     const keyOf = entryKeys(row);
     const after = termsOf(value, row);
     for (const each of after) {
-      if (!before.includes(each)) tx.set(entries, keyOf(each), true);
+      if (!before.has(each)) tx.set(entries, keyOf(each), true);
     }
     for (const each of before) {
       if (!after.has(each)) tx.delete(entries, keyOf(each));

@@ -220,9 +220,8 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
             present: () => tx.get(this.column, row),
             adopt: false,
           });
-          return !this.#of(value, this.#keys.parse(rowText), rowText).some(
-            (each) => idOf(each) === idOf(key[0]),
-          );
+          const id = idOf(key[0]);
+          return !this.#of(value, this.#keys.parse(rowText), rowText).some((each) => idOf(each) === id);
         },
       },
       options,
