@@ -96,6 +96,28 @@ test("more due changes than one pass takes are fired, in limited passes", async 
   expect(await due.fireDue(db)).toBe(450);
 });
 
+test("several changes fire at the same time, until the signal is aborted", async () => {
+  let [firing, most] = [0, 0];
+  const ending = new AbortController();
+  const due = schedule("together", {
+    value: text(),
+    spreads: 1,
+    fire: async (_, { key }) => {
+      most = Math.max(most, ++firing);
+      await new Promise(setImmediate);
+      firing--;
+      if (key === "key 29") ending.abort();
+    },
+  });
+  await using db = await open("memory:", { tables: due.tables });
+  await db.transact((tx) => Promise.all(Array.from({ length: 60 }, (_, n) => due.at(tx, `key ${n}`, n, ""))));
+  await expect(due.fireDue(db, { signal: ending.signal })).rejects.toThrow("aborted");
+  expect(most).toBe(8);
+  const left = await due.fireDue(db);
+  expect(left).toBeGreaterThanOrEqual(30);
+  expect(left).toBeLessThan(40);
+});
+
 test("a change that throws is postponed, longer each time, and does not delay others", async () => {
   const clock = new TestClock();
   const told: unknown[] = [];

@@ -103,6 +103,8 @@ interface Look {
  * more.
  */
 const atOnce = 100;
+/** Changes of a page that fire at the same time, so that one commit does not wait for the one before. */
+const firingAtOnce = 8;
 const maxSpreads = 1_024;
 /**
  * A search from the beginning passes over all changes that have fired and are not collected yet. It is
@@ -330,10 +332,19 @@ export class Schedule<V, K = string> {
       // A page begins with the last change of the previous page, if that change still exists. This
       // search has already handled it.
       const isAgain = last !== undefined && due[0]?.[1] === last[1] && due[0][2] === last[2];
-      for (const row of isAgain ? due.slice(1) : due) await this.#fireInLook(look, row);
+      await this.#firePage(look, isAgain ? due.slice(1) : due);
       if (due.length <= atOnce) return;
       last = due.at(-1)!;
     }
+  }
+
+  async #firePage(look: Look, due: readonly DueKey[]): Promise<void> {
+    const rows = due.values();
+    const fireSome = async () => {
+      for (const row of rows) await this.#fireInLook(look, row);
+    };
+    await Promise.allSettled(Array.from({ length: firingAtOnce }, fireSome));
+    look.signal?.throwIfAborted();
   }
 
   /**
