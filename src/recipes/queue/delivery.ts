@@ -1,4 +1,10 @@
-import { unlessAborted } from "../waiting.js";
+import type { Environment } from "../../index.js";
+import { sleepOrEnd, unlessAborted } from "../waiting.js";
+
+/** The longest wait for the keys of the call before. Longer than a commit, and short beside a slow call. */
+const maxGatherMs = 50;
+/** The part of a call's duration that the wait takes at most. */
+const gatherPart = 0.1;
 
 /** The entries of one key, in order. They are delivered together. */
 interface Parcel<E> {
@@ -27,12 +33,16 @@ export type Send<E> = (
 export class Delivery<E> {
   readonly #send: Send<E>;
   readonly #maxTogether: number;
+  readonly #environment: Environment;
   #waiting: Parcel<E>[] = [];
   #isSending = false;
+  /** The keys in the last call, and how long it took. */
+  #last = { keys: 0, ms: 0 };
 
-  constructor(send: Send<E>, maxTogether: number) {
+  constructor(send: Send<E>, maxTogether: number, environment: Environment) {
     this.#send = send;
     this.#maxTogether = maxTogether;
+    this.#environment = environment;
   }
 
   /**
@@ -49,8 +59,24 @@ export class Delivery<E> {
 
   async #sendAll(): Promise<void> {
     this.#isSending = true;
-    while (this.#waiting.length > 0) await this.#sendTogether(this.#takeTogether());
+    while (this.#waiting.length > 0) {
+      const waitMs = this.#gatherMs;
+      if (waitMs >= 1) await sleepOrEnd(this.#environment, waitMs, undefined);
+      const parcels = this.#takeTogether();
+      const begunAt = this.#environment.monotonic();
+      await this.#sendTogether(parcels);
+      this.#last = { keys: parcels.length, ms: this.#environment.monotonic() - begunAt };
+    }
     this.#isSending = false;
+  }
+
+  /**
+   * How long to wait for the keys of the call before. Their runs commit now, and those that have more
+   * entries come back. Without the wait, the first of them would be sent alone, and all others wait.
+   */
+  get #gatherMs(): number {
+    const { keys, ms } = this.#last;
+    return this.#waiting.length >= keys ? 0 : Math.min(ms * gatherPart, maxGatherMs);
   }
 
   /** Takes the next parcels. Rejects those whose signal was aborted. */

@@ -138,7 +138,7 @@ export class ExportQueue<V, K = string> {
     this.#sizes = new DeliverySizes(wholeOption("batch", options.batch ?? 100, 1, 10_000));
     this.#maxWaiting = wholeOption("waiting", options.waiting ?? 10_000, 1, 1_000_000);
     const together = wholeOption("together", options.together ?? 1_000, 1, 100_000);
-    this.#delivery = new Delivery(options.deliver, together);
+    this.#delivery = new Delivery(options.deliver, together, this.#environment);
     const columns = {
       entries: family(options.value),
       added: int(),
