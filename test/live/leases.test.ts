@@ -187,3 +187,37 @@ test("a commit whose view of the registry is outdated reads it again at once, al
     release();
   });
 });
+
+test("readers that hold a feed at the same time record it once", async () => {
+  const store = memoryStore();
+  const mutate = store.mutate.bind(store);
+  let leases = 0;
+  store.mutate = (mutation) => {
+    if (Buffer.from(mutation.row).toString() === `feed/${feed}`) leases++;
+    return mutate(mutation);
+  };
+  await using db = await open(store, { tables });
+  const first = await Promise.all(Array.from({ length: 50 }, () => hold(db)));
+  const more = await Promise.all(Array.from({ length: 50 }, () => hold(db)));
+  expect(leases).toBe(1);
+  // A feed that was removed is recorded again, and one that nobody holds.
+  await db.removeFeed(feed);
+  const again = await Promise.all(Array.from({ length: 50 }, () => hold(db)));
+  for (const { source, release } of [...first, ...more, ...again]) {
+    await FeedCursor.open(source, feed, undefined);
+    release();
+  }
+  (await hold(db)).release();
+  expect(leases).toBe(3);
+});
+
+test("a reader that gives up while a feed is recorded does not keep others from it", async () => {
+  await using db = await open("memory:", { tables });
+  const ending = new AbortController();
+  const { leases } = db.liveSource;
+  const [gone, other] = [leases.hold({ table: "orders" }, ending.signal), leases.hold({ table: "orders" })];
+  ending.abort();
+  await expect(gone).rejects.toThrow("aborted");
+  (await other)();
+  await FeedCursor.open(db.liveSource, feed, undefined);
+});

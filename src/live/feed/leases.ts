@@ -1,4 +1,4 @@
-import type { Timer } from "../../environment/index.js";
+import { SingleFlight, type Timer, unlessAborted } from "../../environment/index.js";
 import type { FeedRecord, Registry } from "../../observer/index.js";
 import type { TransactionContext } from "../../transaction/index.js";
 import { raiseMark, readMark } from "./feed-marks.js";
@@ -23,10 +23,19 @@ const renewMs = leaseMs / 3;
 /** A leased feed keeps entries this long. Its readers are never much behind. */
 const retentionMs = 300_000;
 
+/** A feed that readers of this process hold. All of them share its record and its lease. */
+interface Held {
+  readonly follow: LeasedFollow;
+  readonly declaring: SingleFlight<void>;
+  isDeclared: boolean;
+  count: number;
+}
+
 /** The leased feeds that this process follows. It renews their leases while they are held. */
 export class FeedLeases {
   readonly #registry: Registry;
-  readonly #held = new Map<string, { count: number; readonly follow: LeasedFollow }>();
+  readonly #held = new Map<string, Held>();
+  readonly #closing = new AbortController();
   #timer: Timer | undefined;
 
   constructor(registry: Registry) {
@@ -39,31 +48,47 @@ export class FeedLeases {
    */
   async hold(follow: LeasedFollow, signal?: AbortSignal): Promise<() => void> {
     const name = leasedFeedName(follow);
-    await this.#declare(name, follow, signal);
-    const held = this.#held.get(name) ?? { count: 0, follow };
+    const held = this.#held.get(name) ?? {
+      follow,
+      declaring: new SingleFlight<void>(),
+      isDeclared: false,
+      count: 0,
+    };
     held.count++;
     this.#held.set(name, held);
-    this.#renewLater();
     let isReleased = false;
-    return () => {
+    const release = () => {
       if (isReleased) return;
       isReleased = true;
       if (--held.count === 0) this.#held.delete(name);
     };
+    try {
+      if (!held.isDeclared || !(await this.#registry.fresh()).feedRecords.has(name)) {
+        const declared = held.declaring.run(() => this.#declare(name, follow));
+        await unlessAborted(declared, signal, `Following ${name}`);
+        held.isDeclared = true;
+      }
+    } catch (error) {
+      release();
+      throw error;
+    }
+    this.#renewLater();
+    return release;
   }
 
   /** Stops renewing. The leases then end by themselves. */
   close(): void {
+    this.#closing.abort();
     this.#held.clear();
     this.#timer?.cancel();
   }
 
-  async #declare(name: string, follow: LeasedFollow, signal?: AbortSignal): Promise<void> {
+  async #declare(name: string, follow: LeasedFollow): Promise<void> {
     const { store, environment } = this.#registry.context;
     // The lease comes first, so that nobody removes the feed as soon as it is recorded.
     await raiseMark(store, name, "lease", Math.ceil((environment.now() + leaseMs) * 1_000));
     const stored = "table" in follow ? { columns: [], tables: [follow.table] } : { columns: [], ...follow };
-    await this.#registry.recordLeasedFeed(name, stored, { retentionMs }, signal);
+    await this.#registry.recordLeasedFeed(name, stored, { retentionMs }, this.#closing.signal);
   }
 
   #renewLater(): void {
