@@ -11,6 +11,7 @@ import { LiveHub } from "./query/hub.js";
 import { type LiveOptions, liveSettings } from "./query/live-options.js";
 import { LiveQuery, type LiveRead, type LiveValue } from "./query/live-query.js";
 import { type SettledOptions, Settling } from "./settled/settling.js";
+import type { EarliestChanges } from "./watch/past-changes.js";
 import { SharedPasses } from "./watch/shared-passes.js";
 import { watch } from "./watch/watch.js";
 import { type Watchable, type WatchedChange, type WatchOptions, WatchTarget } from "./watch/watch-target.js";
@@ -23,7 +24,7 @@ export class Followers {
   readonly source: FeedSource;
   readonly hub: LiveHub;
   readonly #settling: Settling;
-  readonly #passes = new SharedPasses();
+  readonly #passes = new SharedPasses<EarliestChanges>();
   readonly #end = new AbortController();
 
   constructor(registry: Registry) {

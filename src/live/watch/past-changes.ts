@@ -45,7 +45,7 @@ export async function* pastEntries(
   context: TransactionContext,
   target: WatchTarget,
   read: PastRead,
-  passes = new SharedPasses(),
+  passes = new SharedPasses<EarliestChanges>(),
 ): AsyncGenerator<CommittedEntry, void, undefined> {
   const unregister = context.active.register(read.since);
   try {

@@ -1,5 +1,4 @@
 import { unlessAborted } from "../../environment/index.js";
-import type { EarliestChanges } from "./past-changes.js";
 import type { WatchTarget } from "./watch-target.js";
 
 /** What a pass is to find: the changes of a target after `since`, up to `upTo`. */
@@ -12,9 +11,9 @@ interface PassRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Pass {
+interface Pass<T> {
   readonly since: number;
-  readonly found: Promise<EarliestChanges>;
+  readonly found: Promise<T>;
   readonly ending: AbortController;
   callers: number;
 }
@@ -23,8 +22,8 @@ interface Pass {
  * The passes through tables that run now. Watches that begin together, as when the clients of a
  * server connect again, share one pass instead of reading the table once each.
  */
-export class SharedPasses {
-  readonly #running = new Map<string, Pass>();
+export class SharedPasses<T> {
+  readonly #running = new Map<string, Pass<T>>();
 
   /**
    * Joins a pass for the same target that began at `since` or earlier, or starts one. The changes that
@@ -32,8 +31,8 @@ export class SharedPasses {
    */
   async run(
     { target, since, upTo, isFirst, signal }: PassRequest,
-    start: (signal: AbortSignal) => Promise<EarliestChanges>,
-  ): Promise<EarliestChanges> {
+    start: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const key = `${upTo} ${isFirst} ${target.id}`;
     let pass = this.#running.get(key);
     if (pass === undefined || pass.since > since) {

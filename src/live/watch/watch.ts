@@ -13,7 +13,7 @@ import { type CellChange, changesOf } from "../feed/feed-change.js";
 import type { CommittedEntry } from "../feed/feed-entries.js";
 import { isLoss } from "../feed/is-loss.js";
 import { leasedFeedName } from "../feed/leases.js";
-import { pastEntries } from "./past-changes.js";
+import { type EarliestChanges, pastEntries } from "./past-changes.js";
 import type { SharedPasses } from "./shared-passes.js";
 import type { WatchOptions, WatchTarget } from "./watch-target.js";
 
@@ -35,7 +35,7 @@ export async function* watch(
   target: WatchTarget,
   since: WatchOptions["since"],
   signal: AbortSignal,
-  passes: SharedPasses,
+  passes: SharedPasses<EarliestChanges>,
 ): AsyncGenerator<CellChange, void, undefined> {
   const { registry } = source;
   const { context } = registry;
