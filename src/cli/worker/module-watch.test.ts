@@ -1,10 +1,16 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { expect, it } from "vitest";
 import { builtLibrary } from "../../../test/support/built/library.js";
-import { CommandLine } from "../../../test/support/command-line.js";
+import { CommandLine, Printed } from "../../../test/support/command-line.js";
 import { ProgramProcess } from "../../../test/support/program-process.js";
+import { TestClock } from "../../testing/index.js";
+import { Cli } from "../cli.js";
 import { ModuleFiles } from "./module-files.js";
+import { ModuleWatch } from "./module-watch.js";
+import { noRuns } from "./worker-log.js";
+import { linesOf, type ProcessEnd, type WorkerProcess } from "./worker-process.js";
 
 it("finds the files of a module by the text of its imports", async () => {
   const { folder } = await CommandLine.create();
@@ -63,4 +69,36 @@ it("restarts the worker when an imported file changes, and waits while the modul
   await said("started", from);
   expect(watching.errors).toContain("loaded third");
   await watching.terminate();
+});
+
+it("ends in order if the signal itself ends a worker that was still starting", async () => {
+  const clock = new TestClock();
+  const stdout = new Printed();
+  const cli = new Cli({
+    stdin: Readable.from([]),
+    stdout,
+    stderr: new Printed(),
+    cwd: ".",
+    environment: clock.process(),
+    onSignal: () => () => undefined,
+  });
+  let end: ((how: ProcessEnd) => void) | undefined;
+  const process: WorkerProcess = {
+    output: linesOf(Readable.from([])),
+    errors: linesOf(Readable.from([])),
+    ended: new Promise((resolve) => {
+      end = resolve;
+    }),
+    runs: noRuns,
+    isObsolete: false,
+    ask: () => Promise.reject(new Error("not asked")),
+    kill: (signal) => end!({ code: undefined, signal }),
+  };
+  const watch = new ModuleWatch({ cli, module: "app.ts", start: () => process, killAfterMs: 1_000 });
+  const ended = watch.run();
+  await clock.settle();
+  cli.end("SIGTERM");
+  await clock.until(ended);
+  expect(stdout.text).toContain("watching app.ts");
+  expect(cli.exitCode).toBe(0);
 });

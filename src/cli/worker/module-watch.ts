@@ -4,7 +4,7 @@ import type { Cli } from "../cli.js";
 import { exitCodes } from "../print/exit.js";
 import { counted, oneLine } from "../print/layout.js";
 import { ModuleFiles } from "./module-files.js";
-import type { ProcessEnd, WorkerProcess } from "./worker-process.js";
+import { endedInOrder, type ProcessEnd, type WorkerProcess } from "./worker-process.js";
 
 export interface ModuleWatchOptions {
   readonly cli: Cli;
@@ -99,9 +99,9 @@ export class ModuleWatch {
     const late = environment.setTimer(() => process.kill("SIGKILL"), this.#options.killAfterMs, {
       background: true,
     });
-    const { code } = await ended;
+    const end = await ended;
     late.cancel();
-    if (signal.aborted && code !== exitCodes.ok) this.#cli.exitCode = exitCodes.data;
+    if (signal.aborted && !endedInOrder(end, endSignal)) this.#cli.exitCode = exitCodes.data;
   }
 
   async #ended({ code, signal, error }: ProcessEnd): Promise<void> {

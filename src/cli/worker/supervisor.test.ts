@@ -237,6 +237,17 @@ describe("several processes of a worker", () => {
     expect(cli.exitCode).toBe(1);
   });
 
+  it("end in order if the signal itself ends one that was still starting", async () => {
+    const { clock, cli, workers, outcome } = start(2);
+    await clock.settle();
+    cli.end("SIGTERM");
+    await clock.settle();
+    workers[0]!.end(0);
+    workers[1]!.end(undefined, "SIGTERM");
+    expect(await clock.until(outcome)).toBe("ended");
+    expect(cli.exitCode).toBe(0);
+  });
+
   it("are not restarted after a signal", async () => {
     const { clock, cli, workers, outcome } = start(1);
     await clock.settle();

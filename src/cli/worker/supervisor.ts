@@ -6,7 +6,7 @@ import { counted, oneLine } from "../print/layout.js";
 import { Progress } from "../print/progress.js";
 import { UsageError } from "../usage-error.js";
 import { createdText, noRuns, type RunCounts } from "./worker-log.js";
-import type { ProcessEnd, WorkerProcess } from "./worker-process.js";
+import { endedInOrder, type ProcessEnd, type WorkerProcess } from "./worker-process.js";
 
 export interface SupervisorOptions {
   readonly cli: Cli;
@@ -123,7 +123,7 @@ export class Supervisor {
       const startedAt = environment.monotonic();
       const { end, isObsolete } = await this.#live(number);
       if (this.#isStopping) {
-        if (end.code !== exitCodes.ok && this.#cli.exitCode !== exitCodes.obsolete)
+        if (!endedInOrder(end, this.#cli.endSignal) && this.#cli.exitCode !== exitCodes.obsolete)
           this.#cli.exitCode = exitCodes.data;
         return;
       }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { ClosedError, StoreError } from "../../errors/index.js";
+import { exitCodes } from "../print/exit.js";
 import type { Answered, EndSignal, Question } from "../print/io.js";
 import { processVariable, recordVariable } from "../print/io.js";
 import { noRuns, type WorkerReport } from "./worker-log.js";
@@ -11,6 +12,11 @@ export interface ProcessEnd {
   readonly signal: string | undefined;
   /** The error if the process could not be started. */
   readonly error?: Error | undefined;
+}
+
+/** Whether a process ended as it should after a signal: after its runs, or by the signal before it listened to it. */
+export function endedInOrder({ code, signal }: ProcessEnd, sent: EndSignal | undefined): boolean {
+  return code === exitCodes.ok || (signal !== undefined && signal === sent);
 }
 
 /** A worker process, as its supervisor sees it. */
