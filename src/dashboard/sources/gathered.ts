@@ -18,7 +18,7 @@ const everyMs = 900;
 const patienceMs = 2_000;
 /** A report is forgotten if no newer one comes for 15 s. */
 const freshMs = 15_000;
-const maxWinners = 10_000;
+const maxWriters = 10_000;
 const maxAsked = 200;
 /** As many as the history of a cell shows. */
 const maxNames = 500;
@@ -31,6 +31,14 @@ interface Heat {
   readonly totals: readonly { readonly table: string; readonly count: number }[];
 }
 
+/** The transaction at a timestamp, as far as its process remembers it. */
+export interface KnownWriter {
+  /** Its observer, its label, or `transaction`. */
+  readonly name: string;
+  readonly isObserver: boolean;
+  readonly process: string;
+}
+
 /** The reports of all processes. It asks for them on demand, at most once a second. */
 export class GatheredReports {
   readonly sources: readonly ReportSource[];
@@ -39,7 +47,7 @@ export class GatheredReports {
   readonly #shared: Shared<readonly Report[]>;
   readonly #reports = new Map<string, { readonly report: Report; readonly receivedAt: number }>();
   readonly #transactions = new KeptTransactions<RecordedTransaction>((each) => each, windowMs);
-  readonly #winners = new Map<number, string>();
+  readonly #writers = new Map<number, KnownWriter>();
   readonly #asked = new Set<number>();
   readonly #heat = new Map<string, Shared<Heat>>();
   readonly #failures = new Map<string, string>();
@@ -87,23 +95,23 @@ export class GatheredReports {
    */
   winner(timestamp: number | undefined): string | undefined {
     if (timestamp === undefined) return undefined;
-    const known = this.#winners.get(timestamp);
+    const known = this.#writers.get(timestamp);
     if (known === undefined && this.#asked.size < maxAsked) this.#asked.add(timestamp);
-    return known;
+    return known?.name;
   }
 
   /**
-   * The names of the transactions at these timestamps, as far as a process remembers them: at most
-   * the first 500. Asks the processes for those that are not known here.
+   * Who wrote at these timestamps, as far as a process remembers it: at most the first 500. Asks the
+   * processes for what is not known here.
    */
-  async names(timestamps: readonly number[]): Promise<ReadonlyMap<number, string>> {
+  async writers(timestamps: readonly number[]): Promise<ReadonlyMap<number, KnownWriter>> {
     const wanted = timestamps.slice(0, maxNames);
-    const who = wanted.filter((timestamp) => !this.#winners.has(timestamp));
-    if (who.length > 0) this.#learnWinners(await this.#ask({ after: await this.#everything(), who }));
+    const who = wanted.filter((timestamp) => !this.#writers.has(timestamp));
+    if (who.length > 0) this.#learnWriters(await this.#ask({ after: await this.#everything(), who }));
     return new Map(
       wanted.flatMap((timestamp) => {
-        const name = this.#winners.get(timestamp);
-        return name === undefined ? [] : [[timestamp, name] as const];
+        const writer = this.#writers.get(timestamp);
+        return writer === undefined ? [] : [[timestamp, writer] as const];
       }),
     );
   }
@@ -153,16 +161,17 @@ export class GatheredReports {
     for (const [name, known] of this.#reports) {
       if (receivedAt - known.receivedAt > freshMs) this.#reports.delete(name);
     }
-    this.#learnWinners(reports);
+    this.#learnWriters(reports);
     this.#learnTransactions(reports);
     return [...this.#reports.values()].map(({ report }) => report);
   }
 
-  #learnWinners(reports: readonly Report[]): void {
-    for (const { winners } of reports) {
-      for (const [timestamp, name] of Object.entries(winners)) this.#winners.set(Number(timestamp), name);
+  #learnWriters(reports: readonly Report[]): void {
+    for (const { winners, process, observers } of reports) {
+      for (const [timestamp, name] of Object.entries(winners))
+        this.#writers.set(Number(timestamp), { name, isObserver: Object.hasOwn(observers, name), process });
     }
-    while (this.#winners.size > maxWinners) this.#winners.delete(this.#winners.keys().next().value!);
+    while (this.#writers.size > maxWriters) this.#writers.delete(this.#writers.keys().next().value!);
   }
 
   #learnTransactions(reports: readonly Report[]): void {

@@ -23,21 +23,21 @@ export const history: View<CellHistory> = async ({ db, gathered }, given) => {
   const cell = { row: given.needed("row"), column: given.needed("column") };
   const column = columnOf(table, cell.column);
   const row = parseCellRowText(column, cell.row);
-  const [entries, known] = await Promise.all([
+  const [entries, transactions] = await Promise.all([
     db.history(column, row, { limit: maxVersions + 1 }),
     gathered.everyTransaction(),
   ]);
-  const names = await gathered.names(entries.map(({ commitTimestamp }) => commitTimestamp));
-  const writers = new Map(known.map((each) => [each.commitTimestamp, each]));
+  const remembered = await gathered.writers(entries.map(({ commitTimestamp }) => commitTimestamp));
+  const writers = new Map(transactions.map((each) => [each.commitTimestamp, each]));
   const writerOf = (commitTimestamp: number): Writer | undefined => {
     const writer = writers.get(commitTimestamp);
     if (writer !== undefined) {
       const { id, label, observer, process } = writer;
       return { name: observer ?? label, isObserver: observer !== undefined, process, id };
     }
-    // The names of transactions are remembered longer than the transactions.
-    const name = names.get(commitTimestamp);
-    return name === undefined || name === unnamedTransaction ? undefined : { name };
+    // Who wrote is remembered longer than what was done.
+    const known = remembered.get(commitTimestamp);
+    return known && { ...known, name: known.name === unnamedTransaction ? undefined : known.name };
   };
   return {
     table: column.table.name,
