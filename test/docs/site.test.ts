@@ -139,7 +139,21 @@ test.each(drawings)(
 
 test("every drawn figure is on a page", () => {
   const all = pages.map(textOf).join("\n");
-  expect(drawings.map(([name]) => name).filter((name) => !all.includes(`(figures/${name}.svg)`))).toEqual([]);
+  expect(drawings.map(([name]) => name).filter((name) => !all.includes(`figures/${name}.svg)`))).toEqual([]);
+});
+
+test("every page about a concept has a figure", () => {
+  // These are references, instructions, comparisons, or a program.
+  const others =
+    "alerts coming-from coming-from-backends command-line comparison decisions enums erasure errors examples export-format " +
+    "first-hour glossary import-rows limits observability operations operations-postgres options postgres proof " +
+    "runtimes scale testing upgrading versioning recipes/index recipes/transient-ranges";
+  const without = pages.filter(
+    (page) => /^docs\/(recipes\/)?[\w-]+\.md$/.test(page) && !textOf(page).includes("!["),
+  );
+  expect(without).toEqual(
+    pages.filter((page) => others.split(" ").some((name) => page === `docs/${name}.md`)),
+  );
 });
 
 test("the site loads nothing from other servers: no page, style or figure contains an external resource", () => {
