@@ -93,7 +93,7 @@ test("a run of a batch observer gets changes as an observer of the same target g
   batchObserver("tuple", points.value, (_tx, [first]) => {
     expectTypeOf(first!.row).toEqualTypeOf<readonly [string, number]>();
   });
-  batchObserver("family", documents.links, (_tx, changes) => {
+  batchObserver("family", documents.anchors, (_tx, changes) => {
     for (const { qualifier } of changes) expectTypeOf(qualifier).toEqualTypeOf<string>();
   });
   batchObserver("signal", documents.rescore, (_tx, changes) => {

@@ -542,7 +542,10 @@ test("a search that took long is not made from the beginning again at once", asy
   const slow: Environment = {
     processName: environment.processName,
     now: () => environment.now(),
-    monotonic: () => environment.monotonic() + (tookMs += 1_000),
+    monotonic: () => {
+      tookMs += 1_000;
+      return environment.monotonic() + tookMs;
+    },
     random: () => environment.random(),
     uniqueId: () => environment.uniqueId(),
     setTimer: (...timer) => environment.setTimer(...timer),

@@ -108,8 +108,8 @@ const firingAtOnce = 8;
 const maxSpreads = 1_024;
 /**
  * A search from the beginning passes over all changes that have fired and are not collected yet. It is
- * repeated only after so many times as long as it took. In between, a search begins where the one
- * before ended, and so much earlier: transactions that commit later than that are rare.
+ * repeated only after so many times as long as it took, or after a minute. In between, a search begins
+ * a minute before the last one: transactions that commit later than that are rare.
  */
 const wholeShare = 10;
 const overlapMs = 60_000;
@@ -307,7 +307,7 @@ export class Schedule<V, K = string> {
         await this.#fireFrom(db, options, isWhole ? 0 : Math.max(0, Math.min(now, lookedAt) - overlapMs));
         if (isWhole) {
           const endedAt = this.#environment.monotonic();
-          wholeAt = endedAt + wholeShare * (endedAt - begunAt);
+          wholeAt = endedAt + Math.min(wholeShare * (endedAt - begunAt), overlapMs);
         }
         lookedAt = now;
       } catch (error) {
