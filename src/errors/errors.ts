@@ -77,9 +77,13 @@ export abstract class PercolatorError extends Error {
 
   /** @internal */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    const isCopied = value instanceof Error && brand in value && "code" in value;
+    const isBranded = value instanceof Error && brand in value && "code" in value;
+    // Only this class has a brand of its own. Its name here would make a bundler rename it.
     // biome-ignore lint/complexity/noThisInStatic: the subclasses inherit this method.
-    return Function.prototype[Symbol.hasInstance].call(this, value) || (this === PercolatorError && isCopied);
+    const { prototype } = this;
+    // biome-ignore lint/complexity/noThisInStatic: as above.
+    const isOwn = Function.prototype[Symbol.hasInstance].call(this, value);
+    return isOwn || (isBranded && Object.hasOwn(prototype, brand));
   }
 }
 

@@ -36,7 +36,10 @@ export interface ObserverOptions {
 
 /** The options of {@link batchObserver}. All are optional. */
 export interface BatchOptions extends ObserverOptions {
-  /** The most changes that one run handles. From 1 to 10,000. Default: 100. */
+  /**
+   * The most changes that one run handles. A run also takes no more once their values have 16 MB. From 1
+   * to 10,000. Default: 100.
+   */
   readonly batch?: number | undefined;
   /** The most runs at the same time in one process. Default: 4, since changes gather meanwhile. */
   readonly concurrency?: number | undefined;

@@ -35,6 +35,10 @@ import { sharersOf } from "./shared-runs.js";
 const longestChain = 1_000;
 /** A run that lasts longer than this, in milliseconds, is counted and announced in its hint. */
 const longRunMs = 1_000;
+/** A batch takes no further changes along once their values have so many bytes. */
+const batchBytes = 16 * 1024 * 1024;
+/** How many cells a batch reads at once at first, and how many times as many after each answer. */
+const readAtOnce = 8;
 
 /** The result of an attempt. */
 export type AttemptResult =
@@ -232,18 +236,29 @@ class Attempt {
 
   /**
    * Finds the changes that the run handles too, in a batch. A task whose cell is not due, or is parked,
-   * or must not go on running for its own writes, is left to an attempt of its own.
+   * or must not go on running for its own writes, is left to another attempt, and so is what would make
+   * the values of the batch too large.
    */
   async #findAlong(): Promise<readonly FoundCell[]> {
     const tasks = this.#options.company?.() ?? [];
     const registered = this.#registered;
-    const states = await Promise.all(tasks.map(({ cell }) => readCellState(this.#tx, registered, cell)));
-    return tasks.flatMap((task, index) => {
-      const { cell, timestamp } = task;
-      const state = states[index]!;
-      const mayRun = state.parked === undefined && this.#chainOf(task, state) < longestChain;
-      return mayRun && isDue(registered, state, timestamp) ? [{ registered, cell, state }] : [];
-    });
+    const found: FoundCell[] = [];
+    let bytes = 0;
+    let atOnce = readAtOnce;
+    for (let from = 0; from < tasks.length && bytes < batchBytes; ) {
+      const some = tasks.slice(from, from + atOnce);
+      from += atOnce;
+      atOnce *= readAtOnce;
+      const states = await Promise.all(some.map(({ cell }) => readCellState(this.#tx, registered, cell)));
+      for (const [index, task] of some.entries()) {
+        const state = states[index]!;
+        const mayRun = state.parked === undefined && this.#chainOf(task, state) < longestChain;
+        if (!mayRun || bytes >= batchBytes || !isDue(registered, state, task.timestamp)) continue;
+        bytes += state.value?.length ?? 0;
+        found.push({ registered, cell: task.cell, state });
+      }
+    }
+    return found;
   }
 
   /** How many runs in a row were due only to the observer's own writes or notifications. */

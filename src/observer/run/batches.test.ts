@@ -5,7 +5,7 @@ import {
   type TestDatabase,
   type TestOptions,
 } from "../../../test/support/observer/context.js";
-import { ObserverError } from "../../errors/index.js";
+import { LimitExceededError, NewerValueError, ObserverError } from "../../errors/index.js";
 import { bytes, type Column, family, int, signal, table, text } from "../../schema/index.js";
 import { check } from "../../transaction/index.js";
 import { batchObserver, listParked, observer, parkedTable } from "../index.js";
@@ -152,6 +152,43 @@ describe.each(["one-phase", "two-phase"] as const)("batch observers, committing 
     expect(await parked(db)).toEqual([]);
     expect(runs.some((run) => run.length === 1 && run[0] === "row 1")).toBe(true);
     expect(await counted(db, 4)).toBe(3);
+  });
+
+  test("a value of a newer program keeps only its own change waiting", async () => {
+    let isOld = true;
+    const { runs, counting } = counts({ concurrency: 1 }, () => {
+      if (isOld && runs.at(-1)!.includes("row 13")) throw new NewerValueError("newer");
+    });
+    const db = await start({ commit, observers: [counting] });
+    const worker = db.pool.work();
+    await write(db, rows(40), "abc");
+    while (((await counted(db, 3)) ?? 0) < 39) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await counted(db, 3)).toBe(39);
+    isOld = false;
+    await worker.idle();
+    expect(await counted(db, 3)).toBe(40);
+    await worker.stop();
+  });
+
+  test("after a run that wrote too much, the next runs are smaller", async () => {
+    const { runs, counting } = counts({ concurrency: 1, batch: 64 }, () => {
+      if (runs.at(-1)!.length > 10) throw new LimitExceededError("too much");
+    });
+    const db = await start({ commit, observers: [counting] });
+    await write(db, rows(640), "abc");
+    await db.pool.drain();
+    expect(await counted(db, 3)).toBe(640);
+    expect(outcomes(db).filter((outcome) => outcome === "failed").length).toBeLessThan(25);
+  });
+
+  test("a run takes no more changes along than their values allow", async () => {
+    const { runs, counting } = counts({ concurrency: 1 });
+    const db = await start({ commit, observers: [counting] });
+    const large = "x".repeat(5 * 1024 * 1024);
+    for (const row of rows(12)) await write(db, [row], large);
+    await db.pool.drain();
+    expect(await counted(db, large.length)).toBe(12);
+    expect(Math.max(...runs.map(({ length }) => length))).toBeLessThanOrEqual(5);
   });
 
   test("two processes handle each change once", async () => {

@@ -1,9 +1,10 @@
 import { type Backoff, backoffDelay } from "../../environment/index.js";
-import { ConflictError, ObserverError } from "../../errors/index.js";
+import { ConflictError, type ErrorCode, ObserverError, PercolatorError } from "../../errors/index.js";
 import { conflictCell, rowKey, showCell } from "../../transaction/index.js";
 import type { GiveUp } from "../change.js";
 import { shortFailure } from "../hint/failure.js";
 import { freshState, type HintState, writeHintState } from "../hint/hint.js";
+import type { Observer } from "../observer.js";
 import type { Task } from "../queue/task.js";
 import type { TaskBoard } from "../queue/task-board.js";
 import type { Registry } from "../registry/registry.js";
@@ -40,6 +41,8 @@ export class Runner {
   readonly #turns: SuspectTurns;
   readonly #underWay: RunsUnderWay;
   readonly #shared = new SharedRuns();
+  /** The most changes of a run of batch observers whose larger runs took too long or wrote too much. */
+  readonly #sizes = new Map<string, number>();
 
   constructor(registry: Registry, sessions: Sessions, board: TaskBoard) {
     this.#crashes = new CrashCounter(registry, sessions);
@@ -138,8 +141,9 @@ export class Runner {
    * end the process runs alone.
    */
   #takeAlong(task: Task): readonly Task[] {
-    const { batch = 1 } = task.observer;
-    const most = Math.floor(Math.min(batch, task.company) / 2 ** task.conflicts);
+    const { batch = 1, name } = task.observer;
+    const size = Math.min(this.#sizes.get(name) ?? batch, task.company);
+    const most = Math.floor(size / 2 ** task.conflicts);
     if (most < 2 || !this.#crashes.isUnsuspected(task)) return [];
     return this.#board.takeAlong(task, most, (other) => this.#crashes.isUnsuspected(other));
   }
@@ -147,7 +151,7 @@ export class Runner {
   /** After a run of several tasks that did not commit, its tasks run again, in smaller company if it failed. */
   async #disband(along: readonly Task[], result: AttemptResult): Promise<void> {
     for (const each of along) await this.#retract(each);
-    if (!isCounted(result)) return;
+    if (!isOfOneChange(result)) return;
     const half = (along.length + 1) >> 1;
     for (const each of along) each.company = half;
   }
@@ -170,7 +174,7 @@ export class Runner {
         await this.#suspend(task, result.waitMs);
         return;
       case "failed":
-        if (along.length > 0 && isCounted(result))
+        if (along.length > 0 && isOfOneChange(result))
           await this.#failedTogether(task, result, durationMs, along);
         else await this.#failed(task, result, durationMs);
     }
@@ -187,6 +191,7 @@ export class Runner {
     this.#emit(task, "committed", durationMs, undefined, delayMs);
     task.conflicts = 0;
     task.setbacks = 0;
+    if (along.length > 0) this.#allowMore(task.observer);
     for (const each of [task, ...along]) each.chain = result.notifiedItself(each) ? each.chain + 1 : 0;
     this.#board.done(task, result.start, result.settling);
     for (const { registered, cell } of result.others) {
@@ -220,6 +225,15 @@ export class Runner {
     await writeHintState(this.#registry.context.store, task.hint, task.timestamp, task.state ?? freshState);
   }
 
+  /** Raises the size of an observer's batches again, step by step. */
+  #allowMore({ name, batch = 1 }: Observer): void {
+    const size = this.#sizes.get(name);
+    if (size === undefined) return;
+    const next = Math.max(size + 1, size * 1.05);
+    if (next < batch) this.#sizes.set(name, next);
+    else this.#sizes.delete(name);
+  }
+
   /**
    * A run of several changes has failed. Which one is to blame is not known, so it counts for none of
    * them: they run again at once, in smaller company.
@@ -233,6 +247,8 @@ export class Runner {
     this.#emit(task, kind === "timeout" ? kind : "failed", durationMs, error, undefined, 0);
     await this.#retract(task);
     task.company = (along.length + 1) >> 1;
+    if (kind === "timeout" || codeOf(error) === "LIMIT_EXCEEDED")
+      this.#sizes.set(task.observer.name, task.company);
     this.#board.postpone(task, 0, true);
   }
 
@@ -349,9 +365,18 @@ export class Runner {
   }
 }
 
-/** Whether a run failed in a way that uses up an attempt. */
-function isCounted(result: AttemptResult): result is Failed {
-  return result.outcome === "failed" && (result.kind === "failed" || result.kind === "timeout");
+/** Errors that end a run without using up an attempt, although one change may be the cause. */
+const causedByOne: ReadonlySet<unknown> = new Set<ErrorCode>(["NEWER_VALUE", "LOAD"]);
+
+/** Whether one of the changes of a run may be why it failed. */
+function isOfOneChange(result: AttemptResult): result is Failed {
+  if (result.outcome !== "failed") return false;
+  const { kind, error } = result;
+  return kind === "failed" || kind === "timeout" || (kind === "setback" && causedByOne.has(codeOf(error)));
+}
+
+function codeOf(error: unknown): ErrorCode | undefined {
+  return error instanceof PercolatorError ? error.code : undefined;
 }
 
 /**
