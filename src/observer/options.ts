@@ -41,7 +41,10 @@ export interface BatchOptions extends ObserverOptions {
    * to 10,000. Default: 100.
    */
   readonly batch?: number | undefined;
-  /** The most runs at the same time in one process. Default: 4, since changes gather meanwhile. */
+  /**
+   * The most runs at the same time in one process. Raise it if a run waits for other systems, and writes
+   * no cell that other runs write too. Default: 1, since changes gather meanwhile.
+   */
   readonly concurrency?: number | undefined;
 }
 
@@ -70,7 +73,6 @@ const infinity = Number.POSITIVE_INFINITY;
 const maxAttempts = 1_000;
 const highestVersion = 2 ** 31 - 1;
 const maxBatch = 10_000;
-const batchRuns = 4;
 
 /** Fills in the defaults. Throws an {@link ObserverError} for an invalid option. */
 export function checkOptions(observer: string, options: ObserverOptions): CheckedOptions {
@@ -82,7 +84,7 @@ export function checkBatchOptions(
   observer: string,
   options: BatchOptions,
 ): CheckedOptions & { readonly batch: number } {
-  const { batch = 100, concurrency = batchRuns } = options;
+  const { batch = 100, concurrency = 1 } = options;
   const checked = checkNamed(observer, { ...options, concurrency }, batchNames);
   return { ...checked, batch: numberOf(observer, "batch", batch, 1, maxBatch, true) };
 }

@@ -71,7 +71,7 @@ async function parked(db: TestDatabase): Promise<unknown[]> {
 
 describe.each(["one-phase", "two-phase"] as const)("batch observers, committing in %s", (commit) => {
   test("a run handles the changes that have gathered, each with its value and its previous value", async () => {
-    const { runs, counting } = counts({ concurrency: 1 });
+    const { runs, counting } = counts();
     const db = await start({ commit, observers: [counting] });
     await write(db, rows(10), "abc");
     await db.pool.drain();
@@ -104,7 +104,7 @@ describe.each(["one-phase", "two-phase"] as const)("batch observers, committing 
 
   test("a change that arrives during the run that handles its cell is handled by another run", async () => {
     let change: (() => Promise<unknown>) | undefined;
-    const { runs, counting } = counts({ concurrency: 1 }, async () => {
+    const { runs, counting } = counts({}, async () => {
       const now = change;
       change = undefined;
       await now?.();
@@ -120,7 +120,7 @@ describe.each(["one-phase", "two-phase"] as const)("batch observers, committing 
   });
 
   test("of many changes, only those that fail alone are parked, after their own attempts", async () => {
-    const { runs, counting } = counts({ concurrency: 1, attempts: 2, backoff: { initialMs: 0 } }, () => {
+    const { runs, counting } = counts({ attempts: 2, backoff: { initialMs: 0 } }, () => {
       if (runs.at(-1)!.some((row) => row === "row 13" || row === "row 40")) throw new Error("bad word");
     });
     const db = await start({ commit, observers: [counting] });
@@ -138,7 +138,7 @@ describe.each(["one-phase", "two-phase"] as const)("batch observers, committing 
 
   test("a parked cell that changes runs alone, and then with the others again", async () => {
     let bad = true;
-    const { runs, counting } = counts({ concurrency: 1, attempts: 1 }, () => {
+    const { runs, counting } = counts({ attempts: 1 }, () => {
       if (bad && runs.at(-1)!.includes("row 1")) throw new Error("bad word");
     });
     const db = await start({ commit, observers: [counting] });
@@ -156,7 +156,7 @@ describe.each(["one-phase", "two-phase"] as const)("batch observers, committing 
 
   test("a value of a newer program keeps only its own change waiting", async () => {
     let isOld = true;
-    const { runs, counting } = counts({ concurrency: 1 }, () => {
+    const { runs, counting } = counts({}, () => {
       if (isOld && runs.at(-1)!.includes("row 13")) throw new NewerValueError("newer");
     });
     const db = await start({ commit, observers: [counting] });
@@ -171,7 +171,7 @@ describe.each(["one-phase", "two-phase"] as const)("batch observers, committing 
   });
 
   test("after a run that wrote too much, the next runs are smaller", async () => {
-    const { runs, counting } = counts({ concurrency: 1, batch: 64 }, () => {
+    const { runs, counting } = counts({ batch: 64 }, () => {
       if (runs.at(-1)!.length > 10) throw new LimitExceededError("too much");
     });
     const db = await start({ commit, observers: [counting] });
@@ -182,7 +182,7 @@ describe.each(["one-phase", "two-phase"] as const)("batch observers, committing 
   });
 
   test("a run takes no more changes along than their values allow", async () => {
-    const { runs, counting } = counts({ concurrency: 1 });
+    const { runs, counting } = counts();
     const db = await start({ commit, observers: [counting] });
     const large = "x".repeat(5 * 1024 * 1024);
     for (const row of rows(12)) await write(db, [row], large);
@@ -258,7 +258,7 @@ describe.each(["one-phase", "two-phase"] as const)("batch observers, committing 
   });
 
   test("a value that cannot be decoded keeps only its own change from being handled", async () => {
-    const { counting } = counts({ concurrency: 1, attempts: 1 });
+    const { counting } = counts({ attempts: 1 });
     const db = await start({ commit, observers: [counting] });
     await write(db, rows(5), "abc");
     const asBytes = Object.create(words.text, { codec: { value: bytes() } }) as Column<Uint8Array>;
@@ -275,7 +275,7 @@ describe.each(["one-phase", "two-phase"] as const)("batch observers, committing 
       begun = resolve;
     });
     let holds = true;
-    const { runs, counting } = counts({ concurrency: 1 }, async () => {
+    const { runs, counting } = counts({}, async () => {
       if (!holds || runs.at(-1)!.length < 2) return;
       begun();
       await new Promise<void>((resolve) => {

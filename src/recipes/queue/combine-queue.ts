@@ -64,7 +64,7 @@ export interface CombineOptions<V, U, K = string> {
   readonly batch?: number | undefined;
   /**
    * How the queue runs, and retries runs that fail because `combine` or `onChange` throws. Default: as
-   * any observer, but with a `concurrency` of 1, and with 15 attempts, which take some minutes.
+   * any batch observer, but with 15 attempts, which take some minutes.
    */
   readonly observer?: Pick<BatchOptions, "attempts" | "backoff" | "timeoutMs" | "concurrency" | "priority">;
   /**
@@ -214,7 +214,7 @@ export class CombineQueue<V, U, K = string> {
           tx,
           changes.map(({ row }) => row),
         ),
-      { attempts: 15, concurrency: 1, ...options.observer, batch: Math.min(this.#batch, mostBuckets) },
+      { attempts: 15, ...options.observer, batch: Math.min(this.#batch, mostBuckets) },
     );
   }
 
