@@ -79,3 +79,44 @@ test("another process's claim lets a task wait on, without its claim", () => {
   board.withdraw(task);
   expect([board.size, task.isClaimed]).toEqual([1, false]);
 });
+
+test.each([
+  { companies: [Infinity, Infinity, Infinity, Infinity], taken: 4, left: 0 },
+  // The third task takes part in runs of at most three.
+  { companies: [Infinity, 3, Infinity, Infinity], taken: 2, left: 2 },
+  // It would be the fourth of the run.
+  { companies: [Infinity, Infinity, 3, Infinity], taken: 2, left: 2 },
+  { companies: [1, Infinity, Infinity, Infinity], taken: 0, left: 4 },
+])("a run takes along no more tasks than each of them allows: $companies", ({ companies, taken, left }) => {
+  const { board } = boardOfOne();
+  const leader = board.take("watching")!;
+  for (const [index, company] of companies.entries()) {
+    const other = { ...cell, row: Buffer.from(`b${index}`) };
+    const at = { timestamp: 10, state: undefined, takenBy: undefined };
+    board.offer({ observer: watching, cell: other, hint: other, ...at });
+    board.taskOf("watching", other)!.company = company;
+  }
+  const along = board.takeAlong(leader, 10, () => true);
+  expect([along.length, board.queued("watching")]).toEqual([taken, left]);
+  for (const task of along) board.runAfterAll(task);
+  expect(board.queued("watching")).toBe(4);
+});
+
+test("a run takes tasks along up to the first that may not join", () => {
+  const { board } = boardOfOne();
+  const leader = board.take("watching")!;
+  for (const row of ["b", "c", "d"]) {
+    const other = { ...cell, row: Buffer.from(row) };
+    board.offer({
+      observer: watching,
+      cell: other,
+      hint: other,
+      timestamp: 10,
+      state: undefined,
+      takenBy: 0,
+    });
+  }
+  const along = board.takeAlong(leader, 10, ({ cell: { row } }) => Buffer.from(row).toString() !== "c");
+  expect(along.map(({ cell: { row } }) => Buffer.from(row).toString())).toEqual(["b"]);
+  expect(board.take("watching")!.cell.row.toString()).toBe("c");
+});

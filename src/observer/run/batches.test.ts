@@ -6,8 +6,9 @@ import {
   type TestOptions,
 } from "../../../test/support/observer/context.js";
 import { LimitExceededError, NewerValueError, ObserverError } from "../../errors/index.js";
-import { bytes, type Column, family, int, signal, table, text } from "../../schema/index.js";
+import { bytes, type Column, columnPath, family, int, signal, table, text } from "../../schema/index.js";
 import { check } from "../../transaction/index.js";
+import { readHints, writeHintState } from "../hint/hint.js";
 import { batchObserver, listParked, observer, parkedTable } from "../index.js";
 
 const words = table("words", { text: text(), marks: family(int()), poke: signal(), seen: int() });
@@ -152,6 +153,37 @@ describe.each(["one-phase", "two-phase"] as const)("batch observers, committing 
     expect(await parked(db)).toEqual([]);
     expect(runs.some((run) => run.length === 1 && run[0] === "row 1")).toBe(true);
     expect(await counted(db, 4)).toBe(3);
+  });
+
+  test("a cell that is not due is not among the changes of a run", async () => {
+    const { runs, counting } = counts();
+    const db = await start({ commit, observers: [counting] });
+    await write(db, ["handled"], "abc");
+    await db.pool.drain();
+    const registered = (await db.registry.fresh()).observers.get("counts")!;
+    const system = await db.registry.systemTransaction("spurious");
+    for (const row of ["handled", "never written"]) {
+      system.addHint(registered.hint({ table: "words", row: Buffer.from(row), column: columnPath("text") }));
+    }
+    await system.commit();
+    await write(db, rows(5), "abc");
+    await db.pool.drain();
+    expect(runs.map((run) => run.sort())).toEqual([["handled"], rows(5)]);
+    await db.context.background.settled();
+    expect(await countHints(db.store)).toEqual({});
+  });
+
+  test("a change that has failed, or may have ended a process, runs alone", async () => {
+    const { runs, counting } = counts();
+    const db = await start({ commit, observers: [counting] });
+    await write(db, rows(5), "abc");
+    const all = { start: undefined, end: undefined };
+    for (const { address, timestamp } of (await readHints(db.store, all, 2)).hints) {
+      await writeHintState(db.store, address, timestamp, { attempts: 1, notBefore: 0 });
+    }
+    await db.pool.drain();
+    expect(runs.map(({ length }) => length).sort()).toEqual([1, 1, 3]);
+    expect(await counted(db, 3)).toBe(5);
   });
 
   test("a value of a newer program keeps only its own change waiting", async () => {
