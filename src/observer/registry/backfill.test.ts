@@ -1,12 +1,8 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
-import {
-  countHints,
-  openTest,
-  type TestDatabase,
-  type TestOptions,
-} from "../../../test/support/observer/context.js";
+import { describe, expect, test, vi } from "vitest";
+import { countHints, openTest, type TestDatabase } from "../../../test/support/observer/context.js";
 import { documents, length, words } from "../../../test/support/observer/documents.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
+import { databasesOf } from "../../../test/support/observer/started.js";
 import { AbortedError, InvalidArgumentError, ObserverError } from "../../errors/index.js";
 import { counterOracle, type Oracle } from "../../oracle/index.js";
 import { memoryStore } from "../../store/memory/index.js";
@@ -21,20 +17,7 @@ import {
   unregister,
 } from "../index.js";
 
-const open: TestDatabase[] = [];
-
-async function start(options: TestOptions): Promise<TestDatabase> {
-  const db = await openTest(options);
-  open.push(db);
-  return db;
-}
-
-afterEach(async () => {
-  for (const db of open.splice(0)) {
-    await db.close();
-    expect(db.failures).toEqual([]);
-  }
-});
+const start = databasesOf();
 
 function name(index: number): string {
   return `row ${String(index).padStart(4, "0")}`;

@@ -1,29 +1,15 @@
-import { afterEach, describe, expect, test } from "vitest";
-import {
-  countHints,
-  openTest,
-  type TestDatabase,
-  type TestOptions,
-} from "../../../test/support/observer/context.js";
+import { describe, expect, test } from "vitest";
+import { countHints } from "../../../test/support/observer/context.js";
 import { documents, length, words } from "../../../test/support/observer/documents.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
+import { databasesOf } from "../../../test/support/observer/started.js";
 import { AbortedError, ConflictError, ObserverError, SchemaError } from "../../errors/index.js";
 import { definition, family, int, signal, table, text } from "../../schema/index.js";
 import type { RangeRead } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { type Observer, observer } from "../index.js";
 
-const open: TestDatabase[] = [];
-
-async function start(options: TestOptions): Promise<TestDatabase> {
-  const db = await openTest(options);
-  open.push(db);
-  return db;
-}
-
-afterEach(async () => {
-  for (const db of open.splice(0)) await db.close();
-});
+const start = databasesOf({}, { mayFail: true });
 
 const nothing = () => {};
 

@@ -1,10 +1,6 @@
-import { afterEach, describe, expect, test } from "vitest";
-import {
-  countHints,
-  openTest,
-  type TestDatabase,
-  type TestOptions,
-} from "../../../test/support/observer/context.js";
+import { describe, expect, test } from "vitest";
+import { countHints, type TestDatabase } from "../../../test/support/observer/context.js";
+import { databasesOf } from "../../../test/support/observer/started.js";
 import { LimitExceededError, NewerValueError, ObserverError } from "../../errors/index.js";
 import { bytes, type Column, columnPath, family, int, signal, table, text } from "../../schema/index.js";
 import { check } from "../../transaction/index.js";
@@ -14,20 +10,7 @@ import { batchObserver, listParked, observer, parkedTable } from "../index.js";
 const words = table("words", { text: text(), marks: family(int()), poke: signal(), seen: int() });
 const lengths = table("lengths", { words: int() });
 
-const open: TestDatabase[] = [];
-
-async function start(options: TestOptions): Promise<TestDatabase> {
-  const db = await openTest({ tables: [words, lengths], ...options });
-  open.push(db);
-  return db;
-}
-
-afterEach(async () => {
-  for (const db of open.splice(0)) {
-    await db.close();
-    expect(db.failures).toEqual([]);
-  }
-});
+const start = databasesOf({ tables: [words, lengths] });
 
 /** Counts words by their length, and keeps the rows of each run. */
 function counts(options: Parameters<typeof batchObserver>[3] = {}, more: () => unknown = () => {}) {

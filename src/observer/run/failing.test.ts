@@ -1,24 +1,14 @@
 import { inspect } from "node:util";
-import { afterEach, describe, expect, test } from "vitest";
-import { openTest, type TestDatabase, type TestOptions } from "../../../test/support/observer/context.js";
+import { describe, expect, test } from "vitest";
 import { documents } from "../../../test/support/observer/documents.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
+import { databasesOf } from "../../../test/support/observer/started.js";
 import { StoreFullError } from "../../errors/index.js";
 import { codec, table, text } from "../../schema/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { listParked, listPending, observer, retryParked } from "../index.js";
 
-const open: TestDatabase[] = [];
-
-async function start(options: TestOptions): Promise<TestDatabase> {
-  const db = await openTest(options);
-  open.push(db);
-  return db;
-}
-
-afterEach(async () => {
-  for (const db of open.splice(0)) await db.close();
-});
+const start = databasesOf({}, { mayFail: true });
 
 async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = [];

@@ -1,24 +1,10 @@
-import { afterEach, describe, expect, test } from "vitest";
-import {
-  countHints,
-  openTest,
-  type TestDatabase,
-  type TestOptions,
-} from "../../../test/support/observer/context.js";
+import { describe, expect, test } from "vitest";
+import { countHints, type TestDatabase } from "../../../test/support/observer/context.js";
 import { documents } from "../../../test/support/observer/documents.js";
+import { databasesOf } from "../../../test/support/observer/started.js";
 import { discardParked, listParked, observer, type ParkedChange, retryParked } from "../index.js";
 
-const open: TestDatabase[] = [];
-
-async function start(options: TestOptions): Promise<TestDatabase> {
-  const db = await openTest(options);
-  open.push(db);
-  return db;
-}
-
-afterEach(async () => {
-  for (const db of open.splice(0)) await db.close();
-});
+const start = databasesOf({}, { mayFail: true });
 
 async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
   const list: T[] = [];

@@ -1,10 +1,6 @@
-import { afterEach, describe, expect, test } from "vitest";
-import {
-  countHints,
-  openTest,
-  type TestDatabase,
-  type TestOptions,
-} from "../../../test/support/observer/context.js";
+import { describe, expect, test } from "vitest";
+import { countHints, type TestDatabase } from "../../../test/support/observer/context.js";
+import { databasesOf } from "../../../test/support/observer/started.js";
 import { ObserverError, SchemaError } from "../../errors/index.js";
 import { family, int, signal, table, text } from "../../schema/index.js";
 import { allColumns } from "../../store/index.js";
@@ -22,20 +18,7 @@ const boxes = table("boxes", {
 const others = table("others", { width: int() });
 const { width, height, depth, labels, volume } = boxes;
 
-const open: TestDatabase[] = [];
-
-async function start(options: TestOptions): Promise<TestDatabase> {
-  const db = await openTest({ tables: [boxes], ...options });
-  open.push(db);
-  return db;
-}
-
-afterEach(async () => {
-  for (const db of open.splice(0)) {
-    await db.close();
-    expect(db.failures).toEqual([]);
-  }
-});
+const start = databasesOf({ tables: [boxes] });
 
 /** Observers of the volume, and the rows for which they were called. */
 function volumes(more: () => void | Promise<void> = () => {}) {

@@ -1,28 +1,11 @@
-import { afterEach, describe, expect, test } from "vitest";
-import {
-  countHints,
-  openTest,
-  type TestDatabase,
-  type TestOptions,
-} from "../../../test/support/observer/context.js";
+import { describe, expect, test } from "vitest";
+import { countHints, type TestDatabase } from "../../../test/support/observer/context.js";
 import { documents, length, words } from "../../../test/support/observer/documents.js";
+import { databasesOf } from "../../../test/support/observer/started.js";
 import { ObserverError } from "../../errors/index.js";
 import { type Observer, observer } from "../index.js";
 
-const open: TestDatabase[] = [];
-
-async function start(options: TestOptions): Promise<TestDatabase> {
-  const db = await openTest(options);
-  open.push(db);
-  return db;
-}
-
-afterEach(async () => {
-  for (const db of open.splice(0)) {
-    await db.close();
-    expect(db.failures).toEqual([]);
-  }
-});
+const start = databasesOf();
 
 describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s", (commit) => {
   test("an observer handles a change, and its hint is deleted", async () => {
