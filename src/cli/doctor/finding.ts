@@ -24,6 +24,40 @@ export function problem(check: string, what: string, advice: string): Finding {
   return { check, state: "problem", what, advice };
 }
 
+/** So many equal findings are shown one by one. */
+const shownAlone = 5;
+
+/** Joins findings that say the same of many observers or other things of one kind, and names the first of them. */
+export function joinEqual(findings: readonly Finding[]): readonly Finding[] {
+  const groups = new Map<string, Finding[]>();
+  const groupOf = ({ check, ...said }: Finding) => {
+    const key = JSON.stringify([kindOf(check), said]);
+    const group = groups.get(key) ?? [];
+    groups.set(key, group);
+    return group;
+  };
+  for (const finding of findings) groupOf(finding).push(finding);
+  return findings.flatMap((finding) => {
+    const group = groupOf(finding);
+    if (group.length <= shownAlone) return [finding];
+    if (group[0] !== finding) return [];
+    const kind = kindOf(finding.check);
+    const names = group.slice(0, shownAlone).map(({ check }) => check.slice(kind.length + 1));
+    const more = group.length - shownAlone;
+    return [
+      {
+        ...finding,
+        check: `${group.length} ${kind}s`,
+        what: `${finding.what}: ${names.join(", ")} and ${more} more`,
+      },
+    ];
+  });
+}
+
+function kindOf(check: string): string {
+  return check.split(" ", 1)[0]!;
+}
+
 /** Returns the finding for a figure that must stay below a limit. */
 export function nearLimit(
   check: string,

@@ -90,6 +90,19 @@ describe("doctor", () => {
     ]);
   });
 
+  it("shows many observers of which it says the same in one line", async () => {
+    const idle = Array.from({ length: 8 }, (_, n) => observer(`idle-${n}`, documents.title, () => {}));
+    await withLibrary(cli, async () => {}, { observers: idle });
+    const { findings } = await examine();
+    const lines = (await cli.run(["doctor", "data"])).lines.filter((line) => line.includes("idle-0"));
+    const own = findings.filter(({ check }) => check.startsWith("observer idle-"));
+    expect(own).toHaveLength(8);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(
+      /^WARNING +8 observers +no worker runs it, nothing pending: idle-0, idle-1, idle-2, idle-3, idle-4 and 3 more$/,
+    );
+  });
+
   it("finds locks without an owner", async () => {
     const hooks = new StepHooks();
     hooks.once("commit-timestamp", stopsBefore);

@@ -9,7 +9,7 @@ import { countOverdue, showCount } from "../../database/backlog.js";
 import { type OpenedDatabase, placeOf, withDatabase } from "../../database/open-database.js";
 import { checkReach } from "../../database/reach.js";
 import { examineAttached } from "../../doctor/attached.js";
-import { type Finding, ok, problem, warning } from "../../doctor/finding.js";
+import { type Finding, joinEqual, ok, problem, warning } from "../../doctor/finding.js";
 import { examineFolder } from "../../doctor/folder.js";
 import { examineLocks, examineWriteLock } from "../../doctor/locks.js";
 import { examineMachine } from "../../doctor/machine.js";
@@ -62,7 +62,7 @@ export function addDoctor(program: Command, cli: Cli): void {
         healthy: problems === 0,
         findings: findings.map((finding) => ({ ...finding, advice: finding.advice ?? null })),
       };
-      await cli.print(document, () => findingLines(findings, problems));
+      await cli.print(document, () => findingLines(joinEqual(findings), findings));
     });
 }
 
@@ -186,15 +186,15 @@ async function examineWriting(db: Database, signal: AbortSignal): Promise<Findin
   }
 }
 
-function findingLines(findings: readonly Finding[], problems: number): readonly string[] {
+function findingLines(shown: readonly Finding[], all: readonly Finding[]): readonly string[] {
   const rows = layOutPairs(
-    findings.map(({ check, state }) => [state === "ok" ? "ok" : state.toUpperCase(), check]),
+    shown.map(({ check, state }) => [state === "ok" ? "ok" : state.toUpperCase(), check]),
   );
   const width = Math.max(...rows.map((row) => row.length));
-  const lines = findings.flatMap(({ what, advice }, index) => [
+  const lines = shown.flatMap(({ what, advice }, index) => [
     `${rows[index]!.padEnd(width)}  ${oneLine(what)}`,
     ...(advice === undefined ? [] : [`    ${advice}`]),
   ]);
-  const warnings = findings.filter(({ state }) => state === "warning").length;
-  return [...lines, "", `${counted(problems, "problem")}, ${counted(warnings, "warning")}`];
+  const found = (state: Finding["state"]) => all.filter((each) => each.state === state).length;
+  return [...lines, "", `${counted(found("problem"), "problem")}, ${counted(found("warning"), "warning")}`];
 }
