@@ -373,6 +373,31 @@ test("updates of earlier versions of the library, in buckets by hash alone, are 
   expect(await db.transact((tx) => tx.get(hits.values, "all"))).toBe(5);
 });
 
+test("keys with the same hash share buckets, and are told apart", async () => {
+  const hits = combiningCounter("hits");
+  const keys = ["key 61382", "key 79346"] as const;
+  expect(hashText(keys[0]) >>> 1).toBe(hashText(keys[1]) >>> 1);
+  await using db = await open("memory:", { tables: hits.tables, observers: [hits.observer] });
+  await db.transact((tx) => {
+    hits.add(tx, keys[0], 1);
+    hits.add(tx, keys[1], 10);
+  });
+  expect(await db.transact((tx) => Promise.all(keys.map((key) => hits.get(tx, key))))).toEqual([1, 10]);
+  await db.drain();
+  expect(await db.transact((tx) => tx.getMany(hits.values, keys))).toEqual([1, 10]);
+});
+
+test("a key with more runs in a row than a signal may notify itself is not parked", async () => {
+  const hits = combiningCounter("hits", { batch: 1 });
+  await using db = await open("memory:", { tables: hits.tables, observers: [hits.observer] });
+  await db.transact((tx) => {
+    for (let n = 0; n < 1_010; n++) hits.add(tx, "all", 1);
+  });
+  await db.drain();
+  expect(await gather(db.parked())).toEqual([]);
+  expect(await db.transact((tx) => tx.get(hits.values, "all"))).toBe(1_010);
+});
+
 test("a bucket both of whose turns are due is combined once", async () => {
   const hits = combiningCounter("hits");
   const { update, due } = storedOf(hits);
