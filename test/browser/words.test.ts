@@ -11,6 +11,7 @@ import {
   copyText,
   healthOf,
   healthOfAttached,
+  otherStates,
   problemsOf,
   verdictOf,
   worstFirst,
@@ -136,6 +137,16 @@ describe("health", () => {
       index: "parked",
       merge: "no worker",
     });
+  });
+
+  test("of an observer lists its other states too", () => {
+    const [fresh] = observers;
+    const parked = { ...fresh!, parked: { count: 12, isBound: true } };
+    expect([otherStates(fresh!), otherStates(parked)]).toEqual([[], ["12+ parked"]]);
+    const failing = { ...parked, failuresPerSecond: 2 };
+    expect([healthOf(failing).word, otherStates(failing)]).toEqual(["parked", ["failing", "12+ parked"]]);
+    const late = { ...failing, pending: { count: 9, isBound: false }, oldestPendingMs: 3_600_000 };
+    expect([healthOf(late).word, otherStates(late)]).toEqual(["late", ["failing", "12+ parked"]]);
   });
 
   test("of an attached table says whether observers see its changes", () => {

@@ -5,7 +5,7 @@ import type {
   Overview,
   ScheduleOverview,
 } from "../../../src/dashboard/api/index.js";
-import { count, counted, moreThan, rate } from "../format/numbers.js";
+import { bounded, count, counted, moreThan, rate } from "../format/numbers.js";
 import { duration } from "../format/times.js";
 import { trend } from "../format/trend.js";
 import type { View } from "../routing/route.js";
@@ -103,6 +103,14 @@ export function healthOf(observer: ObserverOverview): Health {
   return pending.count === 0 && delay.count === 0
     ? { level: "ok", word: "idle", why: "Nothing waits." }
     : { level: "ok", word: "fresh", why: "It keeps up with the changes." };
+}
+
+/** The states of an observer besides the worst one, in a word each, and how many changes it parked. */
+export function otherStates(observer: ObserverOverview): readonly string[] {
+  const [worst, ...others] = problemsOf(observer);
+  const words = others.map(({ word }) => word).filter((word) => word !== "parked");
+  const isParked = observer.parked.count > 0 && worst !== undefined;
+  return isParked ? [...words, `${bounded(observer.parked)} parked`] : words;
 }
 
 /** Observers by how bad their state is, the worst first. */

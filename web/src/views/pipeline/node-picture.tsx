@@ -2,7 +2,7 @@ import { bounded, counted, rate } from "../../format/numbers.js";
 import { oneLine } from "../../format/text.js";
 import { duration } from "../../format/times.js";
 import { MarkAt } from "../../parts/mark.js";
-import { healthOf } from "../../state/health.js";
+import { healthOf, otherStates, problemsOf } from "../../state/health.js";
 import type { ColumnNode, GraphNode, InternalNode, ObserverNode } from "./graph.js";
 import type { Placed } from "./layout.js";
 
@@ -61,7 +61,8 @@ function labelOf(node: GraphNode, why: string | undefined): string {
   if (node.kind === "internal")
     return `internal: ${counted(node.columns.length, "column")} that ${ownerInWords(node)} keeps`;
   const { name, pending, parked, delay } = node.observer;
-  return `observer ${name}. ${why} ${bounded(pending)} wait, ${bounded(parked)} parked, p99 ${duration(delay.p99Ms)}.`;
+  const whys = problemsOf(node.observer).map((each) => each.why);
+  return `observer ${name}. ${whys.length === 0 ? why : whys.join(" ")} ${bounded(pending)} wait, ${bounded(parked)} parked, p99 ${duration(delay.p99Ms)}.`;
 }
 
 function InternalText({ node }: { readonly node: InternalNode }) {
@@ -102,7 +103,9 @@ function ObserverText({ node, width }: { readonly node: ObserverNode; readonly w
   const { observer } = node;
   const { level, word } = healthOf(observer);
   const most = Math.floor((width - 50 - letterOfWord * word.length) / letterOfName);
-  const parked = observer.parked.count === 0 ? "" : `${bounded(observer.parked)} parked`;
+  const states = otherStates(observer);
+  const delay = `p99 ${duration(observer.delay.p99Ms)}`;
+  const below = states.length === 0 ? [delay, `${rate(observer.runsPerSecond)}/s`] : [...states, delay];
   return (
     <>
       <MarkAt level={level} x={18} y={19} size={12} />
@@ -113,7 +116,7 @@ function ObserverText({ node, width }: { readonly node: ObserverNode; readonly w
         {word}
       </text>
       <text class="node-sub" x={12} y={45}>
-        {`p99 ${duration(observer.delay.p99Ms)} · ${parked === "" ? `${rate(observer.runsPerSecond)}/s` : parked}`}
+        {cut(below.join(" · "), Math.floor((width - 24) / letterOfWord))}
       </text>
     </>
   );
