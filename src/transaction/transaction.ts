@@ -176,10 +176,12 @@ export class Transaction extends View {
     const defined = table[definition];
     refuseSource(defined);
     const rowBytes = encodeRow(defined, row);
-    const cells = await this.userCells(defined.name, rowBytes);
+    const cells = await this.userCells(defined.name, rowBytes).catch((error: unknown) => {
+      if (this.#unawaited === undefined) throw error;
+    });
     // The transaction has rejected already, because this call was not awaited. If the call rejected too, nobody
     // would handle that, and the process would end.
-    if (this.#unawaited !== undefined) return;
+    if (this.#unawaited !== undefined || cells === undefined) return;
     for (const cell of cells) this.#refuseKept(defined, row, cell.column);
     for (const cell of cells) {
       this.#core.write({ table: defined.name, row: rowBytes, column: cell.column, value: undefined });

@@ -2,12 +2,15 @@ import {
   ClosedError,
   family,
   observer,
+  open,
   type Transaction,
   table,
   text,
   UnawaitedCallError,
 } from "percolatordb";
+import { memoryStore } from "percolatordb/memory";
 import { exactIndex, exportQueue, rateLimit, schedule, uniqueConstraint } from "percolatordb/recipes";
+import type { RowRead } from "percolatordb/store";
 import { describe, expect, test } from "vitest";
 import { everyVariant, withDatabase } from "../support/databases.js";
 
@@ -53,6 +56,35 @@ const forgotten: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>>
 const within = {
   tables: [users, plain, emails.table, teams.table, ...outbox.tables, ...timers.tables, limit.table],
 };
+
+test("a forgotten deleteRow whose read fails afterwards rejects only the transaction", async () => {
+  const store = memoryStore();
+  let fail: (() => void) | undefined;
+  const readRow = store.readRow.bind(store);
+  const failing = Object.assign(store, {
+    readRow: (read: RowRead) =>
+      read.table === "plain"
+        ? new Promise<never>((_, reject) => {
+            fail = () => reject(new ClosedError("The store was closed."));
+          })
+        : readRow(read),
+  });
+  await using db = await open(failing, { tables: [plain] });
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => void unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  try {
+    const forgets = (tx: Transaction) => {
+      void tx.deleteRow(plain, "a");
+    };
+    await expect(db.transact(forgets)).rejects.toThrow(UnawaitedCallError);
+    fail!();
+    for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off("unhandledRejection", note);
+  }
+});
 
 describe.each(everyVariant)("$store, commit $commit", (variant) => {
   test.each(Object.entries(calls))("a transaction does not commit while a call of %s is running", (_, call) =>

@@ -12,7 +12,6 @@ const sources = [
   "tsconfig.json",
   "tsconfig.build.json",
   "package.json",
-  "CHANGELOG.md",
   "LICENSE",
   "README.md",
   "THIRD_PARTY_NOTICES",

@@ -28,7 +28,8 @@ export async function examinePostgresServer(
   const { examinePostgres } = await import("../../store/postgres/index.js");
   try {
     const doing = "The examination of the server";
-    const facts = await within({ environment, timeoutMs: askMs, doing }, () =>
+    // A server that cannot be reached is named before this time is over.
+    const facts = await within({ environment, timeoutMs: 2 * askMs, doing }, () =>
       examinePostgres(location, { environment, deadlineMs: askMs }),
     );
     return { facts, findings: postgresFindings(facts, writes) };
