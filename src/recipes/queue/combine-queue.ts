@@ -96,14 +96,17 @@ const mostBuckets = 1_000;
 /** How many updates of each bucket a run reads at once, before it knows which buckets have more. */
 const firstUpdates = 16;
 
-/** How long one bucket of a key takes updates, in microseconds of start timestamps: about a second. */
-const slotUs = 2 ** 20;
-/** After so many slots, 51 days, a key's buckets are used again. */
+/**
+ * How long one bucket of a key takes updates, in microseconds of start timestamps: about four seconds. If
+ * it were shorter, the runs of two processes would meet more often at one key.
+ */
+const slotUs = 2 ** 22;
+/** After so many slots, 203 days, a key's buckets are used again. */
 const slots = 2 ** 22;
 
 /**
  * The bucket of an update. All buckets of a key lie together, so that its updates can be read in one
- * scan. The updates of a bucket are those of about a second, so a run passes over few updates that
+ * scan. The updates of a bucket are those of four seconds, so a run passes over few updates that
  * others have combined and that are not collected yet. Buckets of earlier versions of the library have
  * numbers below 65,536.
  */
