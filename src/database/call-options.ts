@@ -20,6 +20,7 @@ import type {
   TransactOptions,
 } from "../transaction/index.js";
 import type { SnapshotOptions } from "./collection/snapshots.js";
+import type { ReachOptions } from "./coordination/reach.js";
 import type { OpenOptions } from "./options.js";
 
 /** The options of each call of a database, by the name of the call. */
@@ -47,6 +48,13 @@ interface CallOptions {
   "db.settled": SettledOptions;
   "db.migrate": MigrateOptions;
   "db.drop": PassOptions;
+  "db.removeFeed": SignalOption;
+  "db.locks": SignalOption;
+  "db.reach": ReachOptions;
+}
+
+interface SignalOption {
+  readonly signal?: AbortSignal | undefined;
 }
 
 const transaction: OptionNames<TransactionOptions> = {
@@ -103,6 +111,9 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
   "db.live": { signal: true, throttleMs: true, timeoutMs: true },
   "db.settled": { observers: true, except: true, timeoutMs: true, signal: true },
   "db.drop": { rate: true, signal: true, onProgress: true },
+  "db.removeFeed": { signal: true },
+  "db.locks": { signal: true },
+  "db.reach": { timeoutMs: true },
   "db.migrate": { check: true, rate: true, signal: true, onProgress: true },
 };
 
@@ -165,9 +176,6 @@ function isAbortSignal(value: unknown): boolean {
  * if a value is invalid.
  */
 export function known<C extends keyof CallOptions>(call: C, options: CallOptions[C]): CallOptions[C] {
-  if (!isObject(options)) {
-    throw new InvalidArgumentError(`\`${call}\` takes an object of options, not ${describeValue(options)}.`);
-  }
   checkOptionNames(call, options, names[call]);
   for (const name in options) {
     const value: unknown = options[name];

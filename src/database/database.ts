@@ -1,5 +1,5 @@
 import { underSignals } from "../environment/index.js";
-import { ClosedError, SchemaError, StoreError } from "../errors/index.js";
+import { ClosedError, checkArgument, SchemaError, StoreError } from "../errors/index.js";
 import {
   checkListener,
   type EventListener,
@@ -409,9 +409,10 @@ export class Database {
     tables: readonly AnyTable[],
     options: MigrateOptions = {},
   ): Promise<readonly MigrateReport[]> {
-    if (options.check === true) this.#open();
+    const { check } = known("db.migrate", options);
+    if (check === true) this.#open();
     else this.#writable("rewrite values");
-    return migrate(this.#registry, tables, known("db.migrate", options));
+    return migrate(this.#registry, tables, options);
   }
 
   /**
@@ -424,6 +425,12 @@ export class Database {
    */
   async schema(declared?: DeclaredSchema): Promise<SchemaReport> {
     this.#open();
+    checkArgument(
+      "db.schema",
+      "an object of declarations",
+      declared,
+      typeof (declared ?? {}) === "object" && declared !== null,
+    );
     return schemaReport(this.#registry, declared && { ...allDeclared(declared), feeds: declared.feeds });
   }
 
@@ -660,7 +667,7 @@ export class Database {
    */
   async removeFeed(name: string, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
     this.#writable("remove a feed");
-    await removeFeed(this.#registry, name, options.signal);
+    await removeFeed(this.#registry, name, known("db.removeFeed", options).signal);
   }
 
   /**
@@ -688,7 +695,8 @@ export class Database {
 
   /** Yields every lock in the database. */
   async *locks(options: { readonly signal?: AbortSignal | undefined } = {}): AsyncGenerator<LockInfo> {
-    yield* listLocks(this.#open(), await this.#tables(), options.signal);
+    const { signal } = known("db.locks", options);
+    yield* listLocks(this.#open(), await this.#tables(), signal);
   }
 
   /**
@@ -696,7 +704,9 @@ export class Database {
    * leaves the lock and resolves to `"standing"`.
    */
   async resolve(lock: LockInfo): Promise<"gone" | "standing"> {
-    return (await resolveLock(this.#writable("resolve a lock"), lock)) === "standing" ? "standing" : "gone";
+    const context = this.#writable("resolve a lock");
+    checkArgument("db.resolve", "a lock that `db.locks()` listed", lock, lock?.cell !== undefined);
+    return (await resolveLock(context, lock)) === "standing" ? "standing" : "gone";
   }
 
   /**
@@ -801,7 +811,8 @@ export class Database {
    * Checks whether the store and the coordinator answer. Health probes use it. Rejects only with a
    * `ClosedError`, after {@link close}.
    */
-  async reach({ timeoutMs = 1_000 }: ReachOptions = {}): Promise<DatabaseReach> {
+  async reach(options: ReachOptions = {}): Promise<DatabaseReach> {
+    const { timeoutMs = 1_000 } = known("db.reach", options);
     const { store, environment } = this.#open();
     return await reachOf({ store, environment, timeoutMs, coordination: this.#coordination });
   }

@@ -47,11 +47,9 @@ export async function open(location: Location, options: OpenOptions = {}): Promi
  * const hooks = new StepHooks();
  * await using db = await openWithHooks("memory:", { hooks, commit: "two-phase" });
  */
-export async function openWithHooks(
-  location: Location,
-  { hooks, cacheMs, ...options }: OpenWithHooksOptions,
-): Promise<Database> {
-  checkOptions(known("open", options));
+export async function openWithHooks(location: Location, given: OpenWithHooksOptions): Promise<Database> {
+  const { hooks, cacheMs, ...options } = given ?? {};
+  checkOptions(known("open", given === null ? given : options));
   checkDeclared(options);
   const environment = options.environment ?? systemEnvironment;
   const store = await openStore(location, options, environment);

@@ -1,6 +1,6 @@
+export { checkArgument, checkOptionNames, type OptionNames } from "./arguments.js";
 export { assert } from "./assert.js";
 export * from "./errors.js";
 export { messageOf } from "./message-of.js";
-export { checkOptionNames, type OptionNames } from "./option-names.js";
 export { type PackageNeed, requirePackage } from "./require-package.js";
 export { withoutPassword } from "./without-password.js";

@@ -45,7 +45,9 @@ export class Emitter {
 export function checkListener(name: unknown, listener: unknown): void {
   if (typeof name !== "string" || !Object.hasOwn(eventCatalogue, name)) {
     const known = Object.keys(eventCatalogue).join(", ");
-    throw new InvalidArgumentError(`\`db.on\` has no event "${String(name)}". There are ${known}.`);
+    throw new InvalidArgumentError(
+      `\`db.on\` has no event ${typeof name === "string" ? `"${name}"` : `of type ${typeof name}`}. There are ${known}.`,
+    );
   }
   if (typeof listener === "function") return;
   throw new InvalidArgumentError(

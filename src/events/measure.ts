@@ -1,3 +1,4 @@
+import { checkArgument } from "../errors/index.js";
 import { conflictType, conventionalAttributes, type Ended, errorTypeOf } from "./conventions.js";
 import type { Meter } from "./meter.js";
 import type { EventSource } from "./trace.js";
@@ -27,6 +28,19 @@ const bounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
  * const stop = measureDatabase(db, metrics.getMeter("my-app"), { namespace: "shop" });
  */
 export function measureDatabase(db: EventSource, meter: Meter, options: MeasureOptions = {}): () => void {
+  checkArgument("measureDatabase", "a database", db, typeof db?.on === "function");
+  checkArgument(
+    "measureDatabase",
+    "an OpenTelemetry meter",
+    meter,
+    typeof meter?.createHistogram === "function",
+  );
+  checkArgument(
+    "measureDatabase",
+    "an object of options",
+    options,
+    typeof options === "object" && options !== null,
+  );
   const duration = meter.createHistogram("db.client.operation.duration", {
     description: "Duration of database client operations.",
     unit: "s",

@@ -1,3 +1,4 @@
+import { checkArgument } from "../errors/index.js";
 import { type MetricDescription, type MetricSample, metricCatalogue } from "./catalogue.js";
 import { type Distribution, distributionBounds } from "./distribution.js";
 import type { MetricsSnapshot } from "./metrics-snapshot.js";
@@ -21,6 +22,12 @@ export function prometheusText(
   more: readonly ExposedMetric[] = [],
   labels: Readonly<Record<string, string>> = {},
 ): string {
+  checkArgument(
+    "prometheusText",
+    "the metrics of a database, `db.metrics`",
+    metrics,
+    metrics?.commits !== undefined,
+  );
   const own = metricCatalogue.map((description) => ({ ...description, samples: description.read(metrics) }));
   return exposedText([...own, ...more], labels);
 }

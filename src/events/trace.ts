@@ -1,4 +1,5 @@
 import { systemEnvironment } from "../environment/index.js";
+import { checkArgument } from "../errors/index.js";
 import type { CommitIdGenerator } from "./commit-ids.js";
 import { CommitSpans } from "./commit-spans.js";
 import { conflictType, conventionalAttributes, type Ended, errorTypeOf } from "./conventions.js";
@@ -54,6 +55,14 @@ const maxCauses = 10_000;
  * const stop = traceDatabase(db, trace.getTracer("my-app"));
  */
 export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOptions = {}): () => void {
+  checkArgument("traceDatabase", "a database", db, typeof db?.on === "function");
+  checkArgument("traceDatabase", "an OpenTelemetry tracer", tracer, typeof tracer?.startSpan === "function");
+  checkArgument(
+    "traceDatabase",
+    "an object of options",
+    options,
+    typeof options === "object" && options !== null,
+  );
   const now = options.now ?? (() => systemEnvironment.now());
   const causes = new Map<number, SpanContext>();
   const commits = options.ids === undefined ? undefined : new CommitSpans(tracer, options.ids);

@@ -1,4 +1,4 @@
-import { SchemaError } from "../errors/index.js";
+import { checkArgument, SchemaError } from "../errors/index.js";
 import {
   droppedCell,
   encodeJson,
@@ -45,6 +45,7 @@ export async function drop(
   target: DropTarget,
   options: PassOptions,
 ): Promise<DropReport> {
+  checkTarget("db.drop", target);
   const { table, column } = target;
   const name = nameOf(target);
   const isBegun = recordOf(await registry.fresh(), target) !== undefined;
@@ -91,6 +92,7 @@ export async function drop(
 
 /** Lets programs use the name of a dropped column or table again. */
 export async function release(registry: Registry, target: DropTarget): Promise<void> {
+  checkTarget("db.release", target);
   const { table, column } = target;
   await registry.change(async (tx, view) => {
     if ((await registry.read(tx, passCell("drop", target))) !== undefined) {
@@ -104,6 +106,12 @@ export async function release(registry: Registry, target: DropTarget): Promise<v
     tx.write({ ...droppedCell(table, column ?? wholeTable), value: undefined });
     return true;
   });
+}
+
+function checkTarget(call: string, target: DropTarget): void {
+  const { table, column } = target ?? {};
+  const fits = typeof table === "string" && (column === undefined || typeof column === "string");
+  checkArgument(call, "an object with the names of a table and, if wanted, of a column", target, fits);
 }
 
 function nameOf({ table, column }: DropTarget): string {

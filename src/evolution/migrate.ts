@@ -1,4 +1,5 @@
 import {
+  checkArgument,
   InvalidArgumentError,
   InvalidValueError,
   type PercolatorError,
@@ -75,6 +76,7 @@ export async function migrate(
   if (rate !== undefined && !(Number.isFinite(rate) && rate > 0)) {
     throw new InvalidArgumentError(`\`rate\` must be a number of cells above 0, not ${describeValue(rate)}.`);
   }
+  checkArgument("db.migrate", "an array of tables", tables, Array.isArray(tables));
   const definitions = tables.map((table) => {
     if (isTable(table)) return table[definition];
     throw new SchemaError("`migrate` takes tables that `table(name, columns)` returned.");

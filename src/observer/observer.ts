@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import type { Backoff } from "../environment/index.js";
 import { ObserverError } from "../errors/index.js";
 import {
@@ -204,8 +205,9 @@ function declare(
 ): Observer {
   checkName("observer", name);
   checkTarget(name, target);
-  if (typeof run !== "function") {
-    throw new ObserverError(`Observer "${name}": \`run\` must be a function, not ${describeValue(run)}.`);
+  if (typeof run !== "function" || types.isGeneratorFunction(run)) {
+    const given = typeof run === "function" ? "a generator, whose body would not run" : describeValue(run);
+    throw new ObserverError(`Observer "${name}": \`run\` must be a function, not ${given}.`);
   }
   const { batch } = options;
   return Object.freeze({

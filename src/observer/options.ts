@@ -76,7 +76,15 @@ const maxBatch = 10_000;
 
 /** Fills in the defaults. Throws an {@link ObserverError} for an invalid option. */
 export function checkOptions(observer: string, options: ObserverOptions): CheckedOptions {
+  checkIsObject(observer, options);
   return checkNamed(observer, options, optionNames);
+}
+
+function checkIsObject(observer: string, options: unknown): void {
+  if (typeof options === "object" && options !== null) return;
+  throw new ObserverError(
+    `Observer "${observer}": the options must be an object, not ${describeValue(options)}.`,
+  );
 }
 
 /** The same for {@link batchObserver}. */
@@ -84,6 +92,7 @@ export function checkBatchOptions(
   observer: string,
   options: BatchOptions,
 ): CheckedOptions & { readonly batch: number } {
+  checkIsObject(observer, options);
   const { batch = 100, concurrency = 1 } = options;
   const checked = checkNamed(observer, { ...options, concurrency }, batchNames);
   return { ...checked, batch: numberOf(observer, "batch", batch, 1, maxBatch, true) };

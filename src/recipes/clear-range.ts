@@ -1,6 +1,7 @@
 import {
   type AnyTable,
   type Database,
+  InvalidArgumentError,
   type KeyOf,
   type KeyPrefix,
   PercolatorError,
@@ -70,6 +71,9 @@ export async function clearRange<T extends AnyTable>(
   range: ClearedRange<KeyOf<T>>,
   options: ClearOptions<KeyOf<T>> = {},
 ): Promise<number> {
+  if (typeof db?.transact !== "function") {
+    throw new InvalidArgumentError("`clearRange` takes a database that `open` returned.");
+  }
   checkOptions("clearRange", range, { prefix: "any", start: "any", end: "any" });
   checkOptions("clearRange", options, {
     batch: "any",

@@ -24,12 +24,21 @@ export function numberOption(name: string, value: number, least: number, most: n
 
 /** A value for a message. */
 export function shown(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value.slice(0, 100)) : String(value);
+  if (typeof value === "string") return JSON.stringify(value.slice(0, 100));
+  return typeof value === "object" && value !== null ? "an object" : String(value);
 }
 
 /** Whether a value is an iterable, and not a string, whose items are its characters. */
 export function isIterable<T>(value: Iterable<T>): boolean {
   return typeof value !== "string" && typeof value?.[Symbol.iterator] === "function";
+}
+
+/** Throws unless the value is a column of a table: not a family, a signal, a table or something else. */
+export function checkColumn(call: string, column: unknown): void {
+  if ((column as { kind?: unknown } | null | undefined)?.kind === "column") return;
+  throw new InvalidArgumentError(
+    `\`${call}\` takes a column of a table that \`table(name, columns)\` returned.`,
+  );
 }
 
 /** What an option must be: a function, a function if given, or a value that other code checks. */
@@ -44,6 +53,11 @@ export function checkOptions<O extends object>(
   options: O,
   kinds: Readonly<Record<keyof O, OptionKind>>,
 ): void {
+  if (typeof options !== "object" || options === null) {
+    const type =
+      options === null || options === undefined ? String(options) : `a value of type ${typeof options}`;
+    throw new InvalidArgumentError(`\`${call}\` takes an object of options, not ${type}.`);
+  }
   const names = Object.keys(kinds) as (keyof O & string)[];
   for (const name in options) {
     if (Object.hasOwn(kinds, name) || options[name] === undefined) continue;

@@ -137,7 +137,9 @@ function parseJson(text: string): unknown {
 }
 
 function tagOf(codec: CodecOrTag): string {
-  return valueTag(typeof codec === "string" ? codec : codec.tag);
+  const tag: unknown = typeof codec === "string" ? codec : codec?.tag;
+  if (typeof tag === "string") return valueTag(tag);
+  throw new SchemaError(`A codec such as text(), or its tag, is needed, not ${describeValue(codec)}`);
 }
 
 function stringify(value: unknown): string | undefined {

@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import {
   abortError,
   type Backoff,
@@ -75,9 +76,10 @@ export function transact<T>(
   run: (tx: Transaction) => T | Promise<T>,
   options: TransactOptions = noOptions,
 ): Promise<T> {
-  if (typeof run !== "function") {
+  if (typeof run !== "function" || types.isGeneratorFunction(run)) {
+    const given = typeof run === "function" ? "a generator, whose body would not run" : describeValue(run);
     throw new InvalidArgumentError(
-      `\`db.transact\` takes a function that gets the transaction, not ${describeValue(run)}.`,
+      `\`db.transact\` takes a function that gets the transaction, not ${given}.`,
     );
   }
   checkRetries(options.retries);

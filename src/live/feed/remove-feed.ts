@@ -1,3 +1,4 @@
+import { checkArgument } from "../../errors/index.js";
 import type { Registry } from "../../observer/index.js";
 import { removeEntries } from "./remove-entries.js";
 
@@ -6,6 +7,7 @@ import { removeEntries } from "./remove-entries.js";
  * the feed again. Its new entries stay.
  */
 export async function removeFeed(registry: Registry, name: string, signal?: AbortSignal): Promise<void> {
+  checkArgument("db.removeFeed", "the name of a feed", name, typeof name === "string");
   const forgotten = await registry.forgetFeed(name, signal);
   await registry.untilFeedKnown(name, await registry.current(), signal);
   await removeForgotten(registry, name, forgotten, signal);

@@ -8,6 +8,7 @@ import {
   registeredObserver,
 } from "../../observer/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
+import { describeValue } from "../../schema/index.js";
 import { checkTimeout } from "../../transaction/index.js";
 import type { FeedSource } from "../feed/changes.js";
 import { readMark } from "../feed/feed-marks.js";
@@ -106,7 +107,7 @@ export class Settling {
     const now = await currentTimestamp(this.#registry.context);
     if (Number.isSafeInteger(commitTimestamp) && commitTimestamp >= 0 && commitTimestamp <= now) return;
     throw new InvalidArgumentError(
-      `\`db.settled\` takes the commit timestamp of a transaction that has committed (now: ${now}), not ${String(commitTimestamp)}.`,
+      `\`db.settled\` takes the commit timestamp of a transaction that has committed (now: ${now}), not ${describeValue(commitTimestamp)}.`,
     );
   }
 

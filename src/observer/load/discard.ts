@@ -1,4 +1,4 @@
-import { LoadError } from "../../errors/index.js";
+import { checkArgument, LoadError } from "../../errors/index.js";
 import { loadStateCell } from "../../transaction/index.js";
 import { encodeLoadState, type LoadRecord } from "../registry/load-record.js";
 import type { Registry } from "../registry/registry.js";
@@ -30,6 +30,7 @@ export async function discardLoad(
   name: string,
   { signal }: DiscardLoadOptions,
 ): Promise<void> {
+  checkArgument("db.discardLoad", "the name of a bulk load", name, typeof name === "string");
   const record = mayDiscard(await registry.reload(), name);
   const ownership = new Ownership(registry, record.start, name);
   await ownership.take(signal);

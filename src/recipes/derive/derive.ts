@@ -1,4 +1,4 @@
-import type { AnyTable, KeyOf, Table } from "../../index.js";
+import { type AnyTable, InvalidArgumentError, type KeyOf, type Table } from "../../index.js";
 import type { KeyParts } from "../key-parts.js";
 import { aggregate } from "./aggregate.js";
 import type {
@@ -84,6 +84,9 @@ export function derive<
   options: AggregateOptions<T, P, N, Count, Sum, Min, Max, Top>,
 ): Derivation<Table<AggregateColumns<Count, Sum, Min, Max, Top>, GroupRow<P>>>;
 export function derive(name: string, options: object): unknown {
+  if (typeof name !== "string" || typeof options !== "object" || options === null) {
+    throw new InvalidArgumentError("`derive` takes a name and an object of options.");
+  }
   if ("index" in options && options.index !== undefined) {
     return derivedIndex(name, options as AnyIndexOptions);
   }

@@ -146,5 +146,8 @@ export function columnWriter<V, K>(
   first: ColumnKeeper<V, K>,
   ...others: readonly ColumnKeeper<NoInfer<V>, NoInfer<K>>[]
 ): ColumnWriter<V, K> {
+  if (![first, ...others].every(isColumnKeeper)) {
+    throw new InvalidArgumentError("`columnWriter` takes unique constraints and exact indexes.");
+  }
   return new ColumnWriter(first, others);
 }

@@ -17,7 +17,7 @@ import {
   tuple,
 } from "../../index.js";
 import { type KeyText, keyText } from "../key-text.js";
-import { checkOptions, isIterable, type OptionKind, shown } from "../options.js";
+import { checkColumn, checkOptions, isIterable, type OptionKind, shown } from "../options.js";
 import { type RowParts, rowParts } from "../row-parts.js";
 import type { View } from "../view.js";
 import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
@@ -348,6 +348,7 @@ export function eventualIndex<V, I, K>(
   options: IndexOptions<V, I, K>,
   observed: ObserverOptions = {},
 ): EventualIndex<V, I, K> {
+  checkColumn("eventualIndex", column);
   checkOptions("eventualIndex", options, indexOptions);
   return new EventualIndex(name, column, options, observed);
 }
@@ -370,6 +371,7 @@ export function exactIndex<V, I, K>(
   column: Column<V, K>,
   options: IndexOptions<V, I, K>,
 ): ExactIndex<V, I, K> {
+  checkColumn("exactIndex", column);
   checkOptions("exactIndex", options, indexOptions);
   return new ExactIndex(name, column, options);
 }

@@ -10,7 +10,7 @@ import {
   text,
 } from "../../index.js";
 import { type KeyText, keyText } from "../key-text.js";
-import { checkOptions } from "../options.js";
+import { checkColumn, checkOptions } from "../options.js";
 import type { View } from "../view.js";
 import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
 import { type AnyLookup, lookupBrand } from "./lookup.js";
@@ -207,6 +207,7 @@ export function uniqueConstraint<V, K>(
   column: Column<V, K>,
   options: UniqueOptions<V, K>,
 ): UniqueConstraint<V, K> {
+  checkColumn("uniqueConstraint", column);
   checkOptions("uniqueConstraint", options, { by: "function", version: "any" });
   return new UniqueConstraint(name, column, options);
 }

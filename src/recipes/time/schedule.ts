@@ -152,13 +152,14 @@ export class Schedule<V, K = string> {
   /** @internal */
   constructor(name: string, options: ScheduleOptions<V, K>) {
     this.name = name;
+    // Declared first, because a table's name is checked.
+    const changes = table(name, { value: options.value, dueAt: float() }, { key: options.key });
     this.#options = options;
     this.#environment = options.environment ?? systemEnvironment;
     this.#keys = keyText(options.key);
     this.#spreads = wholeOption("spreads", options.spreads ?? 16, 1, maxSpreads);
     this.#attempts = wholeOption("attempts", options.attempts ?? 15, 1, 1_000);
     this.#parked = new ParkedChanges(name, options.value, options.key);
-    const changes = table(name, { value: options.value, dueAt: float() }, { key: options.key });
     const due = table(`${name}_due`, { delays: int() }, { key: tuple(int(), float(), text()) });
     this.tables = [changes, due, this.#parked.table];
     this.#values = columnOf(changes, "value");

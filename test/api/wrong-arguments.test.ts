@@ -1,0 +1,214 @@
+import * as api from "percolatordb";
+import { type Database, open, PercolatorError, type Transaction } from "percolatordb";
+import * as recipes from "percolatordb/recipes";
+import { expect, test } from "vitest";
+
+/**
+ * A program in JavaScript, or one with a cast, may pass anything. Each call gets, in place of each
+ * argument, values of every other type. It may accept the value, if it is one that fits, and
+ * otherwise refuses it with an error of the package: not with what the first property of `undefined`
+ * happens to say.
+ */
+
+const { family, feed, int, observer, signal, table, text, tuple } = api;
+const pages = table("pages", { title: text(), size: int(), words: family(int()), changed: signal() });
+const visits = table("visits", { by: text() }, { key: tuple(text(), int()) });
+const titles = observer("titles", pages.title, () => {});
+const titleFeed = feed("titles", [pages.title]);
+const indexed = { by: text(), of: (title: string) => [title] };
+const byTitle = recipes.exactIndex("by-title", pages.title, indexed);
+
+const garbage: readonly (readonly [name: string, value: unknown])[] = [
+  ["undefined", undefined],
+  ["null", null],
+  ["0", 0],
+  ["NaN", Number.NaN],
+  ["an empty text", ""],
+  ["a text", "x"],
+  ["true", true],
+  ["an object", {}],
+  ["an array", []],
+  ["an array of null", [null]],
+  ["a function", () => {}],
+  ["a symbol", Symbol("s")],
+  ["a bigint", 5n],
+  ["an invalid date", new Date(Number.NaN)],
+  ["an object with a wrong name", { name: 5 }],
+  ["an object without a prototype", Object.create(null)],
+  ["a generator", function* () {}],
+  ["a promise", Promise.resolve(1)],
+];
+
+type Call = readonly [
+  name: string,
+  args: readonly unknown[],
+  of: (db: Database, tx: Transaction) => (...args: never[]) => unknown,
+];
+
+const ofDatabase = (name: keyof Database, ...args: unknown[]): Call => [
+  `db.${name.toString()}`,
+  args,
+  (db) => (db[name] as () => unknown).bind(db),
+];
+const ofTransaction = (name: keyof Transaction, ...args: unknown[]): Call => [
+  `tx.${name.toString()}`,
+  args,
+  (_, tx) => (tx[name] as () => unknown).bind(tx),
+];
+const of = (name: string, called: unknown, ...args: unknown[]): Call => [
+  name,
+  args,
+  () => called as () => unknown,
+];
+
+const aborted = AbortSignal.abort();
+const parked = { observer: "titles", table: "pages", row: "r", column: "title" };
+const meter = { createHistogram: () => ({ record: () => {} }) };
+const tracer = { startSpan: () => ({}) };
+const source = { on: () => () => {} };
+
+const calls: readonly Call[] = [
+  ofDatabase("transact", async () => {}, {}),
+  ofDatabase("begin", {}),
+  ofDatabase("snapshot", {}),
+  ofDatabase("work", {}),
+  ofDatabase("drain", {}),
+  ofDatabase("idle", {}),
+  ofDatabase("settled", 1, { signal: aborted }),
+  ofDatabase("pending", {}),
+  ofDatabase("parked", {}),
+  ofDatabase("retry", parked),
+  ofDatabase("discard", parked),
+  ofDatabase("backfill", titles, {}),
+  ofDatabase("migrate", [pages], {}),
+  ofDatabase("schema", { tables: [pages] }),
+  ofDatabase("drop", { table: "visits" }, {}),
+  ofDatabase("release", { table: "visits" }),
+  ofDatabase("unregister", "titles", {}),
+  ofDatabase("load", "first", [], {}),
+  ofDatabase("discardLoad", "first", {}),
+  ofDatabase("changes", titleFeed, { signal: aborted }),
+  ofDatabase("follow", titleFeed, { signal: aborted }),
+  ofDatabase("live", (tx: Transaction) => tx.get(pages.title, "r"), { signal: aborted }),
+  ofDatabase("watch", pages, { signal: aborted }),
+  ofDatabase("removeFeed", "titles", {}),
+  ofDatabase("history", pages.title, "r", {}),
+  ofDatabase("inspect", pages, "r"),
+  ofDatabase("locks", {}),
+  ofDatabase("resolve", {}),
+  ofDatabase("collect", {}),
+  ofDatabase("check", {}),
+  ofDatabase("on", "commit", () => {}),
+  ofDatabase("reach", {}),
+  ofTransaction("get", pages.title, "r"),
+  ofTransaction("get", visits.by, ["r", 1]),
+  ofTransaction("row", pages, "r"),
+  ofTransaction("getMany", pages.title, ["r"]),
+  ofTransaction("set", pages.title, "r", "v"),
+  ofTransaction("delete", pages.title, "r"),
+  ofTransaction("deleteRow", pages, "r"),
+  ofTransaction("notify", pages.changed, "r"),
+  ofTransaction("scan", pages, {}),
+  ofTransaction("scan", visits.by, { prefix: ["r"] }),
+  ofTransaction("entries", pages.words, "r", {}),
+  ofTransaction("onCommit", () => {}),
+  of("open", open, "memory:", {}),
+  of("table", table, "other", { title: text() }, {}),
+  of("tuple", tuple, text(), int()),
+  of("observer", observer, "words", pages.title, () => {}, {}),
+  of("batchObserver", api.batchObserver, "words", pages.title, () => {}, {}),
+  of("rowObservers", api.rowObservers, "words", [pages.title], () => {}, {}),
+  of("family", family, int()),
+  of("json", api.json, undefined, {}),
+  of("oneOf", api.oneOf, "a", "b"),
+  of("compressed", api.compressed, text(), {}),
+  of("codec", api.codec, { encode: () => "", decode: () => "" }),
+  of("storedAs", api.storedAs, "t", text()),
+  of("feed", feed, "words", [pages.title], {}),
+  of("loadPart", api.loadPart, pages, () => []),
+  of("formatValue", api.formatValue, text(), "x"),
+  of("parseValue", api.parseValue, text(), "x"),
+  of("isObserver", api.isObserver, titles),
+  of("traceDatabase", api.traceDatabase, source, tracer, {}),
+  of("measureDatabase", api.measureDatabase, source, meter, {}),
+  ["clearRange", [pages, {}, {}], (db) => recipes.clearRange.bind(undefined, db)],
+  of("clearRange of a wrong database", recipes.clearRange, {}),
+  of("columnWriter", recipes.columnWriter, byTitle),
+  of("combineQueue", recipes.combineQueue, "q", { value: int(), update: int(), combine: () => 0 }),
+  of("combiningCounter", recipes.combiningCounter, "q", {}),
+  of("derive", recipes.derive, "d", { from: pages, count: true }),
+  of("eventualIndex", recipes.eventualIndex, "i", pages.title, indexed, {}),
+  of("exactIndex", recipes.exactIndex, "i", pages.title, indexed),
+  of("exportQueue", recipes.exportQueue, "q", { value: text(), deliver: () => {} }),
+  of("isLookup", recipes.isLookup, byTitle),
+  of("rateLimit", recipes.rateLimit, "r", { perSecond: 1 }),
+  of("schedule", recipes.schedule, "s", { value: text(), fire: () => {} }),
+  of("spreadTable", recipes.spreadTable, "t", { n: int() }, {}),
+  of("uniqueConstraint", recipes.uniqueConstraint, "u", pages.title, { by: (v: string) => v }),
+];
+
+/**
+ * What the call throws, or what its promise or its first step rejects with. Calls that wait for something
+ * end with the database.
+ */
+async function thrownBy(call: (db: Database, tx: Transaction) => unknown): Promise<unknown> {
+  const db = await open("memory:", { tables: [pages, visits], observers: [titles], feeds: [titleFeed] });
+  const tx = await db.begin();
+  try {
+    const returned = firstOf(call(db, tx)).catch((error: unknown) => error);
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await tx.rollback().catch(() => undefined);
+    await db.close();
+    return await returned;
+  } catch (error) {
+    return error;
+  } finally {
+    await tx.rollback().catch(() => undefined);
+    await db.close();
+  }
+}
+
+async function firstOf(returned: unknown): Promise<unknown> {
+  const { [Symbol.asyncIterator]: iterate } = (returned ?? {}) as Partial<AsyncIterable<unknown>>;
+  const value = await (iterate === undefined ? returned : iterate.call(returned).next());
+  return value instanceof Error ? value : undefined;
+}
+
+const isExpected = (error: unknown) => error === undefined || error instanceof PercolatorError;
+
+test.each(calls)(
+  "%s takes no value of another type, or refuses it by an error of the package",
+  async (_, args, of) => {
+    const invoke = (given: readonly unknown[]) => thrownBy((db, tx) => of(db, tx)(...(given as never[])));
+    const unexpected: string[] = [];
+    for (const [index] of args.entries()) {
+      for (const [name, value] of garbage) {
+        const error = await invoke(args.with(index, value));
+        if (!isExpected(error)) unexpected.push(`argument ${index + 1}, ${name}: ${error}`);
+      }
+    }
+    expect(unexpected).toEqual([]);
+  },
+);
+
+/** Calls with the right arguments that fail, because nothing is there that they could change, or as they were aborted. */
+const failing =
+  /^(db\.(drop|release|discardLoad|resolve|load|settled|retry|discard|changes|follow|live|watch)|clearRange of a wrong database)$/;
+
+test("the right arguments are taken", async () => {
+  const refused: string[] = [];
+  for (const [name, args, of] of calls) {
+    const error = await thrownBy((db, tx) => of(db, tx)(...(args as never[])));
+    if (error !== undefined && !failing.test(name)) refused.push(`${name}: ${error}`);
+  }
+  expect(refused).toEqual([]);
+});
+
+test("a generator is refused, since its body would not run", async () => {
+  await using db = await open("memory:", { tables: [pages] });
+  const notRun = function* () {};
+  await expect(db.transact(notRun as never)).rejects.toThrow("a generator, whose body would not run");
+  expect(() => observer("words", pages.title, notRun as never)).toThrow(
+    "a generator, whose body would not run",
+  );
+});
