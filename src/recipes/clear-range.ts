@@ -1,13 +1,13 @@
 import {
   type AnyTable,
   type Database,
-  InvalidArgumentError,
   type KeyOf,
   type KeyPrefix,
   PercolatorError,
   type Transaction,
 } from "../index.js";
 import { checkOptions, wholeOption } from "./options.js";
+import { checkDatabase } from "./view.js";
 
 /** The rows to delete: those that begin with `prefix`, or those from `start` to before `end`. */
 export interface ClearedRange<K> {
@@ -71,9 +71,7 @@ export async function clearRange<T extends AnyTable>(
   range: ClearedRange<KeyOf<T>>,
   options: ClearOptions<KeyOf<T>> = {},
 ): Promise<number> {
-  if (typeof db?.transact !== "function") {
-    throw new InvalidArgumentError("`clearRange` takes a database that `open` returned.");
-  }
+  checkDatabase("clearRange", db);
   checkOptions("clearRange", range, { prefix: "any", start: "any", end: "any" });
   checkOptions("clearRange", options, {
     batch: "any",

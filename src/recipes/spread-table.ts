@@ -16,7 +16,7 @@ import {
 import { hashText } from "./hash.js";
 import type { KeyOfParts, KeyParts } from "./key-parts.js";
 import { checkOptions, wholeOption } from "./options.js";
-import type { View } from "./view.js";
+import { checkView, type View } from "./view.js";
 
 /** The stored key of a row: its spread, then its key. */
 export type SpreadRow<K extends readonly unknown[]> = readonly [spread: number, ...key: K];
@@ -72,6 +72,7 @@ export class SpreadTable<C extends ColumnDeclarations, K extends readonly unknow
     column: Column<V, SpreadRow<K>>,
     options: ScanOptions<K> = {},
   ): AsyncGenerator<ScanItem<K, V>> {
+    checkView("scan", view);
     checkOptions("scan", options, {
       prefix: "any",
       start: "any",

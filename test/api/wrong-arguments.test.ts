@@ -18,6 +18,38 @@ const titleFeed = feed("titles", [pages.title]);
 const indexed = { by: text(), of: (title: string) => [title] };
 const byTitle = recipes.exactIndex("by-title", pages.title, indexed);
 
+const titlesOf = recipes.eventualIndex("titles-of", pages.title, indexed);
+const unique = recipes.uniqueConstraint("unique", pages.title, { by: (title: string) => title });
+const counts = recipes.combiningCounter("counts");
+const exports = recipes.exportQueue("exports", { value: text(), deliver: () => {} });
+const mails = recipes.schedule("mails", { value: text(), fire: () => {} });
+const rates = recipes.rateLimit("rates", { perSecond: 1 });
+const spread = recipes.spreadTable("spread", { n: int() });
+const bySize = recipes.derive("by-size", {
+  from: pages,
+  reads: ["size"],
+  index: ({ size }) => (size === undefined ? [] : [[size]]),
+  key: [int()],
+});
+const sizes = recipes.derive("sizes", { from: pages, reads: ["size"], count: true });
+const options = {
+  tables: [
+    pages,
+    visits,
+    byTitle.table,
+    titlesOf.table,
+    unique.table,
+    ...counts.tables,
+    ...exports.tables,
+    ...mails.tables,
+    rates.table,
+    spread.table,
+  ],
+  observers: [titles],
+  feeds: [titleFeed],
+  derivations: [bySize, sizes],
+};
+
 const garbage: readonly (readonly [name: string, value: unknown])[] = [
   ["undefined", undefined],
   ["null", null],
@@ -60,6 +92,16 @@ const of = (name: string, called: unknown, ...args: unknown[]): Call => [
   args,
   () => called as () => unknown,
 ];
+
+/** A recipe's call, whose first argument is a transaction, or a database. */
+const ofRecipe = (name: string, recipe: object, method: string, ...args: unknown[]): Call => [
+  name,
+  [undefined, ...args],
+  (db, tx) =>
+    (first, ...rest) =>
+      Reflect.get(recipe, method).call(recipe, first ?? (ofDatabases.has(method) ? db : tx), ...rest),
+];
+const ofDatabases = new Set(["rebuild", "backfill", "fireDue", "acquire"]);
 
 const aborted = AbortSignal.abort();
 const parked = { observer: "titles", table: "pages", row: "r", column: "title" };
@@ -112,6 +154,38 @@ const calls: readonly Call[] = [
   ofTransaction("scan", visits.by, { prefix: ["r"] }),
   ofTransaction("entries", pages.words, "r", {}),
   ofTransaction("onCommit", () => {}),
+  ofRecipe("counts.add", counts, "add", "k", 1),
+  ofRecipe("counts.get", counts, "get", "k"),
+  ofRecipe("exports.add", exports, "add", "k", "v"),
+  ofRecipe("exports.waiting", exports, "waiting", "k"),
+  ofRecipe("exports.entries", exports, "entries", "k"),
+  ofRecipe("exports.skip", exports, "skip", "k", 1),
+  ofRecipe("byTitle.find", byTitle, "find", "v", {}),
+  ofRecipe("byTitle.range", byTitle, "range", {}),
+  ofRecipe("byTitle.set", byTitle, "set", "r", "v"),
+  ofRecipe("byTitle.delete", byTitle, "delete", "r"),
+  ofRecipe("titlesOf.find", titlesOf, "find", "v", {}),
+  ofRecipe("unique.set", unique, "set", "r", "v"),
+  ofRecipe("unique.delete", unique, "delete", "r"),
+  ofRecipe("unique.find", unique, "find", "v"),
+  ofRecipe("unique.findByKey", unique, "findByKey", "v"),
+  ofRecipe("rates.take", rates, "take", "k", {}),
+  ofRecipe("mails.at", mails, "at", "k", 4e12, "v"),
+  ofRecipe("mails.after", mails, "after", "k", 1_000, "v"),
+  ofRecipe("mails.cancel", mails, "cancel", "k"),
+  ofRecipe("mails.get", mails, "get", "k"),
+  ofRecipe("mails.parked", mails, "parked"),
+  ofRecipe("mails.retry", mails, "retry", "k"),
+  ofRecipe("mails.discard", mails, "discard", "k"),
+  ofRecipe("spread.scan", spread, "scan", spread.table.n, {}),
+  ofRecipe("bySize.find", bySize, "find", [1], {}),
+  ofRecipe("sizes.recompute", sizes, "recompute"),
+  ofRecipe("sizes.compare", sizes, "compare", {}),
+  ofRecipe("byTitle.rebuild", byTitle, "rebuild", {}),
+  ofRecipe("sizes.backfill", sizes, "backfill", {}),
+  ofRecipe("mails.fireDue", mails, "fireDue", {}),
+  ofRecipe("rates.acquire", rates, "acquire", "k", {}),
+  of("spread.row", spread.row.bind(spread), "k"),
   of("open", open, "memory:", {}),
   of("table", table, "other", { title: text() }, {}),
   of("tuple", tuple, text(), int()),
@@ -152,7 +226,7 @@ const calls: readonly Call[] = [
  * end with the database.
  */
 async function thrownBy(call: (db: Database, tx: Transaction) => unknown): Promise<unknown> {
-  const db = await open("memory:", { tables: [pages, visits], observers: [titles], feeds: [titleFeed] });
+  const db = await open("memory:", options);
   const tx = await db.begin();
   try {
     const returned = firstOf(call(db, tx)).catch((error: unknown) => error);
@@ -191,9 +265,9 @@ test.each(calls)(
   },
 );
 
-/** Calls with the right arguments that fail, because nothing is there that they could change, or as they were aborted. */
+/** Calls with the right arguments that fail: nothing is there that they could change, or they were aborted. */
 const failing =
-  /^(db\.(drop|release|discardLoad|resolve|load|settled|retry|discard|changes|follow|live|watch)|clearRange of a wrong database)$/;
+  /^(db\.(drop|release|discardLoad|resolve|load|settled|retry|discard|changes|follow|live|watch|collect)|clearRange of a wrong database)$/;
 
 test("the right arguments are taken", async () => {
   const refused: string[] = [];

@@ -11,7 +11,7 @@ import type {
 } from "../../index.js";
 import { keyText } from "../key-text.js";
 import { checkOptions, wholeOption } from "../options.js";
-import { propertyOf, type View } from "../view.js";
+import { checkDatabase, checkView, propertyOf, type View } from "../view.js";
 import type { AnyRow } from "./source.js";
 
 /** The options that every derivation has. */
@@ -133,6 +133,7 @@ export class Derivation<T extends AnyTable> {
    * derivations of its module. If a call is interrupted, the next one continues it.
    */
   async backfill(db: Database, options: BackfillDerivationOptions = {}): Promise<boolean> {
+    checkDatabase("backfill", db);
     checkOptions("backfill", options, { signal: "any" });
     const { signal } = options;
     const { backfilled, sources, version } = this.#parts;
@@ -148,6 +149,7 @@ export class Derivation<T extends AnyTable> {
    * view. It reads none of what the observers have written, and holds the groups in memory.
    */
   async *recompute(view: View): AsyncGenerator<DerivedRow<T>, void, undefined> {
+    checkView("recompute", view);
     for await (const row of this.#parts.recompute(view)) yield row as unknown as DerivedRow<T>;
   }
 
@@ -157,6 +159,7 @@ export class Derivation<T extends AnyTable> {
    * in memory.
    */
   async compare(view: View, options: CompareOptions = {}): Promise<readonly DerivedDifference[]> {
+    checkView("compare", view);
     checkOptions("compare", options, { limit: "any", signal: "any", onProgress: "function if given" });
     const { signal, onProgress } = options;
     const limit = wholeOption("limit", options.limit ?? 1_000, 1, 1_000_000);

@@ -19,7 +19,7 @@ import { keyText } from "../key-text.js";
 import type { FindOptions } from "../lookup/secondary-index.js";
 import { checkOptions, type OptionKind } from "../options.js";
 import { type PartsOfRow, type RowParts, rowParts } from "../row-parts.js";
-import { columnOf, type View } from "../view.js";
+import { checkView, columnOf, type View } from "../view.js";
 import { Derivation, type DerivationOptions, type DerivationParts, observerOptions } from "./derivation.js";
 import { type AnyRow, type ColumnNames, Source, type SourceRow } from "./source.js";
 
@@ -97,6 +97,7 @@ export class DerivedIndex<T extends AnyTable, P extends KeyParts> extends Deriva
     term: KeyPrefix<readonly [...KeyOfParts<P>, unknown]>,
     options: FindOptions<KeyOf<T>> = {},
   ): AsyncGenerator<KeyOf<T>, void, undefined> {
+    checkView("find", view);
     checkOptions("find", options, { after: "any", reverse: "any", limit: "any" });
     const { reverse, limit } = options;
     const given = term as readonly unknown[];

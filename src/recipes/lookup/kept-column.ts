@@ -3,7 +3,7 @@ import { callsInTurn } from "../in-turn.js";
 import { keyText } from "../key-text.js";
 import { quiet } from "../quiet.js";
 import { takeValue } from "../taken-value.js";
-import { bytesOf } from "../view.js";
+import { bytesOf, checkTransaction } from "../view.js";
 
 /**
  * A write of a kept column. Each call of a function returns a new copy, which the caller may
@@ -60,6 +60,7 @@ async function write<V, K>(
   row: K,
   value: V | undefined,
 ): Promise<void> {
+  checkTransaction(value === undefined ? "delete" : "set", tx);
   const { column } = keeper;
   const keys = keyText(column.table.key as KeyCodec<K>);
   const rowText = keys.format(row);

@@ -1,5 +1,6 @@
 import { type Column, type Database, InvalidArgumentError, type Transaction } from "../../index.js";
 import { checkOptions } from "../options.js";
+import { checkDatabase } from "../view.js";
 
 /** The options of `rebuild`. All are optional. */
 export interface RebuildOptions {
@@ -82,6 +83,7 @@ export async function rebuild(
   { column, entries, version, restore, isStale }: Rebuildable,
   options: RebuildOptions,
 ): Promise<RebuildReport> {
+  checkDatabase("rebuild", db);
   checkOptions("rebuild", options, { resume: "any", signal: "any", onProgress: "any" });
   const { resume, signal, onProgress } = options;
   if (onProgress !== undefined && typeof onProgress !== "function")

@@ -19,7 +19,7 @@ import {
 import { type KeyText, keyText } from "../key-text.js";
 import { checkColumn, checkOptions, isIterable, type OptionKind, shown } from "../options.js";
 import { type RowParts, rowParts } from "../row-parts.js";
-import type { View } from "../view.js";
+import { checkView, type View } from "../view.js";
 import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
 import { type AnyLookup, lookupBrand } from "./lookup.js";
 import { type RebuildOptions, type RebuildReport, rebuild } from "./rebuild.js";
@@ -131,6 +131,7 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
    * page before.
    */
   async *find(view: View, by: NoInfer<I>, options: FindOptions<NoInfer<K>> = {}): AsyncGenerator<K> {
+    checkView("find", view);
     checkOptions("find", options, { after: "any", reverse: "any", limit: "any" });
     const { reverse, limit } = options;
     const after = options.after === undefined ? undefined : this.#keyOf({ by, row: options.after });
@@ -141,6 +142,7 @@ export class SecondaryIndex<V, I, K = string> implements AnyLookup {
 
   /** Yields the entries of a range, in the order of their terms, and then of the row keys. */
   async *range(view: View, range: IndexRange<NoInfer<I>, NoInfer<K>> = {}): AsyncGenerator<IndexEntry<I, K>> {
+    checkView("range", view);
     checkOptions("range", range, { start: "any", end: "any", after: "any", reverse: "any", limit: "any" });
     const { start, end, reverse, limit } = range;
     const bounds = {

@@ -11,7 +11,7 @@ import {
 } from "../../index.js";
 import { type KeyText, keyText } from "../key-text.js";
 import { checkColumn, checkOptions } from "../options.js";
-import type { View } from "../view.js";
+import { checkView, type View } from "../view.js";
 import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
 import { type AnyLookup, lookupBrand } from "./lookup.js";
 import { type RebuildOptions, type RebuildReport, rebuild } from "./rebuild.js";
@@ -166,6 +166,7 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyL
    * @throws InvalidArgumentError if `by` takes a row's key, and `among` is not given.
    */
   async find(view: View, value: NoInfer<V>, among?: NoInfer<K>): Promise<K | undefined> {
+    checkView("find", view);
     if (among === undefined && this.#by.length > 1) {
       throw new InvalidArgumentError(
         `\`by\` of the unique constraint "${this.name}" takes a row's key too. Give \`find\` the key of a row to look among, after ` +
@@ -181,6 +182,7 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyL
    * but not the value.
    */
   async findByKey(view: View, key: string): Promise<K | undefined> {
+    checkView("findByKey", view);
     const owner = await view.get(this.#owner, key);
     return owner === undefined ? undefined : this.#keys.parse(owner);
   }

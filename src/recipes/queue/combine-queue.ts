@@ -24,7 +24,7 @@ import { hashText } from "../hash.js";
 import { type KeyText, keyText } from "../key-text.js";
 import { checkOptions, type OptionKind, wholeOption } from "../options.js";
 import { takeValue } from "../taken-value.js";
-import { bytesOf, columnOf, type View } from "../view.js";
+import { bytesOf, checkTransaction, checkView, columnOf, type View } from "../view.js";
 
 /** A value that a run of a combine queue changed, as `onChange` receives it. */
 export interface CombinedChange<V, K = string> {
@@ -226,6 +226,7 @@ export class CombineQueue<V, U, K = string> {
    * conflicts with no other transaction.
    */
   add(tx: Transaction, key: NoInfer<K>, update: NoInfer<U>): void {
+    checkTransaction("add", tx);
     const keyAsText = this.#keys.format(key);
     const bucket = bucketOf(keyAsText, tx.startTimestamp);
     tx.set(this.#updates, [bucket, keyAsText, this.#nextId()], update);
@@ -237,6 +238,7 @@ export class CombineQueue<V, U, K = string> {
    * than reading {@link values}.
    */
   async get(view: View, key: NoInfer<K>): Promise<V | undefined> {
+    checkView("get", view);
     const keyAsText = this.#keys.format(key);
     const first = bucketOf(keyAsText, 0);
     const earlier = hashText(keyAsText) % this.#buckets;

@@ -24,7 +24,7 @@ import { type KeyText, keyText } from "../key-text.js";
 import { checkOptions, wholeOption } from "../options.js";
 import { quiet } from "../quiet.js";
 import { takeValue } from "../taken-value.js";
-import { bytesOf, columnOf, familyOf, type View } from "../view.js";
+import { bytesOf, checkTransaction, checkView, columnOf, familyOf, type View } from "../view.js";
 import { Delivery, type Send } from "./delivery.js";
 import { DeliverySizes } from "./delivery-sizes.js";
 import { nextTurn } from "./turns.js";
@@ -174,6 +174,7 @@ export class ExportQueue<V, K = string> {
   }
 
   async #addInTurn(tx: Transaction, key: K, value: V): Promise<number> {
+    checkTransaction("add", tx);
     const keyAsText = this.#keys.format(key);
     const bytes = takeValue(tx, this.#entries.at(""), key, value);
     return this.#inTurn(tx, () => this.#add(tx, keyAsText, bytes));
@@ -204,6 +205,7 @@ export class ExportQueue<V, K = string> {
 
   /** Returns how many entries of a key wait for delivery. */
   async waiting(view: View, key: NoInfer<K>): Promise<number> {
+    checkView("waiting", view);
     const [added = 0, delivered = 0] = await Promise.all([
       view.get(this.#added, key),
       view.get(this.#delivered, key),
@@ -217,6 +219,7 @@ export class ExportQueue<V, K = string> {
     key: NoInfer<K>,
     limit = Number.POSITIVE_INFINITY,
   ): AsyncGenerator<ExportEntry<V, K>> {
+    checkView("entries", view);
     const delivered = (await view.get(this.#lastDelivered, key)) ?? (await view.get(this.#delivered, key));
     const start = qualifierOf((delivered ?? 0) + 1);
     const range = Number.isFinite(limit) ? { start, limit } : { start };
@@ -235,6 +238,7 @@ export class ExportQueue<V, K = string> {
   }
 
   async #skipInTurn(tx: Transaction, key: K, sequence: number): Promise<number> {
+    checkTransaction("skip", tx);
     wholeOption("sequence", sequence, 0, Number.MAX_SAFE_INTEGER);
     return this.#inTurn(tx, () => this.#skip(tx, key, sequence));
   }

@@ -14,7 +14,7 @@ import { callsInTurn } from "../in-turn.js";
 import { keyText } from "../key-text.js";
 import { checkOptions, numberOption } from "../options.js";
 import { quiet } from "../quiet.js";
-import { columnOf } from "../view.js";
+import { checkDatabase, checkTransaction, columnOf } from "../view.js";
 import { sleepOrEnd, unlessAborted } from "../waiting.js";
 
 /** The options of {@link rateLimit}. */
@@ -125,6 +125,7 @@ export class RateLimit<K = string> {
   }
 
   async #takeInTurn(tx: Transaction, key: K, options: TakeOptions): Promise<Taken> {
+    checkTransaction("take", tx);
     checkOptions("take", options, { tokens: "any", maxWaitMs: "any" });
     return this.#inTurn(tx, () => this.#take(tx, key, options));
   }
@@ -151,6 +152,7 @@ export class RateLimit<K = string> {
    * @throws the signal's reason if it is aborted.
    */
   async acquire(db: Database, key: NoInfer<K>, options: AcquireOptions = {}): Promise<void> {
+    checkDatabase("acquire", db);
     checkOptions("acquire", options, { tokens: "any", maxWaitMs: "any", signal: "any" });
     const { signal, ...wanted } = options;
     signal?.throwIfAborted();

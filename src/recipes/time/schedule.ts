@@ -22,7 +22,7 @@ import { type KeyText, keyText } from "../key-text.js";
 import { checkOptions, numberOption, wholeOption } from "../options.js";
 import { quiet } from "../quiet.js";
 import { takeValue } from "../taken-value.js";
-import { bytesOf, columnOf, type View } from "../view.js";
+import { bytesOf, checkDatabase, checkTransaction, checkView, columnOf, type View } from "../view.js";
 import { sleepOrEnd } from "../waiting.js";
 import { ParkedChanges, type ParkedScheduledChange, textOf } from "./schedule-parked.js";
 
@@ -178,7 +178,9 @@ export class Schedule<V, K = string> {
   }
 
   async #at(tx: Transaction, key: K, time: number | Date, value: V): Promise<void> {
-    const given = typeof time === "object" ? Number(time) : time;
+    checkTransaction("at", tx);
+    const isDate = typeof (time as Partial<Date> | null)?.getTime === "function";
+    const given = isDate ? (time as Date).getTime() : (time as number);
     const dueAt = numberOption("time", given, 0, 8.64e15) + 0; // -0 would sort before 0
     const keyAsText = this.#keys.format(key);
     this.#checkLength(keyAsText, dueAt);
@@ -213,6 +215,7 @@ export class Schedule<V, K = string> {
    * or has fired.
    */
   cancel(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
+    checkTransaction("cancel", tx);
     return quiet(this.#inTurn(tx, () => this.#cancel(tx, key)));
   }
 
@@ -234,12 +237,14 @@ export class Schedule<V, K = string> {
 
   /** Returns the change that is scheduled for a key, or undefined if there is none. */
   async get(view: View, key: NoInfer<K>): Promise<ScheduledChange<V, K> | undefined> {
+    checkView("get", view);
     const [dueAt, value] = await Promise.all([view.get(this.#dueAt, key), view.get(this.#values, key)]);
     return dueAt === undefined ? undefined : { key, dueAt, value: value as V };
   }
 
   /** Yields the parked changes, in the order of their keys. */
   parked(view: View): AsyncGenerator<ParkedScheduledChange<V, K>, void, undefined> {
+    checkView("parked", view);
     return this.#parked.list(view);
   }
 
@@ -248,6 +253,7 @@ export class Schedule<V, K = string> {
    * Resolves to false if none is parked.
    */
   retry(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
+    checkTransaction("retry", tx);
     return this.#inTurn(tx, async () => {
       const value = await this.#parked.take(tx, key);
       if (value === undefined) return false;
@@ -258,6 +264,7 @@ export class Schedule<V, K = string> {
 
   /** Deletes a parked change. Resolves to false if none is parked. */
   discard(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
+    checkTransaction("discard", tx);
     return this.#inTurn(tx, async () => (await this.#parked.take(tx, key)) !== undefined);
   }
 
@@ -269,6 +276,7 @@ export class Schedule<V, K = string> {
    * changes before it rejects.
    */
   async fireDue(db: Database, options: Omit<ScheduleWorkOptions, "everyMs"> = {}): Promise<number> {
+    checkDatabase("fireDue", db);
     checkOptions("fireDue", options, { signal: "any", onError: "function if given" });
     return this.#fireFrom(db, options, 0);
   }
@@ -295,6 +303,7 @@ export class Schedule<V, K = string> {
    * temporary.
    */
   async work(db: Database, options: ScheduleWorkOptions = {}): Promise<void> {
+    checkDatabase("work", db);
     checkOptions("work", options, { signal: "any", everyMs: "any", onError: "function if given" });
     const { signal } = options;
     const everyMs = numberOption("everyMs", options.everyMs ?? 1_000, 1, 3_600_000);
