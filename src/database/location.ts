@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import type { Environment } from "../environment/index.js";
 import { InvalidArgumentError, withoutPassword } from "../errors/index.js";
+import { describeValue } from "../schema/index.js";
 import type { RowStore } from "../store/index.js";
 import type { OpenOptions } from "./options.js";
 
@@ -22,7 +23,7 @@ export async function openStore(
   if (typeof place !== "string" || place === "") {
     throw new InvalidArgumentError(
       'A location is "memory:", a folder such as "./data", "postgres://USER@HOST/DATABASE", ' +
-        '"bigtable://PROJECT/INSTANCE", or a `RowStore`.',
+        `"bigtable://PROJECT/INSTANCE", or a \`RowStore\`, but ${describeValue(place)} was given.`,
     );
   }
   if (place === "memory:") {

@@ -1,6 +1,12 @@
 import * as api from "percolatordb";
 import { type Database, open, PercolatorError, type Transaction } from "percolatordb";
+import * as backups from "percolatordb/backup";
+import { openBigtableStore } from "percolatordb/bigtable";
+import { connectCoordinator } from "percolatordb/coordinator";
+import { dashboardHandler, serveDashboard, serveMetrics } from "percolatordb/dashboard";
+import * as postgres from "percolatordb/postgres";
 import * as recipes from "percolatordb/recipes";
+import { simulate } from "percolatordb/testing";
 import { expect, test } from "vitest";
 
 /**
@@ -276,6 +282,41 @@ test("the right arguments are taken", async () => {
     if (error !== undefined && !failing.test(name)) refused.push(`${name}: ${error}`);
   }
   expect(refused).toEqual([]);
+});
+
+const firsts: Readonly<Record<string, (first: never) => unknown>> = {
+  open,
+  backup: (first) => backups.backup(first, "backups"),
+  "backup, of its place": (first) => backups.backup("data", first),
+  followBackup: (first) => backups.followBackup(first, "backups"),
+  listBackups: backups.listBackups,
+  verifyBackups: backups.verifyBackups,
+  compact: (first) => backups.compact(first, "copy"),
+  restore: (first) => backups.restore(first, "data"),
+  "restore, of its folder": (first) => backups.restore("backups", first),
+  openBigtableStore,
+  openPostgresStore: postgres.openPostgresStore,
+  attachTables: (first) => postgres.attachTables(first, []),
+  detachTable: (first) => postgres.detachTable(first, "orders"),
+  attachedTables: (first) => postgres.attachedTables(first, []),
+  postgresViews: (first) => postgres.postgresViews(first, []),
+  dropPostgresViews: postgres.dropPostgresViews,
+  dashboardHandler,
+  serveDashboard,
+  serveMetrics,
+  connectCoordinator,
+  simulate,
+};
+
+test.each(Object.entries(firsts))("%s says what it takes, and what it got", async (_, call) => {
+  // As a variable of the environment that is not set.
+  for (const missing of [undefined, null, 5, Symbol("s"), {}]) {
+    const error = await Promise.resolve()
+      .then(() => firstOf(call(missing as never)))
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(PercolatorError);
+    expect((error as Error).message).toMatch(missing === undefined ? /undefined|given/ : /./);
+  }
 });
 
 test("a generator is refused, since its body would not run", async () => {

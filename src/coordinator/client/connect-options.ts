@@ -1,5 +1,5 @@
 import type { Environment } from "../../environment/index.js";
-import { InvalidArgumentError } from "../../errors/index.js";
+import { checkArgument, InvalidArgumentError } from "../../errors/index.js";
 import type { GatheringOptions, LeaderFailure } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
 import { checkToken } from "../security/admission.js";
@@ -51,6 +51,7 @@ const maxAddresses = 100;
 
 /** Checks the options. */
 export function checkConnect(options: ConnectOptions): void {
+  checkArgument("connectCoordinator", "an object of options", options, typeof (options ?? 0) === "object");
   const { store, addresses } = options;
   if (store === undefined && addresses === undefined) {
     throw new InvalidArgumentError(

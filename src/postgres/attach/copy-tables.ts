@@ -1,7 +1,7 @@
 import type { Database } from "../../database/index.js";
 import { backoffDelay, sleep, throwIfAborted } from "../../environment/index.js";
 import { type AnyTable, definition } from "../../schema/index.js";
-import { needSetting } from "./changes/attached.js";
+import { settingOfDatabase } from "./changes/attached.js";
 import { readCursor } from "./copy/copy.js";
 import { moveChanges } from "./move.js";
 import { readAttachments } from "./table/attachment.js";
@@ -48,9 +48,8 @@ export async function copyTables(
   tables: readonly AnyTable[],
   { signal, onProgress }: CopyOptions = {},
 ): Promise<number> {
-  const store = database.openedStore;
-  const setting = needSetting({ store });
-  const request = { database, store, tables: tables.map((table) => table[definition]) };
+  const setting = settingOfDatabase("copyTables", database);
+  const request = { database, store: database.openedStore, tables: tables.map((table) => table[definition]) };
   const names = new Set(request.tables.map((table) => attachedSource(table)?.sql));
   for (let conflicts = 0; ; ) {
     throwIfAborted(signal, "Copying attached tables");

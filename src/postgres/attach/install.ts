@@ -3,7 +3,7 @@ import { SchemaError } from "../../errors/index.js";
 import { type AnyTable, definition } from "../../schema/index.js";
 import { quoteText, type Setting, statement } from "../../store/postgres/index.js";
 import { checkLockOptions, type LockOptions, runWithBriefLock } from "./brief-lock.js";
-import { needSetting } from "./changes/attached.js";
+import { settingOfDatabase } from "./changes/attached.js";
 import { purge } from "./changes/outbox.js";
 import { declaredColumns, declaredKey, type Recorded, readAttachments } from "./table/attachment.js";
 import { outboxDefinition, removal, triggersDefinition } from "./table/definition.js";
@@ -34,8 +34,8 @@ export async function attachTables(
   tables: readonly AnyTable[],
   options: LockOptions = {},
 ): Promise<void> {
+  const setting = settingOfDatabase("attachTables", database);
   checkLockOptions(options);
-  const setting = needSetting({ store: database.openedStore });
   const sources = tables.map(needSource);
   const planned = [];
   for (const source of sources) planned.push({ source, table: await fittingTable(setting, source) });
@@ -78,8 +78,8 @@ export async function detachTable(
   table: AnyTable | string,
   options: LockOptions = {},
 ): Promise<void> {
+  const setting = settingOfDatabase("detachTable", database);
   checkLockOptions(options);
-  const setting = needSetting({ store: database.openedStore });
   const sql = typeof table === "string" ? qualifiedName(table).sql : needSource(table).sql;
   const attachments = await readAttachments(setting);
   const found = attachments.find((each) => each.sql === sql);

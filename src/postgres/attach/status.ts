@@ -2,7 +2,7 @@ import type { Database } from "../../database/index.js";
 import type { AnyTable } from "../../schema/index.js";
 import { definition } from "../../schema/index.js";
 import { plannedEachTime, type Setting } from "../../store/postgres/index.js";
-import { needSetting } from "./changes/attached.js";
+import { settingOfDatabase } from "./changes/attached.js";
 import { readCursor } from "./copy/copy.js";
 import { type Attachment, driftOf, isSameDeclaration, readAttachments } from "./table/attachment.js";
 import { lackingGrants } from "./table/functions-owner.js";
@@ -60,7 +60,7 @@ export async function attachedTables(
   tables: readonly AnyTable[] = [],
   { maxPending = 100_000 }: AttachedTablesOptions = {},
 ): Promise<readonly AttachedTableStatus[]> {
-  const setting = needSetting({ store: database.openedStore });
+  const setting = settingOfDatabase("attachedTables", database);
   const sources = tables
     .map((table) => attachedSource(table[definition]))
     .filter((each) => each !== undefined);

@@ -1,6 +1,6 @@
 import type { Database } from "../../database/index.js";
 import { sha256, sleep, throwIfAborted, unlessAborted } from "../../environment/index.js";
-import { checkOptionNames, SchemaError, StoreError } from "../../errors/index.js";
+import { checkArgument, checkOptionNames, SchemaError, StoreError } from "../../errors/index.js";
 import { type AnyTable, definition } from "../../schema/index.js";
 import { quoteSchema, quoteText, type Setting, settingOf, statement } from "../../store/postgres/index.js";
 import { quoteName } from "../attach/table/definition.js";
@@ -175,6 +175,12 @@ export async function dropPostgresViews(
 }
 
 function needSetting(database: Database): Setting {
+  checkArgument(
+    "postgresViews",
+    "a database that `open` returned",
+    database,
+    typeof database?.transact === "function",
+  );
   const setting = settingOf(database.openedStore);
   if (setting !== undefined) return setting;
   throw new SchemaError(

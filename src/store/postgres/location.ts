@@ -1,4 +1,4 @@
-import { InvalidArgumentError, withoutPassword } from "../../errors/index.js";
+import { checkArgument, InvalidArgumentError, withoutPassword } from "../../errors/index.js";
 
 /** Where a database on PostgreSQL is. */
 export interface PostgresLocation {
@@ -20,6 +20,12 @@ const numbers = ["connections", "deadlineMs"] as const;
  * `sslmode` and `host`, which may be the folder of a socket.
  */
 export function parseLocation(place: string): PostgresLocation {
+  checkArgument(
+    "openPostgresStore",
+    "a location of the form postgres://USER@HOST/DATABASE",
+    place,
+    typeof place === "string",
+  );
   const refuse = (why: string) =>
     new InvalidArgumentError(`${shape}, but ${why} in "${withoutPassword(place)}".`);
   if (!/^postgres(ql)?:\/\//.test(place)) throw refuse("postgres:// is missing at the beginning");

@@ -1,5 +1,10 @@
 import { throwIfAborted } from "../../environment/index.js";
-import { checkOptionNames, InvalidArgumentError, type OptionNames } from "../../errors/index.js";
+import {
+  checkArgument,
+  checkOptionNames,
+  InvalidArgumentError,
+  type OptionNames,
+} from "../../errors/index.js";
 import { HashSum, hashText, type SeededRandom } from "../world/index.js";
 import { addCounts, noCounts, type SimulationCounts } from "./plan/counts.js";
 import { type FaultKind, faultKinds } from "./plan/fault.js";
@@ -123,6 +128,7 @@ export interface SimulationReport {
  * if (failure !== undefined) throw new Error(showFailure(failure));
  */
 export async function simulate(options: SimulateOptions): Promise<SimulationReport> {
+  checkArgument("simulate", "an object of options", options, typeof (options ?? 0) === "object");
   const { seed = "1", runs = 100, firstRun = 0, everyRun = 1, goesOn = () => true, signal } = options;
   check(options);
   const counts = noCounts();
@@ -170,6 +176,8 @@ function hashOf(hashes: readonly string[]): string {
 function check(options: SimulateOptions): void {
   const names = "workload" in options ? settingNames : { ...settingNames, ...workloadNames };
   checkOptionNames<SimulationSettings & { readonly workload?: unknown }>("simulate", options, names);
+  if (!("workload" in options) && !Array.isArray(options.clients))
+    throw new InvalidArgumentError("`simulate` needs `clients`, an array of programs, or a `workload`.");
   whole("runs", options.runs ?? 1, 0);
   whole("firstRun", options.firstRun ?? 0, 0);
   whole("everyRun", options.everyRun ?? 1, 1);

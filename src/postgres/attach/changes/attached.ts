@@ -1,5 +1,5 @@
-import type { MoveRequest, TransactionRunner } from "../../../database/index.js";
-import { SchemaError } from "../../../errors/index.js";
+import type { Database, MoveRequest, TransactionRunner } from "../../../database/index.js";
+import { checkArgument, SchemaError } from "../../../errors/index.js";
 import { type Connections, type Setting, settingOf } from "../../../store/postgres/index.js";
 import type { Tx } from "../table/source.js";
 import type { Following } from "./follow.js";
@@ -22,6 +22,12 @@ export function needSetting({ store }: Pick<MoveRequest, "store">): Setting {
   throw new SchemaError(
     `Attached tables need a database on PostgreSQL, in the same database as their SQL tables. ${store.description} is not one.`,
   );
+}
+
+/** As {@link needSetting}, of a call's first argument. */
+export function settingOfDatabase(call: string, database: Database): Setting {
+  checkArgument(call, "a database that `open` returned", database, typeof database?.transact === "function");
+  return needSetting({ store: database.openedStore });
 }
 
 /** Attempts of one call. Two processes at a time conflict, and then wait differently long. */
