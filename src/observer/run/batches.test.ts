@@ -196,6 +196,22 @@ describe.each(["one-phase", "two-phase"] as const)("batch observers, committing 
     expect(outcomes(db).filter((outcome) => outcome === "failed").length).toBeLessThan(25);
   });
 
+  test("after a change that always writes too much was parked, runs handle many changes again", async () => {
+    const { runs, counting } = counts({ attempts: 1 }, () => {
+      if (runs.at(-1)!.includes("row 13")) throw new LimitExceededError("too much");
+    });
+    const db = await start({ commit, observers: [counting] });
+    await write(db, rows(20), "abc");
+    await db.pool.drain();
+    expect(await parked(db)).toEqual([["row 13", 1]]);
+    runs.splice(0);
+    for (let round = 0; round < 5; round++) {
+      await write(db, rows(12), "x".repeat(round + 4));
+      await db.pool.drain();
+    }
+    expect(runs.at(-1)!.length).toBeGreaterThan(5);
+  });
+
   test("a run takes no more changes along than their values allow", async () => {
     const { runs, counting } = counts();
     const db = await start({ commit, observers: [counting] });

@@ -191,7 +191,7 @@ export class Runner {
     this.#emit(task, "committed", durationMs, undefined, delayMs);
     task.conflicts = 0;
     task.setbacks = 0;
-    if (along.length > 0) this.#allowMore(task.observer);
+    this.#allowMore(task.observer);
     for (const each of [task, ...along]) each.chain = result.notifiedItself(each) ? each.chain + 1 : 0;
     this.#board.done(task, result.start, result.settling);
     for (const { registered, cell } of result.others) {
