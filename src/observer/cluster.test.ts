@@ -6,7 +6,7 @@ import { TestEnvironment } from "../../test/support/observer/environment.js";
 import { memoryStore } from "../store/memory/index.js";
 import { hintTable } from "../transaction/index.js";
 import { bucketOf, hintPrefix } from "./hint/hint.js";
-import { type Observer, observer } from "./index.js";
+import { batchObserver, type Observer, observer } from "./index.js";
 
 interface Member {
   readonly db: TestDatabase;
@@ -244,6 +244,23 @@ describe("claims", () => {
     expect(started).toEqual(["first", "taken"]);
     for (const release of releases) release();
     await world.environment.until(worker.idle());
+    expect(world.service.claims.size).toBe(0);
+    await world.environment.until(worker.stop());
+  });
+
+  test("a process claims enough changes for the batches of a batch observer", async () => {
+    const world = new World();
+    const sizes: number[] = [];
+    const batches = batchObserver("length", documents.contents, (_tx, changes) => {
+      sizes.push(changes.length);
+    });
+    const one = await world.join([batches]);
+    const worker = one.db.pool.work();
+    await world.environment.advance(1_000);
+    await world.write(one, rowsOf(400));
+    await world.environment.until(worker.idle());
+    expect(sizes.reduce((sum, size) => sum + size)).toBe(400);
+    expect(sizes.filter((size) => size === 100).length).toBeGreaterThanOrEqual(2);
     expect(world.service.claims.size).toBe(0);
     await world.environment.until(worker.stop());
   });

@@ -327,6 +327,16 @@ describe.each(["one-phase", "two-phase"] as const)("batch observers, committing 
   });
 });
 
+test("a batch may be larger than the queue of other observers", async () => {
+  const { runs, counting } = counts({ batch: 3_000 });
+  const db = await start({ observers: [counting] });
+  const worker = db.pool.work();
+  await write(db, rows(5_000), "abc");
+  await worker.idle();
+  expect(Math.max(...runs.map(({ length }) => length))).toBe(3_000);
+  await worker.stop();
+});
+
 test("an observer of one change is not affected by the batches of another", async () => {
   const alone: string[] = [];
   const { counting } = counts();

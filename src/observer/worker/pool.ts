@@ -40,7 +40,8 @@ export interface PoolOptions {
   /**
    * The most changes of one observer that wait in memory. A later scan finds the others. Default:
    * 1,024. In a cluster, a process claims its waiting changes, and no other process handles those.
-   * The default in a cluster is therefore four for each concurrent run, and at most 256.
+   * The default in a cluster is therefore four for each concurrent run, and at most 256. Of a batch
+   * observer, at least two batches wait, so that the next one is ready when a run ends.
    */
   readonly queueLimit?: number | undefined;
   /** The environment for the workers' scans and attempts. Default: the registry's environment. */
@@ -95,7 +96,11 @@ export class WorkerPool implements WorkerHost, EndingWork {
     this.board = new TaskBoard({
       environment,
       queueLimit: (observer) =>
-        options.queueLimit ?? (cluster === undefined ? defaultQueueLimit : this.#maxClaimed(observer)),
+        options.queueLimit ??
+        Math.max(
+          cluster === undefined ? defaultQueueLimit : this.#maxClaimed(observer),
+          2 * (this.#worked.get(observer)?.batch ?? 0),
+        ),
       isWorked: (observer) => this.#worked.has(observer),
       turns: options.registry.context.turns,
       onForget: ({ isClaimed, hint }) => {
