@@ -88,7 +88,7 @@ export interface AttemptOptions {
    * Returns further tasks of the observer, whose changes the run handles too. Called once, before the
    * run. Default: none.
    */
-  readonly company?: (() => readonly Task[]) | undefined;
+  readonly company?: (() => Promise<readonly Task[]>) | undefined;
   /** Called once if the run lasts long. */
   readonly onLong: () => void;
 }
@@ -240,7 +240,7 @@ class Attempt {
    * the values of the batch too large.
    */
   async #findAlong(): Promise<readonly FoundCell[]> {
-    const tasks = this.#options.company?.() ?? [];
+    const tasks = (await this.#options.company?.()) ?? [];
     const registered = this.#registered;
     const found: FoundCell[] = [];
     let bytes = 0;

@@ -6,7 +6,7 @@ import { StoreError } from "../../errors/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { TestClock } from "../../testing/kit/index.js";
 import { readHints } from "../hint/hint.js";
-import { listParked, listPending, observer, retryParked, type Worker } from "../index.js";
+import { batchObserver, listParked, listPending, observer, retryParked, type Worker } from "../index.js";
 
 const attempts = 3;
 const maximumMs = 20_000;
@@ -254,3 +254,96 @@ describe.each(["one-phase", "two-phase"] as const)(
     });
   },
 );
+
+describe.each(["one-phase", "two-phase"] as const)("batches of processes that end, in %s", (commit) => {
+  /** Processes with a batch observer, whose runs hang as long as `hangs` says. */
+  class BatchLives {
+    readonly store = memoryStore();
+    readonly sizes: number[] = [];
+    hangs: (rows: readonly string[]) => boolean = () => false;
+    readonly #clock = new TestClock();
+    environment = new TestEnvironment(this.#clock);
+    readonly #counting = batchObserver(
+      "counting",
+      documents.contents,
+      async (tx, changes) => {
+        const rows = changes.map(({ row }) => row);
+        this.sizes.push(rows.length);
+        if (this.hangs(rows)) await new Promise(() => {});
+        for (const row of rows)
+          tx.set(documents.length, row, ((await tx.get(documents.length, row)) ?? 0) + 1);
+      },
+      { attempts },
+    );
+
+    /** Starts a process after the one before was killed during a run. */
+    async next(): Promise<TestDatabase> {
+      this.environment.die();
+      await this.#clock.advance(6_000);
+      this.environment = new TestEnvironment(this.#clock);
+      this.sizes.splice(0);
+      const db = await openTest({
+        commit,
+        store: this.store,
+        environment: this.environment,
+        observers: [this.#counting],
+      });
+      void db.sessions.host({ counting: 1 });
+      await this.environment.advance(3_000);
+      return db;
+    }
+
+    async write(db: TestDatabase, count: number): Promise<void> {
+      await db.transact((tx) => {
+        for (let n = 0; n < count; n++) tx.set(documents.contents, `row ${n}`, "x");
+      });
+    }
+  }
+
+  test("after one process was killed, the changes of its run and those that waited are handled in batches", async () => {
+    const lives = new BatchLives();
+    const first = await lives.next();
+    lives.hangs = () => true;
+    await lives.write(first, 250);
+    first.pool.work();
+    await lives.environment.advance(500);
+    expect(lives.sizes).toEqual([100]);
+    lives.hangs = () => false;
+    const second = await lives.next();
+    const worker = second.pool.work();
+    await lives.environment.until(worker.idle());
+    expect(lives.sizes.length).toBeLessThan(10);
+    expect(await all(listParked(second.registry))).toEqual([]);
+    await lives.write(second, 250);
+    await lives.environment.until(worker.idle());
+    expect(lives.sizes.length).toBeLessThan(20);
+    const handled = await second.transact((tx) => all(tx.scan(documents.length)));
+    expect(handled).toHaveLength(250);
+    expect(new Set(handled.map(({ value }) => value))).toEqual(new Set([2]));
+    await second.context.background.settled();
+    expect(await countHints(lives.store)).toEqual({});
+    await lives.environment.until(worker.stop());
+  });
+
+  test("only the change that ends its processes is parked", async () => {
+    const lives = new BatchLives();
+    let db = await lives.next();
+    lives.hangs = (rows) => rows.includes("row 7");
+    await lives.write(db, 12);
+    for (let deaths = 0; ; deaths++) {
+      expect(deaths).toBeLessThanOrEqual(attempts + 1);
+      db.pool.work();
+      await lives.environment.advance(900);
+      const parked = await all(listParked(db.registry));
+      if (parked.length > 0) {
+        expect(parked.map(({ row }) => row)).toEqual(["row 7"]);
+        break;
+      }
+      db = await lives.next();
+    }
+    await lives.environment.until(db.pool.drain());
+    const handled = await db.transact((tx) => all(tx.scan(documents.length)));
+    expect(handled.map(({ value }) => value)).toEqual(Array.from({ length: 11 }, () => 1));
+    await db.pool.close();
+  });
+});

@@ -92,7 +92,7 @@ export class Runner {
       return;
     }
     await this.#crashes.begin(task, found, isAlone);
-    await this.#attempt(task, giveUp);
+    await this.#attempt(task, found, giveUp);
   }
 
   async #parkUnrun(task: Task, attempts: number): Promise<void> {
@@ -104,7 +104,7 @@ export class Runner {
     await this.#park(task, task.timestamp, attempts, error, 0, task.state?.crashes);
   }
 
-  async #attempt(task: Task, giveUp: GiveUp): Promise<void> {
+  async #attempt(task: Task, found: Crashes, giveUp: GiveUp): Promise<void> {
     const startedAt = this.#environment.monotonic();
     let announcing: Promise<unknown> | undefined;
     const along: Task[] = [];
@@ -117,15 +117,12 @@ export class Runner {
         task,
         giveUp,
         underWay: this.#underWay,
-        company: () => {
-          along.push(...this.#takeAlong(task));
-          return along;
-        },
+        company: task.observer.batch === undefined ? undefined : () => this.#takeAlong(task, found, along),
         onLong,
       });
       if (announcing !== undefined) await announcing;
       const durationMs = this.#environment.monotonic() - startedAt;
-      if (along.length > 0 && result.outcome !== "committed") await this.#disband(along, result);
+      await this.#disband(along, result);
       await this.#end(task, result, durationMs, along);
     } finally {
       this.#announced.delete(task);
@@ -137,23 +134,52 @@ export class Runner {
   }
 
   /**
-   * Takes further tasks of a batch observer along. After conflicts, takes fewer. A task whose run may
-   * end the process runs alone.
+   * Takes further tasks of a batch observer along, and returns those that join the run. After conflicts,
+   * takes fewer.
    */
-  #takeAlong(task: Task): readonly Task[] {
+  async #takeAlong(task: Task, { count }: Crashes, along: Task[]): Promise<readonly Task[]> {
     const { batch = 1, name } = task.observer;
     const size = Math.min(this.#sizes.get(name) ?? batch, task.company);
     const most = Math.floor(size / 2 ** task.conflicts);
-    if (most < 2 || !this.#crashes.isUnsuspected(task)) return [];
-    return this.#board.takeAlong(task, most, (other) => this.#crashes.isUnsuspected(other));
+    if (most < 2 || !mayJoin(task)) return [];
+    along.push(...this.#board.takeAlong(task, most, mayJoin));
+    const joins = await Promise.all(along.map((each) => this.#joins(each, count)));
+    return along.filter((_, index) => joins[index]);
   }
 
-  /** After a run of several tasks that did not commit, its tasks run again, in smaller company if it failed. */
+  /**
+   * Counts crashes of a task that was taken along, as before a run of its own. Returns whether it has seen
+   * no more of them than the run that it joins.
+   */
+  async #joins(task: Task, mostCrashes: number): Promise<boolean> {
+    if (this.#crashes.isUnsuspected(task)) return true;
+    const found = await this.#crashes.find(task);
+    if (found.count > mostCrashes) return false;
+    await this.#crashes.count(task, found);
+    if ((task.state?.attempts ?? 0) >= task.observer.attempts) return false;
+    await this.#crashes.begin(task, found, false);
+    return true;
+  }
+
+  /**
+   * Ends the company of tasks that a run has taken along. If the run did not commit, they run again, in
+   * smaller company if it failed.
+   */
   async #disband(along: readonly Task[], result: AttemptResult): Promise<void> {
-    for (const each of along) await this.#retract(each);
-    if (!isOfOneChange(result)) return;
-    const half = (along.length + 1) >> 1;
-    for (const each of along) each.company = half;
+    const others = result.outcome === "committed" ? result.others : [];
+    const handled = new Set(others.map(({ cell }) => cell));
+    const half = isOfOneChange(result) ? (along.length + 1) >> 1 : undefined;
+    await Promise.all(
+      along.map(async (each) => {
+        if (handled.has(each.cell)) {
+          this.#crashes.forget(each);
+          return;
+        }
+        if (half !== undefined) each.company = half;
+        await this.#crashes.end(each);
+        await this.#retract(each);
+      }),
+    );
   }
 
   async #end(task: Task, result: AttemptResult, durationMs: number, along: readonly Task[]): Promise<void> {
@@ -363,6 +389,15 @@ export class Runner {
   #report(doing: string, error: unknown): void {
     this.#registry.context.events.emit("backgroundFailure", { doing, error });
   }
+}
+
+/**
+ * Whether a run of several changes may handle the task's. A change whose run has failed, or that has seen
+ * several processes end, runs alone.
+ */
+function mayJoin({ state = freshState }: Task): boolean {
+  const { attempts, crashes = 0, runner } = state;
+  return attempts <= crashes && crashes < crashesToRunAlone && runner === undefined;
 }
 
 /** Errors that end a run without using up an attempt, although one change may be the cause. */
