@@ -254,7 +254,7 @@ export class Transaction extends View {
     if (registered === undefined) return undefined;
     const { acknowledgment, since } = registered;
     const rowBytes = encodeCellRow(column, row);
-    const { cells } = await reader.row(table, rowBytes, [{ exact: path }, { exact: acknowledgment }]);
+    const cells = await reader.wholeRow(table, rowBytes, [{ exact: path }, { exact: acknowledgment }]);
     const find = (path: Uint8Array) => cells.find((cell) => equalBytes(cell.column, path));
     const [present, record] = [find(path), find(acknowledgment)?.value];
     const start = record === undefined ? undefined : registered.acknowledged(record);

@@ -62,7 +62,7 @@ export async function readCellStates(
     const both = [{ exact: column }, { exact: acknowledgment }];
     return parkedOf === "all" || index === 0 ? [...both, { exact: parked }] : both;
   });
-  const { cells } = await tx.reader.row(table, row, columns.sort(inOrder));
+  const cells = await tx.reader.wholeRow(table, row, columns.sort(inOrder));
   const find = (path: Uint8Array) => cells.find((each) => Buffer.compare(each.column, path) === 0);
   return places.map(({ registered, column, acknowledgment, parked }) => {
     const changed = registered.isWeak ? undefined : find(column);

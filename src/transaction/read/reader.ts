@@ -12,7 +12,7 @@ import {
   type RowView,
   type StoreRequestOptions,
 } from "../../store/index.js";
-import { columnsBelow } from "../cell/column-parts.js";
+import { columnsBelow, columnsFrom } from "../cell/column-parts.js";
 import type { CommittedCell, CommittedRow } from "../cell/committed.js";
 import { writeForm, writeHeaderBytes, writeStart } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
@@ -155,6 +155,17 @@ export class SnapshotReader {
     trace?.readRow(table, row, columns, fromMs);
     if (this.#context.yielding.isDue(cells.length)) await this.#context.yielding.turn();
     return { cells, next };
+  }
+
+  /** The same of all of these columns. A store ends a page after some bytes, so there may be several. */
+  async wholeRow(table: string, row: Uint8Array, columns: Columns): Promise<readonly CommittedCell[]> {
+    let { cells, next } = await this.row(table, row, columns);
+    while (next !== undefined) {
+      const page = await this.row(table, row, columnsFrom(columns, next));
+      cells = [...cells, ...page.cells];
+      next = page.next;
+    }
+    return cells;
   }
 
   /**
