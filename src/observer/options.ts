@@ -37,8 +37,8 @@ export interface ObserverOptions {
 /** The options of {@link batchObserver}. All are optional. */
 export interface BatchOptions extends ObserverOptions {
   /**
-   * The most changes that one run handles. A run also takes no more once their values have 16 MB. From 1
-   * to 10,000. Default: 100.
+   * The most changes that one run handles. A run also takes no more once their values and
+   * previous values have 16 MB. From 1 to 10,000. Default: 100.
    */
   readonly batch?: number | undefined;
   /**

@@ -118,28 +118,31 @@ export function handledUpTo(registered: RegisteredObserver, { parked }: CellStat
 }
 
 /** Decodes what a run receives. Throws if the column's codec cannot read the stored bytes. */
-export async function describeChange(
-  tx: CoreTransaction,
+export function describeChange(
   observer: Observer,
   cell: CellAddress,
-  state: CellState,
-): Promise<ChangeParts> {
-  const { target } = observer;
-  const row = decodeRow(target.table, cell.row);
+  { value }: CellState,
+  previous: Buffer | undefined,
+): ChangeParts {
+  const row = decodeRow(observer.target.table, cell.row);
   const column = columnOf(observer, cell);
-  if (target.kind === "signal" || observer.group !== undefined) {
+  if (!hasValues(observer)) {
     return { row, value: undefined, previous: undefined, qualifier: undefined, column };
   }
   const decode = (bytes: Buffer | undefined) =>
     bytes === undefined ? undefined : decodeValue(column as Column<unknown, unknown>, row, bytes);
-  const previous = await readPrevious(tx, cell, state);
   return {
     row,
-    value: decode(state.value),
+    value: decode(value),
     previous: decode(previous),
     qualifier: parsePath(cell.column).qualifier,
     column,
   };
+}
+
+/** Whether the observer's runs receive values. */
+function hasValues({ target, group }: Observer): boolean {
+  return target.kind !== "signal" && group === undefined;
 }
 
 /** The column handle for exactly this cell. */
@@ -149,16 +152,17 @@ function columnOf({ target }: Observer, cell: CellAddress): Column<unknown, unkn
 }
 
 /**
- * The value at the last run. Garbage collection keeps this version, so the read may be below the
- * safepoint.
+ * The value at the last run, if the observer's runs receive it. Garbage collection keeps this version, so
+ * the read may be below the safepoint.
  */
-async function readPrevious(
+export async function readPrevious(
   tx: CoreTransaction,
+  observer: Observer,
   cell: CellAddress,
   state: CellState,
 ): Promise<Buffer | undefined> {
   const { acknowledgment } = state;
-  if (acknowledgment === undefined) return undefined;
+  if (acknowledgment === undefined || !hasValues(observer)) return undefined;
   if (state.commit <= acknowledgment.start) return state.value;
   const reader = new SnapshotReader(tx.context, acknowledgment.start, { exempt: true });
   const { cells } = await reader.row(cell.table, cell.row, [{ exact: cell.column }]);

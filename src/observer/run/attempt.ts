@@ -22,6 +22,7 @@ import {
   isDue,
   readCellState,
   readCellStates,
+  readPrevious,
   type WatchedCell,
 } from "../registry/due.js";
 import type { RegisteredObserver } from "../registry/registered.js";
@@ -96,6 +97,8 @@ export interface AttemptOptions {
 /** A changed cell, as a run found it. */
 interface FoundCell extends WatchedCell {
   readonly state: CellState;
+  /** Its value at the last run. */
+  readonly previous: Buffer | undefined;
 }
 
 /**
@@ -208,8 +211,9 @@ class Attempt {
     const waitMs = await this.#suspendedForMs(state);
     if (waitMs > 0) return { outcome: "suspended", waitMs };
     this.#refuseEndless(state);
+    const previous = await readPrevious(this.#tx, task.observer, task.cell, state);
     const along = await this.#findAlong();
-    const transaction = await this.#callObserver([{ ...own, state }, ...along]);
+    const transaction = await this.#callObserver([{ ...own, state, previous }, ...along]);
     const notifiedItself = this.#selfNotified();
     this.#handle(own, state);
     for (const found of along) this.#handle(found, found.state);
@@ -241,7 +245,6 @@ class Attempt {
    */
   async #findAlong(): Promise<readonly FoundCell[]> {
     const tasks = (await this.#options.company?.()) ?? [];
-    const registered = this.#registered;
     const found: FoundCell[] = [];
     let bytes = 0;
     let atOnce = readAtOnce;
@@ -249,16 +252,23 @@ class Attempt {
       const some = tasks.slice(from, from + atOnce);
       from += atOnce;
       atOnce *= readAtOnce;
-      const states = await Promise.all(some.map(({ cell }) => readCellState(this.#tx, registered, cell)));
-      for (const [index, task] of some.entries()) {
-        const state = states[index]!;
-        const mayRun = state.parked === undefined && this.#chainOf(task, state) < longestChain;
-        if (!mayRun || bytes >= batchBytes || !isDue(registered, state, task.timestamp)) continue;
-        bytes += state.value?.length ?? 0;
-        found.push({ registered, cell: task.cell, state });
+      for (const each of await Promise.all(some.map((task) => this.#find(task)))) {
+        if (each === undefined || bytes >= batchBytes) continue;
+        bytes += (each.state.value?.length ?? 0) + (each.previous?.length ?? 0);
+        found.push(each);
       }
     }
     return found;
+  }
+
+  /** Reads a change, unless it is left to another attempt. */
+  async #find(task: Task): Promise<FoundCell | undefined> {
+    const { cell, observer, timestamp } = task;
+    const registered = this.#registered;
+    const state = await readCellState(this.#tx, registered, cell);
+    const mayRun = state.parked === undefined && this.#chainOf(task, state) < longestChain;
+    if (!mayRun || !isDue(registered, state, timestamp)) return undefined;
+    return { registered, cell, state, previous: await readPrevious(this.#tx, observer, cell, state) };
   }
 
   /** How many runs in a row were due only to the observer's own writes or notifications. */
@@ -306,14 +316,12 @@ class Attempt {
   async #callObserver(found: readonly FoundCell[]): Promise<Transaction> {
     const { task, giveUp } = this.#options;
     const { observer } = task;
-    const parts = await Promise.all(
-      found.map(({ cell, state }) => describeChange(this.#tx, observer, cell, state)),
-    );
+    const parts = found.map(({ cell, state, previous }) => describeChange(observer, cell, state, previous));
     const transaction = new Transaction(this.#tx);
     const changes = parts.map((each) => new RunChange(each, giveUp));
     const given = observer.batch === undefined ? changes[0] : changes;
     try {
-      await this.#supervise(async () => {
+      await this.#supervise(found.length, async () => {
         const returned = observer.run(transaction, given as Change);
         await returned;
         await transaction.returned(isThenable(returned));
@@ -331,7 +339,7 @@ class Attempt {
     return transaction;
   }
 
-  #supervise(run: () => Promise<unknown>): Promise<unknown> {
+  #supervise(changes: number, run: () => Promise<unknown>): Promise<unknown> {
     const { giveUp, task } = this.#options;
     const { environment } = this.#tx.context;
     const { timeoutMs } = task.observer;
@@ -342,7 +350,7 @@ class Attempt {
           timer = environment.setTimer(timeOut, timeoutMs - longRunMs, { background: true });
         }
       };
-      const timeOut = () => giveUp.giveUp(timeoutError(task, this.#options.registry));
+      const timeOut = () => giveUp.giveUp(timeoutError(task, changes, this.#options.registry));
       let timer =
         timeoutMs <= longRunMs
           ? environment.setTimer(timeOut, timeoutMs, { background: true })
@@ -417,9 +425,13 @@ function chainOf(state: CellState): number {
   return state.isOwnWrite ? (state.acknowledgment?.chain ?? 0) + 1 : 0;
 }
 
-function timeoutError({ observer, cell }: Task, registry: Registry): ObserverError {
+function timeoutError({ observer, cell }: Task, changes: number, registry: Registry): ObserverError {
+  const { name, timeoutMs } = observer;
+  const shown = showCell(cell, registry);
+  const on = changes === 1 ? shown : `${changes} changes, one of them of ${shown},`;
+  const mend = changes === 1 ? "raise its `timeoutMs`" : "lower its `batch`, or raise its `timeoutMs`";
   return new ObserverError(
-    `Observer "${observer.name}" did not finish its run on ${showCell(cell, registry)} within ${observer.timeoutMs} ms. The run is fenced: ` +
-      "its later calls on the transaction throw. Make the observer faster, or raise its `timeoutMs`.",
+    `Observer "${name}" did not finish its run on ${on} within ${timeoutMs} ms. The run is fenced: ` +
+      `its later calls on the transaction throw. Make the observer faster, or ${mend}.`,
   );
 }

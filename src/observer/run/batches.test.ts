@@ -222,6 +222,31 @@ describe.each(["one-phase", "two-phase"] as const)("batch observers, committing 
     expect(Math.max(...runs.map(({ length }) => length))).toBeLessThanOrEqual(5);
   });
 
+  test("deletes count with the bytes of their previous values", async () => {
+    const { runs, counting } = counts();
+    const db = await start({ commit, observers: [counting] });
+    const large = "x".repeat(5 * 1024 * 1024);
+    for (const row of rows(12)) await write(db, [row], large);
+    await db.pool.drain();
+    runs.splice(0);
+    await db.transact((tx) => {
+      for (const row of rows(12)) tx.delete(words.text, row);
+    });
+    await db.pool.drain();
+    expect(await counted(db, large.length)).toBe(0);
+    expect(Math.max(...runs.map(({ length }) => length))).toBeLessThanOrEqual(5);
+  });
+
+  test("the error of a run that took too long says how many changes it had", async () => {
+    const { counting } = counts({ timeoutMs: 5, attempts: 1 }, () => new Promise(() => {}));
+    const db = await start({ commit, observers: [counting] });
+    await write(db, rows(4), "abc");
+    await db.pool.drain();
+    const errors = db.runs.map(({ error }) => String(error));
+    expect(errors[0]).toMatch(/its run on 4 changes, one of them of .*, within 5 ms.*lower its `batch`/);
+    expect(errors.at(-1)).toMatch(/its run on words\/row \d\/text within 5 ms.*raise its `timeoutMs`\.$/);
+  });
+
   test("two processes handle each change once", async () => {
     const { runs, counting } = counts({ batch: 8 });
     const one = await start({ commit, observers: [counting] });
