@@ -67,6 +67,7 @@ export {
   uniqueConstraint,
 } from "./lookup/unique-constraint.js";
 export {
+  type BackfillQueueOptions,
   type CombinedChange,
   type CombineOptions,
   CombineQueue,

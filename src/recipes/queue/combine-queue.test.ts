@@ -387,6 +387,43 @@ test("keys with the same hash share buckets, and are told apart", async () => {
   expect(await db.transact((tx) => tx.getMany(hits.values, keys))).toEqual([1, 10]);
 });
 
+test("a key with the largest hash is read and combined", async () => {
+  const hits = combiningCounter("hits");
+  const key = "my5dqX";
+  expect(hashText(key) >>> 1).toBe(2 ** 31 - 1);
+  await using db = await open("memory:", { tables: hits.tables, observers: [hits.observer] });
+  await db.transact((tx) => hits.add(tx, key, 1));
+  expect(await db.transact((tx) => hits.get(tx, key))).toBe(1);
+  await db.drain();
+  expect(await db.transact((tx) => tx.get(hits.values, key))).toBe(1);
+});
+
+test("a backfill makes updates due that nothing else does", async () => {
+  const clock = new TestClock();
+  const hits = combiningCounter("hits");
+  const store = memoryStore({ environment: clock.process() });
+  const environment = clock.process();
+  const before = await open(new ProcessStore(store, environment), { tables: hits.tables, environment });
+  await clock.until(before.transact((tx) => hits.add(tx, "before the registration", 1)));
+  await clock.until(before.close());
+  await clock.advance(10_000);
+  await using db = await open(new ProcessStore(store, environment), {
+    environment,
+    tables: hits.tables,
+    observers: [hits.observer],
+  });
+  const keys = ["before the registration", "after it"] as const;
+  await clock.until(db.transact((tx) => keys.forEach((key) => void hits.add(tx, key, 2))));
+  await clock.until(db.drain());
+  const values = () => clock.until(db.transact((tx) => tx.getMany(hits.values, keys)));
+  expect(await values()).toEqual([2, 2]);
+  for (let times = 0; times < 2; times++) {
+    await clock.until(hits.backfill(db));
+    await clock.until(db.drain());
+    expect(await values()).toEqual([3, 2]);
+  }
+});
+
 test("a key with more runs in a row than a signal may notify itself is not parked", async () => {
   const hits = combiningCounter("hits", { batch: 1 });
   await using db = await open("memory:", { tables: hits.tables, observers: [hits.observer] });

@@ -4,6 +4,7 @@ import {
   batchObserver,
   type Codec,
   type Column,
+  type Database,
   type Environment,
   InvalidValueError,
   int,
@@ -72,6 +73,12 @@ export interface CombineOptions<V, U, K = string> {
    * system's.
    */
   readonly environment?: Environment | undefined;
+}
+
+/** The options of {@link CombineQueue.backfill}. */
+export interface BackfillQueueOptions {
+  /** Stops between two transactions when it is aborted. Default: none. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The bucket of an update consists of the hash of its key, and of the time: see {@link bucketOf}. */
@@ -244,11 +251,41 @@ export class CombineQueue<V, U, K = string> {
     const earlier = hashText(keyAsText) % this.#buckets;
     const [combined, ...updates] = await Promise.all([
       view.get(this.values, key),
-      this.#waiting(view, keyAsText, { start: [first], end: [first + slots] }),
+      // No bucket comes after those of the largest hash.
+      this.#waiting(view, keyAsText, {
+        start: [first],
+        end: Number.isSafeInteger(first + slots) ? [first + slots] : undefined,
+      }),
       this.#waiting(view, keyAsText, { prefix: [earlier, keyAsText] }),
     ]);
     const all = updates.flat();
     return all.length === 0 ? combined : this.#options.combine(combined, all, key);
+  }
+
+  /**
+   * Makes all updates due that no run has combined yet. Call it if some were added while the observer was
+   * not registered, or if it was unregistered, or a parked bucket discarded: nothing else makes those due
+   * again. Safe to repeat, also while the queue is in use. If the call is aborted, repeat it.
+   */
+  async backfill(db: Database, options: BackfillQueueOptions = {}): Promise<void> {
+    checkOptions("backfill", options, { signal: "any" });
+    const { signal } = options;
+    await using snapshot = await db.snapshot({ signal });
+    const notify = (buckets: ReadonlySet<number>) =>
+      db.transact(
+        (tx) => {
+          for (const bucket of buckets) tx.notify(this.#state.due, [bucket, 0]);
+        },
+        { signal },
+      );
+    let buckets = new Set<number>();
+    for await (const { row } of snapshot.scan(this.#updates)) {
+      buckets.add(row[0]);
+      if (buckets.size < mostBuckets) continue;
+      await notify(buckets);
+      buckets = new Set();
+    }
+    if (buckets.size > 0) await notify(buckets);
   }
 
   async #waiting(view: View, key: string, range: ScanOptions<UpdateKey>): Promise<U[]> {
