@@ -212,6 +212,21 @@ describe.each(["one-phase", "two-phase"] as const)("batch observers, committing 
     expect(runs.at(-1)!.length).toBeGreaterThan(5);
   });
 
+  test("a cell that changes during each of its runs takes part in large runs again after a failed one", async () => {
+    let change: (() => Promise<unknown>) | undefined;
+    const { runs, counting } = counts({}, async () => {
+      if (runs.length === 1) throw new Error("once");
+      const now = change;
+      change = undefined;
+      await now?.();
+    });
+    const db = await start({ commit, observers: [counting] });
+    change = () => write(db, [...runs.at(-1)!, ...rows(8)], "abcde");
+    await write(db, ["one", "other"], "abc");
+    await db.pool.drain();
+    expect(runs.map((run) => run.length)).toEqual([2, 1, 1, 9]);
+  });
+
   test("a run takes no more changes along than their values allow", async () => {
     const { runs, counting } = counts();
     const db = await start({ commit, observers: [counting] });

@@ -218,7 +218,10 @@ export class Runner {
     task.conflicts = 0;
     task.setbacks = 0;
     this.#allowMore(task.observer);
-    for (const each of [task, ...along]) each.chain = result.notifiedItself(each) ? each.chain + 1 : 0;
+    for (const each of [task, ...along]) {
+      each.chain = result.notifiedItself(each) ? each.chain + 1 : 0;
+      each.company = Number.POSITIVE_INFINITY;
+    }
     this.#board.done(task, result.start, result.settling);
     for (const { registered, cell } of result.others) {
       this.#board.handledBeside(registered.name, cell, result.start);
