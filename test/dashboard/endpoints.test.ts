@@ -183,6 +183,9 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       expect(deleted!.commitTimestamp).toBeGreaterThan(put!.commitTimestamp);
       expect(deleted!.writer).toMatchObject({ process: systemEnvironment.processName });
       expect(deleted!.writer!.name).toBeUndefined();
+      const row = await get<RowDetail>("row?table=pages&row=a");
+      const shown = row.cells.find(({ column }) => column === "title")!;
+      expect(shown.writer).toMatchObject({ name: "titles", isObserver: true });
       const title = await get<CellHistory>("history?table=pages&row=a&column=title");
       expect(title.versions[0]!.writer).toMatchObject({ name: "titles", isObserver: true });
       const writer = await get<TransactionDetail>(`transaction?id=${title.versions[0]!.writer!.id}`);

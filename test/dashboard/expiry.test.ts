@@ -12,7 +12,7 @@ const plain = table("sessions", columns);
 const lasting = table("lasting", { note: text() });
 const parts = table("parts", { note: text() }, { key: tuple(text(), int()) });
 
-const expiring = (cells: RowDetail["cells"]) =>
+const expiring = (cells: RowsPage["rows"][number]["cells"]) =>
   Object.fromEntries(cells.map(({ column, expiresAt }) => [column, expiresAt]));
 
 test.each(variants)("cells say when they expire, over $store, commit $commit", (variant) =>

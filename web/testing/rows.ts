@@ -86,7 +86,11 @@ export function rowDetail(query: URLSearchParams): RowDetail {
     table: query.get("table") ?? "",
     row,
     at: startedAt * 1_000,
-    cells: cellsOf(index, 20_000),
+    cells: cellsOf(index, 20_000).map((cell) => ({
+      ...cell,
+      writtenAt: startedAt - 61_000,
+      writer: { name: "extract", isObserver: true, process: "4711 on alpha", id: "t401" },
+    })),
     isCut: false,
   };
 }

@@ -1,4 +1,5 @@
 import type { ValueShown } from "./shared.js";
+import type { Writer } from "./versions.js";
 
 /**
  * `GET api/rows?table=&prefix=&after=&limit=&at=`: rows as of `at`, which is a timestamp or
@@ -22,6 +23,13 @@ export interface RowsPage {
 export interface RowDetail extends RowShown {
   readonly table: string;
   readonly at: number;
+  readonly cells: readonly WrittenCell[];
+}
+
+/** A cell with the time of its commit, and its writer as far as a process remembers it. */
+export interface WrittenCell extends CellShown {
+  readonly writtenAt: number;
+  readonly writer: Writer | undefined;
 }
 
 export interface RowShown {

@@ -9,10 +9,10 @@ import {
   isFamily,
   parseCellRowText,
 } from "../../schema/index.js";
-import type { CellHistory, Writer } from "../api/index.js";
-import { unnamedTransaction } from "../recording/winners.js";
+import type { CellHistory } from "../api/index.js";
 import { valueShown } from "../text/values.js";
 import type { View } from "./context.js";
+import { writersOf } from "./writers.js";
 
 const maxVersions = 500;
 const maxOfValue = 2_000;
@@ -23,22 +23,11 @@ export const history: View<CellHistory> = async ({ db, gathered }, given) => {
   const cell = { row: given.needed("row"), column: given.needed("column") };
   const column = columnOf(table, cell.column);
   const row = parseCellRowText(column, cell.row);
-  const [entries, transactions] = await Promise.all([
-    db.history(column, row, { limit: maxVersions + 1 }),
-    gathered.everyTransaction(),
-  ]);
-  const remembered = await gathered.writers(entries.map(({ commitTimestamp }) => commitTimestamp));
-  const writers = new Map(transactions.map((each) => [each.commitTimestamp, each]));
-  const writerOf = (commitTimestamp: number): Writer | undefined => {
-    const writer = writers.get(commitTimestamp);
-    if (writer !== undefined) {
-      const { id, label, observer, process } = writer;
-      return { name: observer ?? label, isObserver: observer !== undefined, process, id };
-    }
-    // Who wrote is remembered longer than what was done.
-    const known = remembered.get(commitTimestamp);
-    return known && { ...known, name: known.name === unnamedTransaction ? undefined : known.name };
-  };
+  const entries = await db.history(column, row, { limit: maxVersions + 1 });
+  const writerOf = await writersOf(
+    gathered,
+    entries.map(({ commitTimestamp }) => commitTimestamp),
+  );
   return {
     table: column.table.name,
     row: column.table.key.format(row),

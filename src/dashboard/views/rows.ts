@@ -15,6 +15,7 @@ import type { KnownTables } from "../text/tables.js";
 import { valueShown } from "../text/values.js";
 import type { View, ViewContext } from "./context.js";
 import { firstOf } from "./first-of.js";
+import { writersOf } from "./writers.js";
 
 const usualRows = 50;
 const maxRows = 200;
@@ -49,6 +50,8 @@ async function timesToLive({ db }: ViewContext, table: TableDefinition, isNow: b
 interface FoundRow {
   readonly row: Uint8Array;
   readonly cells: readonly CellShown[];
+  /** When each of these cells was committed. */
+  readonly commits: ReadonlyMap<CellShown, number>;
   /** Whether it has more cells. */
   readonly isCut: boolean;
 }
@@ -83,12 +86,18 @@ export const row: View<RowDetail> = async (context, given, signal) => {
   const tables = await context.tables.get();
   await using snapshot = await context.db.snapshot({ at: given.at(), signal });
   const expiring = await timesToLive(context, table, given.at() === undefined);
-  let found: FoundRow = { row: wanted, cells: [], isCut: false };
+  let found: FoundRow = { row: wanted, cells: [], commits: new Map(), isCut: false };
   for await (const first of walk(snapshot, table, alone, expiring, wanted)) {
     if (equalBytes(first.row, wanted)) found = first;
     break;
   }
-  return { table: table.name, at: snapshot.timestamp, ...rowShown(tables, table, found) };
+  const writerOf = await writersOf(context.gathered, [...new Set(found.commits.values())]);
+  const shown = rowShown(tables, table, found);
+  const cells = shown.cells.map((cell) => {
+    const commit = found.commits.get(cell)!;
+    return { ...cell, writtenAt: timestampToDate(commit).getTime(), writer: writerOf(commit) };
+  });
+  return { table: table.name, at: snapshot.timestamp, ...shown, cells };
 };
 
 function startOf(
@@ -142,6 +151,7 @@ async function* rowsFrom(snapshot: Snapshot, table: string, start: Uint8Array | 
 class OpenRow implements FoundRow {
   readonly row: Uint8Array;
   readonly cells: CellShown[] = [];
+  readonly commits = new Map<CellShown, number>();
   isCut = false;
   readonly #table: TableDefinition;
   readonly #bounds: Bounds;
@@ -167,11 +177,13 @@ class OpenRow implements FoundRow {
       const shown = valueShown(this.#table.columns.get(name)?.codec, value, this.#bounds.maxOfValue);
       this.#length += shown.text.length;
       const ttlMs = this.#expiring(name);
-      this.cells.push({
+      const cell = {
         column: columnText(column),
         value: shown,
         ...(ttlMs === undefined ? {} : { expiresAt: timestampToDate(commit).getTime() + ttlMs }),
-      });
+      };
+      this.cells.push(cell);
+      this.commits.set(cell, commit);
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { CellHistory, Writer } from "../../../../src/dashboard/api/index.js";
+import type { CellHistory } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { overview } from "../../api/stream.js";
 import { useApi } from "../../api/use-api.js";
@@ -11,6 +11,7 @@ import { Empty, Failed, Loading } from "../../parts/notices.js";
 import { hashOf, type Route } from "../../routing/route.js";
 import { useAbout } from "../../state/about.js";
 import { useStore } from "../../state/store.js";
+import { WrittenBy } from "./written-by.js";
 
 interface Props {
   readonly route: Route;
@@ -36,8 +37,7 @@ export function HistoryPanel({ route, table, row, column }: Props) {
   return (
     <>
       <p class="note">
-        Versions of <b>{oneLine(column)}</b> that garbage collection has not removed. Open the row as of a
-        commit timestamp.
+        Versions of <b>{oneLine(column)}</b> that garbage collection has not removed.
       </p>
       <ol class="versions">
         {data.versions.map(({ commitTimestamp, startTimestamp, at, value, writer }) => (
@@ -49,10 +49,10 @@ export function HistoryPanel({ route, table, row, column }: Props) {
                 Show the row at this time
               </a>
             </p>
-            {value === undefined ? <p class="deleted">deleted</p> : <LongValue value={value} />}
             <p class="written-by">
               <WrittenBy writer={writer} />
             </p>
+            {value === undefined ? <p class="deleted">deleted</p> : <LongValue value={value} />}
             <p class="faint timestamps">
               commit {commitTimestamp} · start {startTimestamp}
             </p>
@@ -65,25 +65,6 @@ export function HistoryPanel({ route, table, row, column }: Props) {
           ones too.
         </p>
       ) : null}
-    </>
-  );
-}
-
-/** Who wrote a version, as far as a process remembers it. */
-function WrittenBy({ writer }: { readonly writer: Writer | undefined }) {
-  if (writer === undefined)
-    return <span class="faint">written by a transaction that no process remembers</span>;
-  const { name, isObserver, process, id } = writer;
-  const what = (
-    <>
-      {isObserver ? "a run of " : ""}
-      <b>{name ?? "a transaction without a label"}</b>
-    </>
-  );
-  return (
-    <>
-      written by {id === undefined ? what : <a href={hashOf("transactions", { id })}>{what}</a>}
-      {process === undefined ? "" : ` in ${process}`}
     </>
   );
 }

@@ -1,17 +1,22 @@
 import type { RowDetail } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
+import { overview } from "../../api/stream.js";
 import { useApi } from "../../api/use-api.js";
 import { useRowChanges } from "../../api/use-row-changes.js";
 import { bytes, count } from "../../format/numbers.js";
 import { oneLine } from "../../format/text.js";
+import { ago, dateTime } from "../../format/times.js";
 import { LongValue } from "../../parts/names.js";
 import { Empty, Failed, Loading } from "../../parts/notices.js";
 import { Tabs } from "../../parts/tabs.js";
 import { hashOf, type Route } from "../../routing/route.js";
 import { change } from "../../routing/use-route.js";
+import { useAbout } from "../../state/about.js";
+import { useStore } from "../../state/store.js";
 import { Expiry } from "./expiry.js";
 import { HistoryPanel } from "./history-panel.js";
 import { ProtocolPanel } from "./protocol-panel.js";
+import { WrittenBy } from "./written-by.js";
 
 interface Props {
   readonly route: Route;
@@ -68,6 +73,8 @@ function CellsPanel({
   const { at, cell } = route.state;
   const { data, error, reload } = useApi<RowDetail>(apiPath("row", { table, row, at }));
   useRowChanges(table, at === undefined ? row : undefined, reload);
+  const { now: startedAt } = useAbout();
+  const now = useStore(overview)?.now ?? startedAt;
   if (error !== undefined) return <Failed error={error} retry={reload} />;
   if (data === undefined) return <Loading what="the row" />;
   if (data.cells.length === 0)
@@ -86,7 +93,7 @@ function CellsPanel({
         </p>
       ) : null}
       <dl class="cells">
-        {data.cells.map(({ column, value, expiresAt }) => (
+        {data.cells.map(({ column, value, expiresAt, writtenAt, writer }) => (
           <div key={column} class={column === cell ? "chosen" : ""}>
             <dt>
               <bdi>{oneLine(column)}</bdi>
@@ -95,6 +102,10 @@ function CellsPanel({
               <a href={historyOf(column)}>History</a>
             </dt>
             <dd>
+              <p class="written-by">
+                <time dateTime={new Date(writtenAt).toISOString()}>{dateTime(writtenAt)}</time>,{" "}
+                {ago(writtenAt, now)}, <WrittenBy writer={writer} />
+              </p>
               <LongValue value={value} />
             </dd>
           </div>
