@@ -18,6 +18,7 @@ import {
 } from "../../web/src/state/health.js";
 import { sinceOf } from "../../web/src/state/past.js";
 import { fits, sorted } from "../../web/src/views/transactions/listed.js";
+import { maxListed, troublesOf } from "../../web/src/views/transactions/worst.js";
 import { observers, overviewAt } from "../../web/testing/pipeline.js";
 import { transactionAt } from "../../web/testing/transactions.js";
 
@@ -336,5 +337,66 @@ describe("the listed transactions", () => {
 
   test("took milliseconds, in one unit", () => {
     expect([0.444, 9.99, 12.34, 1_204.4].map(milliseconds)).toEqual(["0.44", "10.0", "12.3", "1,204"]);
+  });
+});
+
+describe("transactions of the last minutes", () => {
+  const now = overviewAt(1, "here", observers);
+  const ended = { ...transactionAt(1), endedAt: now.now - 1_000 };
+  const failed = { ...ended, outcome: "rolled back", observer: "mail" } as const;
+  const lost = {
+    ...ended,
+    outcome: "conflict",
+    observer: undefined,
+    label: "count visit",
+    conflict: {
+      cell: { table: "totals", row: "today", column: "visits" },
+      winnerTimestamp: undefined,
+      winner: undefined,
+    },
+  } as const;
+  const none = { failed: [], conflicts: [], slow: [] };
+  const said = (...given: Parameters<typeof troublesOf>) => troublesOf(...given).map(({ why }) => why);
+
+  test("what happens now has a rate, what has stopped a count, and what happens most is named", () => {
+    const other = { ...failed, observer: "notify" };
+    const listed = { ...none, failed: [other, failed, failed], conflicts: [lost] };
+    expect(said(listed, { ...now, rollbacksPerSecond: 61.2, conflictsPerSecond: 0 }, [])).toEqual([
+      "61.2 a second, most often mail.",
+      "1 time in five minutes, most often count visit on totals.visits.",
+    ]);
+  });
+
+  test("a list that is full may have had more", () => {
+    const full = { ...none, conflicts: Array.from({ length: maxListed }, () => lost) };
+    expect(said(full, { ...now, conflictsPerSecond: 0 }, [])[0]).toMatch(/^50 times or more in five minutes/);
+  });
+
+  test("what ended long ago and what took less than a second is no trouble", () => {
+    const old = { ...failed, endedAt: now.now - 301_000 };
+    const slow = (durationMs: number) => ({ ...none, failed: [old], slow: [{ ...ended, durationMs }] });
+    expect(said(slow(999), now, [])).toEqual([]);
+    expect(said(slow(4_700), now, [])[0]).toMatch(/ took 4\.7 s, the longest of five minutes\.$/);
+  });
+
+  test("it lasts since the first moment with failures", () => {
+    const moment = (at: number, failures: number): PastMoment => ({
+      at,
+      pending: 0,
+      oldestMs: 0,
+      parked: 0,
+      commits: 1,
+      conflicts: 0,
+      failures,
+      observers: {},
+    });
+    const moments = [moment(10_000, 0), moment(20_000, 3), moment(30_000, 2)];
+    const [trouble] = troublesOf({ ...none, failed: [failed] }, now, moments);
+    expect(trouble!.since).toEqual({ at: 20_000, isAtLeast: false });
+  });
+
+  test("a list has the worst first, and of these the newest", () => {
+    const [older, newer] = [failed, { ...failed, endedAt: failed.endedAt + 1 }];
+    expect(sorted([ended, older, lost, newer], "outcome")).toEqual([newer, older, lost, ended]);
   });
 });

@@ -24,7 +24,7 @@ export function transactionAt(index: number): TransactionShown {
   const roll = random();
   const outcome = roll < 0.06 ? "conflict" : roll < 0.08 ? "rolled back" : "committed";
   const startTimestamp = startedAt * 1_000 + index * 40_000;
-  const durationMs = 0.6 + random() ** 6 * 900;
+  const durationMs = 0.6 + random() ** 6 * 1_800;
   const end = startTimestamp + Math.round(durationMs * 1_000);
   return {
     id: `t${index}`,
@@ -64,7 +64,7 @@ export function transactions(query: URLSearchParams, newest: number): readonly T
   const list = query.get("list") ?? "recent";
   const slowerThanMs = Number(query.get("slowerThanMs") ?? 0);
   const all: TransactionShown[] = [];
-  for (let index = newest; index >= 0 && all.length < limit; index--) {
+  for (let index = newest; index >= 0 && (list === "slow" || all.length < limit); index--) {
     const transaction = transactionAt(index);
     if (label && transaction.label !== label) continue;
     if (observer && transaction.observer !== observer) continue;
@@ -74,7 +74,7 @@ export function transactions(query: URLSearchParams, newest: number): readonly T
     if (list === "failed" && transaction.outcome !== "rolled back") continue;
     all.push(transaction);
   }
-  return list === "slow" ? all.sort((a, b) => b.durationMs - a.durationMs) : all;
+  return list === "slow" ? all.sort((a, b) => b.durationMs - a.durationMs).slice(0, limit) : all;
 }
 
 export function transactionDetail(id: string): TransactionDetail | undefined {

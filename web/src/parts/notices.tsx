@@ -2,7 +2,9 @@ import type { ComponentChildren } from "preact";
 import type { Reach } from "../../../src/dashboard/api/index.js";
 import type { ApiError } from "../api/client.js";
 import { overview } from "../api/stream.js";
+import { counted } from "../format/numbers.js";
 import { useStore } from "../state/store.js";
+import { Fold } from "./fold.js";
 import { Mark } from "./mark.js";
 
 /** Shown until the first answer. */
@@ -87,10 +89,18 @@ export function ReachNote({ reach, of }: { readonly reach: Reach; readonly of: s
 function Unseen({ unseen }: { readonly unseen: readonly string[] }) {
   if (unseen.length === 0) return null;
   return (
-    <p class="note reach" data-unseen>
-      <Mark level="warn" /> Not seen here: the transactions of {unseen.join(", ")}. Let{" "}
-      {unseen.length === 1 ? "it" : "them"} serve a dashboard too (<code>--dashboard</code>), and name it with{" "}
-      <code>--from</code>.
-    </p>
+    <Fold
+      line={
+        <>
+          <Mark level="warn" /> Not seen here: {counted(unseen.length, "process", "processes")}
+        </>
+      }
+    >
+      <p class="note reach" data-unseen>
+        <Mark level="warn" /> Not seen here: the transactions of {unseen.join(", ")}. Let{" "}
+        {unseen.length === 1 ? "it" : "them"} serve a dashboard too (<code>--dashboard</code>), and name it
+        with <code>--from</code>.
+      </p>
+    </Fold>
   );
 }

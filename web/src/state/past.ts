@@ -59,13 +59,23 @@ export function sinceOf(
   observer: string,
   kind: ProblemKind,
 ): Since | undefined {
-  let first: number | undefined;
-  const newest = moments.at(-1)?.at ?? 0;
-  for (const { at, observers } of [...moments].reverse()) {
-    if (at < (first ?? newest) - gapMs) break;
+  return sinceSo(moments, ({ observers }) => {
     // An observer may have the name of a property that every object has.
     const figures = Object.hasOwn(observers, observer) ? observers[observer] : undefined;
-    if (figures !== undefined && wasSo(figures, kind)) first = at;
+    return figures !== undefined && wasSo(figures, kind);
+  });
+}
+
+/** Since when moments are so, until the newest. Undefined if none is. */
+export function sinceSo(
+  moments: readonly PastMoment[],
+  isSo: (moment: PastMoment) => boolean,
+): Since | undefined {
+  let first: number | undefined;
+  const newest = moments.at(-1)?.at ?? 0;
+  for (const moment of [...moments].reverse()) {
+    if (moment.at < (first ?? newest) - gapMs) break;
+    if (isSo(moment)) first = moment.at;
   }
   return first === undefined ? undefined : { at: first, isAtLeast: first === moments[0]?.at };
 }

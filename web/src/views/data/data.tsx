@@ -3,13 +3,15 @@ import type { Pipeline, RowsPage } from "../../../../src/dashboard/api/index.js"
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
 import type { CommandParts } from "../../format/shell.js";
+import { dateTime } from "../../format/times.js";
+import { Fold } from "../../parts/fold.js";
 import { Empty, Failed, Loading } from "../../parts/notices.js";
 import { Select } from "../../parts/observers-select.js";
 import { SearchField } from "../../parts/search-field.js";
 import { ViewHead } from "../../parts/view-head.js";
 import type { Route } from "../../routing/route.js";
 import { change } from "../../routing/use-route.js";
-import { MomentField } from "./moment-field.js";
+import { MomentField, millisecondsOf } from "./moment-field.js";
 import { RowPanel } from "./row-panel.js";
 import { RowsTable } from "./rows-table.js";
 
@@ -96,7 +98,7 @@ function Controls({ route, table, tables }: { route: Route; table: string; table
   const all = isKnown ? tables : [...tables, { name: table, isInternal: false }];
   const { prefix = "", at } = route.state;
   return (
-    <div class="controls">
+    <div class="controls data-controls">
       <Select
         label="Table"
         value={table}
@@ -106,13 +108,15 @@ function Controls({ route, table, tables }: { route: Route; table: string; table
       <SearchField
         label="Rows that begin with"
         value={prefix}
-        placeholder="the beginning of the key, such as oslo"
+        placeholder="such as oslo"
         onChange={(text) => change(route, { ...fromTop, table, prefix: text }, true)}
       />
-      <MomentField
-        at={at}
-        onChange={(moment, isFinal) => change(route, { table, at: moment, after: undefined }, !isFinal)}
-      />
+      <Fold line={`Time: ${at === undefined ? "now" : dateTime(millisecondsOf(at))}`}>
+        <MomentField
+          at={at}
+          onChange={(moment, isFinal) => change(route, { table, at: moment, after: undefined }, !isFinal)}
+        />
+      </Fold>
     </div>
   );
 }

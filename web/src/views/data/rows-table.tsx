@@ -137,7 +137,7 @@ function Row({
         </a>
       </th>
       {headings.slice(1).map((heading, index) => (
-        <td key={heading} data-label={heading} class="mono">
+        <td key={heading} data-label={heading} class="mono key">
           <bdi>{keyLine(parts?.[index + 1] ?? "")}</bdi>
         </td>
       ))}
@@ -147,7 +147,7 @@ function Row({
         </td>
       ))}
       {isExpiring ? (
-        <td data-label="Expiry" class={expiryOf(row) === undefined ? "none" : ""}>
+        <td data-label="Expiry" class={expiryOf(row) === undefined ? "none" : "expires"}>
           <Expiry at={expiryOf(row)} />
         </td>
       ) : null}

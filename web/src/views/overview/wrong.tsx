@@ -1,6 +1,7 @@
 import type { AttachedOverview, ObserverOverview, Overview } from "../../../../src/dashboard/api/index.js";
 import { ago, clock } from "../../format/times.js";
 import { Word } from "../../parts/mark.js";
+import { SinceText } from "../../parts/since-text.js";
 import { hashOf } from "../../routing/route.js";
 import {
   healthOfAttached,
@@ -111,11 +112,7 @@ function Line({
         <Word level={level}>{word}</Word>{" "}
         {since === undefined ? null : (
           <>
-            <b>
-              since {since.isAtLeast ? "before " : ""}
-              {clock(since.at)}
-            </b>
-            , {ago(since.at, now)}.{" "}
+            <SinceText since={since} />, {ago(since.at, now)}.{" "}
           </>
         )}
         {why}

@@ -4,10 +4,13 @@ import { apiPath } from "../../api/client.js";
 import { overview } from "../../api/stream.js";
 import { useApi } from "../../api/use-api.js";
 import { counted } from "../../format/numbers.js";
+import { Mark } from "../../parts/mark.js";
 import { Empty, Failed, Loading, ReachNote } from "../../parts/notices.js";
 import { ViewHead } from "../../parts/view-head.js";
 import type { Route } from "../../routing/route.js";
 import { change } from "../../routing/use-route.js";
+import { healthOf, otherStates, problemsOf, worstFirst } from "../../state/health.js";
+import { useIsNarrow } from "../../state/narrow.js";
 import { useStore } from "../../state/store.js";
 import { type ApartColumn, graphOf } from "./graph.js";
 import { GraphPicture } from "./graph-picture.js";
@@ -55,6 +58,7 @@ function Shown({ pipeline, route }: { readonly pipeline: Pipeline; readonly rout
   return (
     <>
       <ReachNote reach={pipeline.reach} of="pipeline" />
+      <Worst observers={observers} select={select} />
       <section class="panel" aria-labelledby="graph">
         <div class="panel-head">
           <h2 id="graph">Columns and observers</h2>
@@ -81,6 +85,32 @@ function Shown({ pipeline, route }: { readonly pipeline: Pipeline; readonly rout
       {selected === undefined ? null : <NodeDetail node={selected} graph={graph} kept={kept} />}
       <Apart columns={graph.apart} />
     </>
+  );
+}
+
+/** The observers in trouble, the worst first: a phone shows only the beginning of the graph. */
+function Worst({
+  observers,
+  select,
+}: {
+  readonly observers: readonly ObserverOverview[];
+  readonly select: (id: string) => void;
+}) {
+  const worst = worstFirst(observers).filter((observer) => problemsOf(observer).length > 0);
+  if (!useIsNarrow() || worst.length === 0) return null;
+  return (
+    <ul class="worst-observers" aria-label="Observers in trouble">
+      {worst.map((observer) => {
+        const { level, word } = healthOf(observer);
+        return (
+          <li key={observer.name} data-worst={observer.name}>
+            <button type="button" onClick={() => select(`observer:${observer.name}`)}>
+              <Mark level={level} /> <b>{observer.name}</b> {[word, ...otherStates(observer)].join(", ")}
+            </button>
+          </li>
+        );
+      })}
+    </ul>
   );
 }
 

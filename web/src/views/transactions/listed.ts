@@ -11,7 +11,7 @@ export interface Filter {
   readonly slowerThanMs: string;
 }
 
-export type SortedBy = "ended" | "took" | "reads" | "cells";
+export type SortedBy = "outcome" | "ended" | "took" | "reads" | "cells";
 
 /** The most transactions of a list in the page. */
 const limit = 200;
@@ -72,15 +72,18 @@ export function fits({ label, observer, tables, durationMs }: TransactionShown, 
   );
 }
 
+const badness = { committed: 0, conflict: 1, "rolled back": 2 } as const;
+
 const figures: Readonly<Record<SortedBy, (transaction: TransactionShown) => number>> = {
+  outcome: ({ outcome }) => badness[outcome],
   ended: ({ endedAt }) => endedAt,
   took: ({ durationMs }) => durationMs,
   reads: ({ reads }) => reads,
   cells: ({ cells }) => cells,
 };
 
-/** Sorts by a figure, the largest or newest first. */
+/** Sorts by a figure, the worst, largest or newest first. Of equal ones, the newest. */
 export function sorted(transactions: readonly TransactionShown[], by: SortedBy): readonly TransactionShown[] {
   const figure = figures[by];
-  return transactions.toSorted((a, b) => figure(b) - figure(a));
+  return transactions.toSorted((a, b) => figure(b) - figure(a) || b.endedAt - a.endedAt);
 }

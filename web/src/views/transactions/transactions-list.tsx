@@ -4,6 +4,7 @@ import { overview } from "../../api/stream.js";
 import { count, milliseconds } from "../../format/numbers.js";
 import { oneLine } from "../../format/text.js";
 import { clock, exactClock } from "../../format/times.js";
+import { Fold } from "../../parts/fold.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { Word } from "../../parts/mark.js";
 import { Empty, Failed, Loading, ReachNote } from "../../parts/notices.js";
@@ -26,7 +27,7 @@ export const outcomeLevels: Readonly<Record<TransactionShown["outcome"], Level>>
 
 /** The lists, each with the column by which it is sorted at first. */
 export const lists = {
-  recent: { list: "recent", name: "Recent", note: "a sample of the newest", by: "ended" },
+  recent: { list: "recent", name: "Recent", note: "a sample of the newest, the worst first", by: "outcome" },
   slow: { list: "slow", name: "Slow", note: "the slowest commits of the last five minutes", by: "took" },
   conflicting: { list: "conflicts", name: "Conflicting", note: "the newest that conflicted", by: "ended" },
   failed: { list: "failed", name: "Failed", note: "the newest that failed or were rolled back", by: "ended" },
@@ -97,32 +98,45 @@ function Controls({ route, filter, labels }: ControlsProps) {
       (each) => [each, each || "all"] as const,
     );
   return (
-    <div class="controls">
-      <Select
-        label="Label"
-        value={filter.label}
-        options={withAll(labels, filter.label)}
-        onChange={(each) => change(route, { label: each })}
-      />
-      <ObserverSelect value={filter.observer} onChange={(name) => change(route, { observer: name })} />
-      <Select
-        label="Table"
-        value={filter.table}
-        options={withAll(tables, filter.table)}
-        onChange={(each) => change(route, { table: each })}
-      />
-      <label class="field">
-        <span>Slower than, ms</span>
-        <input
-          type="number"
-          min={0}
-          data-search
-          value={filter.slowerThanMs}
-          onInput={(event) => change(route, { slower: event.currentTarget.value }, true)}
+    <Fold line={lineOf(filter)}>
+      <div class="controls">
+        <Select
+          label="Label"
+          value={filter.label}
+          options={withAll(labels, filter.label)}
+          onChange={(each) => change(route, { label: each })}
         />
-      </label>
-    </div>
+        <ObserverSelect value={filter.observer} onChange={(name) => change(route, { observer: name })} />
+        <Select
+          label="Table"
+          value={filter.table}
+          options={withAll(tables, filter.table)}
+          onChange={(each) => change(route, { table: each })}
+        />
+        <label class="field">
+          <span>Slower than, ms</span>
+          <input
+            type="number"
+            min={0}
+            data-search
+            value={filter.slowerThanMs}
+            onInput={(event) => change(route, { slower: event.currentTarget.value }, true)}
+          />
+        </label>
+      </div>
+    </Fold>
   );
+}
+
+/** What the filters let through: `Filters: observer mail, slower than 300 ms`. */
+function lineOf({ label, observer, table, slowerThanMs }: Filter): string {
+  const set = [
+    label && `label ${oneLine(label)}`,
+    observer && `observer ${observer}`,
+    table && `table ${table}`,
+    slowerThanMs && `slower than ${slowerThanMs} ms`,
+  ].filter((each) => each !== "");
+  return `Filters: ${set.join(", ") || "none"}`;
 }
 
 /** Tables that observers watch. */
@@ -133,6 +147,7 @@ function tablesOf(now: Overview | undefined): readonly string[] {
 /** The columns by which a list can be sorted. */
 const columns: readonly (readonly [by: SortedBy, name: string])[] = [
   ["ended", "Ended"],
+  ["outcome", "Outcome"],
   ["took", "Took, ms"],
   ["reads", "Reads"],
   ["cells", "Cells"],
@@ -149,7 +164,11 @@ function SortHead({
 }) {
   const isSorted = by === sortedBy;
   return (
-    <th scope="col" class={by === "ended" ? "" : "number"} aria-sort={isSorted ? "descending" : undefined}>
+    <th
+      scope="col"
+      class={by === "ended" || by === "outcome" ? "" : "number"}
+      aria-sort={isSorted ? "descending" : undefined}
+    >
       <a href={hashOf("transactions", { ...route.state, by })} class={isSorted ? "strong" : ""}>
         {columns.find(([name]) => name === by)![1]}
         {isSorted ? " ↓" : ""}
@@ -174,7 +193,7 @@ function Lines({ transactions, route, sortedBy }: LinesProps) {
         <thead>
           <tr>
             <SortHead by="ended" sortedBy={sortedBy} route={route} />
-            <th scope="col">Outcome</th>
+            <SortHead by="outcome" sortedBy={sortedBy} route={route} />
             <th scope="col">What</th>
             {isNarrow ? null : <th scope="col">Because of</th>}
             <SortHead by="took" sortedBy={sortedBy} route={route} />

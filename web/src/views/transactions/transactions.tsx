@@ -5,6 +5,7 @@ import { hashOf, type Route } from "../../routing/route.js";
 import { Conflicts } from "./conflicts.js";
 import { TransactionPanel } from "./transaction-panel.js";
 import { lists, TransactionsList } from "./transactions-list.js";
+import { WorstLines } from "./worst-lines.js";
 
 export function TransactionsView({ route }: { readonly route: Route }) {
   const { show = "recent", id, observer } = route.state;
@@ -21,6 +22,7 @@ export function TransactionsView({ route }: { readonly route: Route }) {
       >
         Which transactions are slow, conflict or fail: their causes, waits and effects.
       </ViewHead>
+      <WorstLines />
       <Tabs
         label="Transactions"
         current={show === "conflicts" ? show : list}
