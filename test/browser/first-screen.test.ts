@@ -75,3 +75,14 @@ test.each(Object.keys(views))("%s fits narrow phones, and dark ones can be read"
   }
   await close();
 });
+
+test("the heads of a list by which it is sorted are seen when they have the focus", async () => {
+  const { page, close } = await openPage(browser, `${server.url}#/transactions`, { viewport: phone });
+  const head = page.locator("table.transactions thead");
+  await head.waitFor({ state: "attached" });
+  expect((await head.boundingBox())!.height).toBe(1);
+  await head.locator("a", { hasText: "Took" }).focus();
+  expect((await head.boundingBox())!.height).toBeGreaterThan(20);
+  expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+  await close();
+});

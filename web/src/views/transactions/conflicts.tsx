@@ -78,7 +78,7 @@ function Columns({ columns, most, now }: ColumnsProps) {
               {pairs.map(({ loser, winner, count: lost }, index) => (
                 <span key={`${loser} ${winner}`}>
                   {index === 0 ? "" : "; "}
-                  <b>{loser}</b> lost to <b>{winner}</b> <span class="faint">{count(lost)} times</span>
+                  <b>{loser}</b> lost to <b>{winner}</b> <span class="faint">{counted(lost, "time")}</span>
                 </span>
               ))}
             </p>

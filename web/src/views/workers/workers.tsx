@@ -126,7 +126,7 @@ function SessionRow({
           <span class="sub">
             <Word level={exists === false ? "idle" : "bad"}>{exists === false ? "ended" : "silent"}</Word>{" "}
             last heartbeat {clock(lastHeartbeatAt)}, {ago(lastHeartbeatAt, now)}
-            {exists ? "; the process exists: stopped or blocked" : ""}
+            {exists ? "; the process exists: stopped or blocked. Continue it, or end it." : ""}
           </span>
         )}
       </td>
