@@ -28,7 +28,7 @@ export {
   type WriteRecord,
 } from "./cell/records.js";
 export { hintTable, isSystemTable, safepointCell, systemCell, systemTable } from "./cell/system.js";
-export { systemColumnMark, userAndObserverColumns, userColumns } from "./cell/user-columns.js";
+export { isUserColumn, systemColumnMark, userAndObserverColumns, userColumns } from "./cell/user-columns.js";
 export { conflictCell } from "./commit/conflict.js";
 export { contains, LoadedRanges, type LoadToKeepOut, overlap } from "./commit/load-barrier.js";
 export { crashRecordTimestamp, putHint } from "./commit/one-phase.js";

@@ -196,22 +196,29 @@ test("earlier changes of which a collection may have removed some are not told",
   });
 });
 
-test("earlier changes include those of a committed transaction whose other cells are still locked", async () => {
-  const hooks = new StepHooks();
-  await using db = await openWithHooks("memory:", { tables, hooks, commit: "two-phase" });
-  const since = await now(db);
-  const pause = hooks.pauseBefore("commit-secondary");
-  const committing = db.transact((tx) => {
-    tx.set(orders.total, "a", 1);
-    tx.set(orders.total, "b", 2);
-  });
-  await pause.reached;
-  const watched = db.watch(orders, { since }) as Changes;
-  expect((await take(watched, 2)).map(show)).toEqual(["orders/a/total=1", "orders/b/total=2."]);
-  await watched.return();
-  pause.resume();
-  await committing;
-});
+test.each([
+  ["", ""],
+  [" behind a large value of their row", "x".repeat(2 * 1024 * 1024)],
+])(
+  "earlier changes include those of a committed transaction whose other cells are still locked%s",
+  async (_, state) => {
+    const hooks = new StepHooks();
+    await using db = await openWithHooks("memory:", { tables, hooks, commit: "two-phase" });
+    await db.transact((tx) => tx.set(orders.state, "b", state));
+    const since = await now(db);
+    const pause = hooks.pauseBefore("commit-secondary");
+    const committing = db.transact((tx) => {
+      tx.set(orders.total, "a", 1);
+      tx.set(orders.total, "b", 2);
+    });
+    await pause.reached;
+    const watched = db.watch(orders, { since }) as Changes;
+    expect((await take(watched, 2)).map(show)).toEqual(["orders/a/total=1", "orders/b/total=2."]);
+    await watched.return();
+    pause.resume();
+    await committing;
+  },
+);
 
 test("a watcher that is slower than the feed's retention misses nothing", async () => {
   const clock = new TestClock();

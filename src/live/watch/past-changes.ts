@@ -2,9 +2,9 @@ import { throwIfAborted } from "../../environment/index.js";
 import {
   type BufferedWrite,
   decodeWrite,
+  isUserColumn,
   SnapshotReader,
   type TransactionContext,
-  userColumns,
   walkCells,
 } from "../../transaction/index.js";
 import type { CommittedEntry } from "../feed/feed-entries.js";
@@ -81,7 +81,9 @@ async function settleLocks(
   const reader = new SnapshotReader(context, upTo, { signal });
   const locked = walkCells(store, environment, table.name, { parts: ["lock"], ...range(rows), signal });
   for await (const cells of locked) {
-    for (const { row } of cells) await reader.row(table.name, Buffer.from(row), userColumns);
+    for (const { row, column } of cells) {
+      if (isUserColumn(column)) await reader.row(table.name, row, [{ exact: column }]);
+    }
   }
 }
 

@@ -10,3 +10,8 @@ export const userAndObserverColumns: Columns = [{ start: firstColumn, end: Buffe
 
 /** Selects every user column. */
 export const userColumns: Columns = [{ start: firstColumn, end: endOfColumns }];
+
+/** Whether a column is one of the program's, and not one of the protocol's own. */
+export function isUserColumn(column: Uint8Array): boolean {
+  return column[0] !== systemColumnMark;
+}
