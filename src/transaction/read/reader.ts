@@ -149,9 +149,10 @@ export class SnapshotReader {
     const answer = this.#readFirst(read);
     const page = answer instanceof Promise ? await answer : answer;
     const next = page.next;
-    this.#options.recorder?.row(table, row, next === undefined ? columns : columnsBelow(columns, next));
+    const shown = next === undefined ? columns : columnsBelow(columns, next);
+    this.#options.recorder?.row(table, row, shown);
     const cells = await this.#settler.row(table, row, columns, page);
-    this.#tell(table, row, columns, cells);
+    this.#tell(table, row, shown, cells);
     trace?.readRow(table, row, columns, fromMs);
     if (this.#context.yielding.isDue(cells.length)) await this.#context.yielding.turn();
     return { cells, next };

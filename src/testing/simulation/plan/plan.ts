@@ -146,7 +146,7 @@ export function drawPlan(random: SeededRandom, options: PlanOptions): Plan {
     collectEveryMs: collects ? logUniform(settings, 300, 5_000) : 0,
     inlineBytes: settings.pick([4, 64]),
     mutationCells: settings.pick([1_000, 1_000, 12]),
-    pageCells: settings.pick([1_000, 1_000, 3]),
+    pageCells: settings.pick([1_000, 1_000, 3, 1]),
     bulkMutations,
     durability: lmdb.pick(["full", "none"] as const),
     groupEveryMs: lmdb.pick([0, 1, 4]) * latencyMs,
