@@ -130,6 +130,7 @@ export {
   type BackfillReport,
   type BatchOptions,
   batchObserver,
+  batchRowObservers,
   type Change,
   type ColumnChange,
   type DiscardLoadOptions,

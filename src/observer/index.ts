@@ -25,7 +25,14 @@ export {
   type LoadRows,
   loadPart,
 } from "./load/options.js";
-export { batchObserver, isObserver, type Observer, observer, rowObservers } from "./observer.js";
+export {
+  batchObserver,
+  batchRowObservers,
+  isObserver,
+  type Observer,
+  observer,
+  rowObservers,
+} from "./observer.js";
 export type { BatchOptions, ObserverOptions } from "./options.js";
 export {
   type BackfillOptions,

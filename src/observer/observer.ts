@@ -186,12 +186,43 @@ export function rowObservers<K>(
   run: (tx: Transaction, change: RowChange<K>) => unknown,
   options: ObserverOptions = {},
 ): readonly Observer[] {
+  return declareGroup(name, columns, run, (each) => checkOptions(each, options));
+}
+
+/**
+ * As {@link rowObservers}, with runs that handle several rows in one transaction, as those of a
+ * {@link batchObserver} handle several changes. `run` gets each row once.
+ *
+ * @throws ObserverError for an invalid option, or if the columns are not those of one table.
+ * @throws SchemaError for an invalid name.
+ *
+ * @example
+ * const totals = batchRowObservers("totals", [orders.customer, orders.amount], async (tx, changes) => {
+ *   const rows = await Promise.all(changes.map(({ row }) => tx.row(orders, row)));
+ *   // Adds up the rows of each customer, and writes each customer once.
+ * });
+ */
+export function batchRowObservers<K>(
+  name: string,
+  columns: readonly (Column<unknown, K> | Family<unknown, K>)[],
+  run: (tx: Transaction, changes: readonly RowChange<K>[]) => unknown,
+  options: BatchOptions = {},
+): readonly Observer[] {
+  return declareGroup(name, columns, run, (each) => checkBatchOptions(each, options));
+}
+
+function declareGroup<K>(
+  name: string,
+  columns: readonly (Column<unknown, K> | Family<unknown, K>)[],
+  run: unknown,
+  optionsOf: (observer: string) => CheckedOptions & { readonly batch?: number },
+): readonly Observer[] {
   checkName("observer", name);
   checkColumns(name, columns);
   const group: Observer[] = [];
   for (const column of columns) {
     const each = `${name}-${column.name}`;
-    group.push(declare(each, column, run, checkOptions(each, options), group));
+    group.push(declare(each, column, run, optionsOf(each), group));
   }
   return Object.freeze(group);
 }

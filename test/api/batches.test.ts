@@ -1,4 +1,4 @@
-import { batchObserver, type Database, int, table } from "percolatordb";
+import { batchObserver, batchRowObservers, type Database, family, int, table } from "percolatordb";
 import { combiningCounter } from "percolatordb/recipes";
 import { describe, expect, test } from "vitest";
 import { everyVariant, withTwo } from "../support/databases.js";
@@ -24,9 +24,28 @@ const total = batchObserver("total", accounts.balance, async (tx, changes) => {
   counter.add(tx, "handled", changes.length);
 });
 
+/** Keeps the sum of two columns and a family, over all rows. */
+const stocks = table("stocks", { here: int(), there: int(), parts: family(int()), counted: int() });
+const inStock = batchRowObservers(
+  "in-stock",
+  [stocks.here, stocks.there, stocks.parts],
+  async (tx, changes) => {
+    let sum = (await tx.get(totals.sum, "stocks")) ?? 0;
+    const rows = changes.map(({ row }) => row);
+    if (new Set(rows).size < rows.length) throw new Error(`A row is twice among ${rows}.`);
+    for (const row of rows) {
+      const { here = 0, there = 0, parts, counted = 0 } = (await tx.row(stocks, row)) ?? {};
+      const now = [here, there, ...(parts?.values() ?? [])].reduce((a, b) => a + b);
+      sum += now - counted;
+      tx.set(stocks.counted, row, now);
+    }
+    tx.set(totals.sum, "stocks", sum);
+  },
+);
+
 const options = {
-  tables: [accounts, totals, ...counter.tables],
-  observers: [total, counter.observer],
+  tables: [accounts, totals, stocks, ...counter.tables],
+  observers: [total, counter.observer, ...inStock],
 };
 const names = Array.from({ length: 30 }, (_, n) => `account ${n}`);
 
@@ -61,6 +80,33 @@ describe.each(everyVariant)("batches on $store, $commit", (variant) => {
       await using snapshot = await one.snapshot();
       expect(await snapshot.get(counter.values, "handled")).toBe(await snapshot.get(totals.changes, "all"));
       expect(await gather(one.parked())).toEqual([]);
+      expect(await one.check()).toEqual([]);
+    });
+  });
+
+  test("two processes handle each row once for all its changed columns", async () => {
+    await withTwo(variant, options, async (one, other) => {
+      await using _one = one.work();
+      await using _other = other.work();
+      for (let n = 0; n < 60; n++) {
+        const row = `stock ${(n * 7) % 20}`;
+        await (n % 2 === 0 ? one : other).transact((tx) => {
+          if (n % 3 > 0) tx.set(stocks.here, row, n);
+          if (n % 3 < 2) tx.set(stocks.there, row, -3 * n);
+          if (n % 5 === 0) tx.set(stocks.parts.at(`${n % 2}`), row, 1_000 * n);
+          if (n % 11 === 10) tx.delete(stocks.here, row);
+        });
+      }
+      await one.drain();
+      await using snapshot = await one.snapshot();
+      let sum = 0;
+      for (const { value } of await gather(snapshot.scan(stocks))) {
+        const { here = 0, there = 0, parts } = value;
+        sum += [here, there, ...(parts?.values() ?? [])].reduce((a, b) => a + b);
+      }
+      expect(await snapshot.get(totals.sum, "stocks")).toBe(sum);
+      expect(await gather(one.parked())).toEqual([]);
+      expect(await gather(one.pending())).toEqual([]);
       expect(await one.check()).toEqual([]);
     });
   });

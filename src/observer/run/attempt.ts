@@ -5,6 +5,7 @@ import {
   type CellAddress,
   CoreTransaction,
   isThenable,
+  rowKey,
   showCell,
   Transaction,
 } from "../../transaction/index.js";
@@ -20,7 +21,6 @@ import {
   describeChange,
   handledUpTo,
   isDue,
-  readCellState,
   readCellStates,
   readPrevious,
   type WatchedCell,
@@ -99,6 +99,12 @@ interface FoundCell extends WatchedCell {
   readonly state: CellState;
   /** Its value at the last run. */
   readonly previous: Buffer | undefined;
+  readonly besides: readonly CellBeside[];
+}
+
+/** A cell in the row of a changed cell, whose observer shares the run. Its state is without its parked record. */
+interface CellBeside extends WatchedCell {
+  readonly state: CellState;
 }
 
 /**
@@ -199,10 +205,7 @@ class Attempt {
   async #run(): Promise<AttemptResult> {
     const { task } = this.#options;
     const start = this.#tx.startTimestamp;
-    const own = { registered: this.#registered, cell: task.cell };
-    const others = othersOf(task, this.#view);
-    const [found, ...besides] = await readCellStates(this.#tx, task.cell, [own, ...others], "first");
-    const state = found!;
+    const { state, besides } = await this.#read(task);
     if (!isDue(this.#registered, state, task.timestamp)) {
       await this.#tx.commit();
       const upTo = handledUpTo(this.#registered, state, start);
@@ -211,17 +214,13 @@ class Attempt {
     const waitMs = await this.#suspendedForMs(state);
     if (waitMs > 0) return { outcome: "suspended", waitMs };
     this.#refuseEndless(state);
-    const previous = await readPrevious(this.#tx, task.observer, task.cell, state);
+    const own = await this.#withPrevious(task, state, besides);
     const along = await this.#findAlong();
-    const transaction = await this.#callObserver([{ ...own, state, previous }, ...along]);
+    const transaction = await this.#callObserver([own, ...along]);
     const notifiedItself = this.#selfNotified();
-    this.#handle(own, state);
-    for (const found of along) this.#handle(found, found.state);
-    // Also parked ones: the run has succeeded with their values.
-    const changed = others.filter(({ registered }, index) => isDue(registered, besides[index]!, start));
-    const states = await readCellStates(this.#tx, task.cell, changed);
-    for (const [index, other] of changed.entries()) this.#handle(other, states[index]!);
-    const handled = [...along, ...changed];
+    const beside = await Promise.all([own, ...along].map((each) => this.#changedBeside(each)));
+    const handled = [...along, ...beside.flat()];
+    for (const each of [own, ...handled]) this.#handle(each, each.state);
     const hints = [task.hint, ...handled.map(({ registered, cell }) => registered.hint(cell).address)];
     const inOneBatch = this.#tx.commitsInOneBatch;
     if (inOneBatch) for (const hint of hints) this.#tx.alsoMutate(deleteHint(hint, start));
@@ -254,7 +253,7 @@ class Attempt {
       atOnce *= readAtOnce;
       for (const each of await Promise.all(some.map((task) => this.#find(task)))) {
         if (each === undefined || bytes >= batchBytes) continue;
-        bytes += (each.state.value?.length ?? 0) + (each.previous?.length ?? 0);
+        bytes += bytesOf(each);
         found.push(each);
       }
     }
@@ -263,12 +262,35 @@ class Attempt {
 
   /** Reads a change, unless it is left to another attempt. */
   async #find(task: Task): Promise<FoundCell | undefined> {
-    const { cell, observer, timestamp } = task;
-    const registered = this.#registered;
-    const state = await readCellState(this.#tx, registered, cell);
+    const { state, besides } = await this.#read(task);
     const mayRun = state.parked === undefined && this.#chainOf(task, state) < longestChain;
-    if (!mayRun || !isDue(registered, state, timestamp)) return undefined;
-    return { registered, cell, state, previous: await readPrevious(this.#tx, observer, cell, state) };
+    if (!mayRun || !isDue(this.#registered, state, task.timestamp)) return undefined;
+    return await this.#withPrevious(task, state, besides);
+  }
+
+  /** Reads the task's cell, and the cells of its row that a run handles too. */
+  async #read(task: Task): Promise<{ readonly state: CellState; readonly besides: readonly CellBeside[] }> {
+    const own = { registered: this.#registered, cell: task.cell };
+    const others = othersOf(task, this.#view);
+    const [state, ...states] = await readCellStates(this.#tx, task.cell, [own, ...others], "first");
+    return { state: state!, besides: others.map((each, index) => ({ ...each, state: states[index]! })) };
+  }
+
+  /** The changed cells beside a cell, with their parked records, since the run has succeeded with their values. */
+  async #changedBeside({ cell, besides }: FoundCell): Promise<readonly CellBeside[]> {
+    const start = this.#tx.startTimestamp;
+    const changed = besides.filter(({ registered, state }) => isDue(registered, state, start));
+    const states = await readCellStates(this.#tx, cell, changed);
+    return changed.map((each, index) => ({ ...each, state: states[index]! }));
+  }
+
+  async #withPrevious(
+    { cell, observer }: Task,
+    state: CellState,
+    besides: readonly CellBeside[],
+  ): Promise<FoundCell> {
+    const previous = await readPrevious(this.#tx, observer, cell, state);
+    return { registered: this.#registered, cell, state, previous, besides };
   }
 
   /** How many runs in a row were due only to the observer's own writes or notifications. */
@@ -319,7 +341,8 @@ class Attempt {
     const parts = found.map(({ cell, state, previous }) => describeChange(observer, cell, state, previous));
     const transaction = new Transaction(this.#tx);
     const changes = parts.map((each) => new RunChange(each, giveUp));
-    const given = observer.batch === undefined ? changes[0] : changes;
+    const given =
+      observer.batch === undefined ? changes[0] : observer.group ? oneOfEachRow(found, changes) : changes;
     try {
       await this.#supervise(found.length, async () => {
         const returned = observer.run(transaction, given as Change);
@@ -434,4 +457,15 @@ function timeoutError({ observer, cell }: Task, changes: number, registry: Regis
     `Observer "${name}" did not finish its run on ${on} within ${timeoutMs} ms. The run is fenced: ` +
       `its later calls on the transaction throw. Make the observer faster, or ${mend}.`,
   );
+}
+
+function bytesOf({ state, previous, besides }: FoundCell): number {
+  const own = (state.value?.length ?? 0) + (previous?.length ?? 0);
+  return besides.reduce((sum, each) => sum + (each.state.value?.length ?? 0), own);
+}
+
+/** One change of each row: the cells of a family are changes of their own, and row observers see only the row. */
+function oneOfEachRow(found: readonly FoundCell[], changes: readonly RunChange[]): readonly RunChange[] {
+  const rows = new Map(found.map(({ cell }, index) => [rowKey(cell.table, cell.row), changes[index]!]));
+  return [...rows.values()];
 }

@@ -5,7 +5,7 @@ import { LimitExceededError, NewerValueError, ObserverError } from "../../errors
 import { bytes, type Column, columnPath, family, int, signal, table, text } from "../../schema/index.js";
 import { check } from "../../transaction/index.js";
 import { readHints, writeHintState } from "../hint/hint.js";
-import { batchObserver, listParked, observer, parkedTable } from "../index.js";
+import { batchObserver, batchRowObservers, listParked, observer, parkedTable } from "../index.js";
 
 const words = table("words", { text: text(), marks: family(int()), poke: signal(), seen: int() });
 const lengths = table("lengths", { words: int() });
@@ -52,6 +52,111 @@ async function parked(db: TestDatabase): Promise<unknown[]> {
   for await (const { row, attempts } of listParked(db.registry)) found.push([row, attempts]);
   return found.sort();
 }
+
+describe.each(["one-phase", "two-phase"] as const)("batch row observers, committing in %s", (commit) => {
+  /** Counts the rows of each run. Throws for rows whose text is "bad". */
+  function marks() {
+    const runs: string[][] = [];
+    const observers = batchRowObservers(
+      "marks",
+      [words.text, words.marks, words.seen],
+      async (tx, changes) => {
+        runs.push(changes.map(({ row }) => row).sort());
+        for (const { row } of changes) {
+          if ((await tx.get(words.text, row)) === "bad") throw new Error("bad");
+          tx.set(lengths.words, row, ((await tx.get(lengths.words, row)) ?? 0) + 1);
+        }
+      },
+      { attempts: 1 },
+    );
+    return { runs, observers };
+  }
+
+  test("one run handles all changed columns of several rows, and leaves no hint", async () => {
+    const { runs, observers } = marks();
+    const db = await start({ commit, observers });
+    await db.transact((tx) => {
+      for (const row of rows(10)) {
+        tx.set(words.text, row, "x");
+        tx.set(words.seen, row, 1);
+      }
+    });
+    await db.pool.drain();
+    expect(runs).toEqual([rows(10)]);
+    await db.context.background.settled();
+    expect(await countHints(db.store)).toEqual({});
+    expect(await check(db.context, ["words", "lengths"])).toEqual([]);
+  });
+
+  test("a row of whose family several cells have changed is there once", async () => {
+    const { runs, observers } = marks();
+    const db = await start({ commit, observers });
+    await db.transact((tx) => {
+      for (const row of rows(3)) for (const cell of ["a", "b"]) tx.set(words.marks.at(cell), row, 1);
+    });
+    await db.pool.drain();
+    expect(runs).toEqual([rows(3)]);
+    expect(await countHints(db.store)).toEqual({});
+  });
+
+  test("only the row that fails is parked, with each of its changed columns", async () => {
+    const { observers } = marks();
+    const db = await start({ commit, observers });
+    await db.transact((tx) => {
+      for (const row of rows(8)) {
+        tx.set(words.text, row, row === "row 5" ? "bad" : "x");
+        tx.set(words.seen, row, 1);
+      }
+    });
+    await db.pool.drain();
+    expect(await parked(db)).toEqual([
+      ["row 5", 1],
+      ["row 5", 1],
+    ]);
+    for (const row of rows(8)) {
+      const times = await db.transact((tx) => tx.get(lengths.words, row));
+      expect([row, times]).toEqual([row, row === "row 5" ? undefined : 1]);
+    }
+  });
+
+  test("a row that another run handles is not taken along", async () => {
+    const running: string[][] = [];
+    let resume = () => {};
+    const first = new Promise<void>((resolve) => {
+      resume = resolve;
+    });
+    const overlaps: string[] = [];
+    const observers = batchRowObservers(
+      "marks",
+      [words.text, words.seen],
+      async (_, changes) => {
+        const own = changes.map(({ row }) => row);
+        overlaps.push(...own.filter((row) => running.flat().includes(row)));
+        running.push(own);
+        if (running.length === 1) await first;
+        running.splice(running.indexOf(own), 1);
+      },
+      { concurrency: 4 },
+    );
+    const db = await start({ commit, observers });
+    await db.transact((tx) => tx.set(words.text, "row 0", "x"));
+    const worker = db.pool.work();
+    await expect.poll(() => running.length).toBe(1);
+    await db.transact((tx) => {
+      for (const row of rows(5)) {
+        tx.set(words.text, row, "y");
+        tx.set(words.seen, row, 1);
+      }
+    });
+    await expect.poll(() => db.runs.length).toBeGreaterThan(0);
+    resume();
+    await worker.idle();
+    await worker.stop();
+    expect(overlaps).toEqual([]);
+    expect(db.runs.filter(({ outcome }) => outcome === "conflict")).toEqual([]);
+    expect(await countHints(db.store)).toEqual({});
+  });
+});
 
 describe.each(["one-phase", "two-phase"] as const)("batch observers, committing in %s", (commit) => {
   test("a run handles the changes that have gathered, each with its value and its previous value", async () => {

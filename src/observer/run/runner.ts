@@ -129,6 +129,7 @@ export class Runner {
       for (const each of along) {
         this.#announced.delete(each);
         this.#board.runAfterAll(each);
+        for (const other of this.#shared.end(each)) this.#board.runAfterAll(other);
       }
     }
   }
@@ -142,7 +143,8 @@ export class Runner {
     const size = Math.min(this.#sizes.get(name) ?? batch, task.company);
     const most = Math.floor(size / 2 ** task.conflicts);
     if (most < 2 || !mayJoin(task)) return [];
-    along.push(...this.#board.takeAlong(task, most, mayJoin));
+    // One whose row another run has taken waits for that run.
+    along.push(...this.#board.takeAlong(task, most, mayJoin).filter((each) => this.#shared.begin(each)));
     const joins = await Promise.all(along.map((each) => this.#joins(each, count)));
     return along.filter((_, index) => joins[index]);
   }

@@ -150,10 +150,10 @@ describe("runs that overlap", () => {
     await db.drain();
     await db.transact((tx) => tx.set(pairs.left, "a", 2));
     const early = await db.begin();
-    await ofLeft!.run(early, { row: "a" } as never);
+    await ofLeft!.run(early, [{ row: "a" }] as never);
     // With both changes the sum is the old one, so this run has nothing to change.
     await db.transact((tx) => tx.set(pairs.right, "a", 0));
-    await db.transact((tx) => ofRight!.run(tx, { row: "a" } as never));
+    await db.transact((tx) => ofRight!.run(tx, [{ row: "a" }] as never));
     await expect(early.commit()).rejects.toMatchObject({ code: "CONFLICT" });
     await db.drain();
     await using snapshot = await db.snapshot();
@@ -166,13 +166,13 @@ describe("runs that overlap", () => {
     await db.drain();
     const set = async (value: number) => {
       await db.transact((tx) => tx.set(pairs.left, "a", value));
-      await db.transact((tx) => ofLeft!.run(tx, { row: "a" } as never));
+      await db.transact((tx) => ofLeft!.run(tx, [{ row: "a" }] as never));
     };
     await set(2);
     const early = await db.begin();
-    await ofGroup!.run(early, { row: "all" } as never);
+    await ofGroup!.run(early, [{ row: "all" }] as never);
     await set(1);
-    await db.transact((tx) => ofGroup!.run(tx, { row: "all" } as never));
+    await db.transact((tx) => ofGroup!.run(tx, [{ row: "all" }] as never));
     await expect(early.commit()).rejects.toMatchObject({ code: "CONFLICT" });
   });
 });

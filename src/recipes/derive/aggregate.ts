@@ -1,5 +1,6 @@
 import {
   type AnyTable,
+  batchObserver,
   bytes,
   type Codec,
   type Column,
@@ -8,7 +9,7 @@ import {
   int,
   json,
   type KeyCodec,
-  observer,
+  type SignalChange,
   signal,
   type Transaction,
   table,
@@ -21,7 +22,7 @@ import { type RowParts, rowParts } from "../row-parts.js";
 import { columnOf, type View } from "../view.js";
 import type { AnyAggregateOptions, TopEntry } from "./aggregate-options.js";
 import { type Contribution, Contributions, type Ranking, rankings } from "./contribution.js";
-import { type DerivationParts, observerOptions } from "./derivation.js";
+import { batchOptions, type DerivationParts } from "./derivation.js";
 import {
   addPartial,
   emptySum,
@@ -90,7 +91,8 @@ export function aggregate(name: string, options: AnyAggregateOptions): Derivatio
  * Keeps aggregates of groups. A row's observers compare what the row contributes with what it
  * contributed at their last run. They change a partial sum of the group and the group's ordered
  * values by the difference, and notify the group. The group's observer then combines the partial
- * sums. So no two rows write the same cell, unless all partial sums of the group are in use.
+ * sums. A run handles many rows, and writes each of their groups once. No two runs write the same cell,
+ * unless all partial sums of a group are in use.
  */
 class Aggregate {
   readonly parts: DerivationParts<AnyTable>;
@@ -133,7 +135,7 @@ class Aggregate {
     this.#sums = columnOf(sums, "sum");
     this.#ranks = columnOf(ranks, "value");
     this.#slots = new Slots(wholeOption("shards", options.shards ?? 256, 1, 1_024), options.environment);
-    const observed = observerOptions(options);
+    const observed = batchOptions(options);
     this.parts = {
       name,
       version: this.#version,
@@ -146,50 +148,44 @@ class Aggregate {
         this.#state,
         ...(this.#contributions.rankings.length === 0 ? [] : [ranks]),
       ],
-      sources: this.#source.observers(name, (tx, row) => this.#contribute(tx, row), observed),
-      others: [observer(name, this.#state.due, (tx, { row }) => this.#combine(tx, row), observed)],
+      sources: this.#source.batchObservers(name, (tx, rows) => this.#contribute(tx, rows), observed),
+      others: [batchObserver(name, this.#state.due, (tx, due) => this.#combineAll(tx, due), observed)],
       backfilled: this.#state.version,
       recompute: (view) => this.#recompute(view),
     };
   }
 
-  /** Replaces the contribution of a row by its present one. */
-  async #contribute(tx: Transaction, row: unknown): Promise<void> {
+  /** Replaces the contributions of rows by their present ones, and adds up what changes in each group. */
+  async #contribute(tx: Transaction, rows: readonly unknown[]): Promise<void> {
+    const changed = new Map<string, PartialSum>();
+    await Promise.all(rows.map((row) => this.#contributeRow(tx, row, changed)));
+    await Promise.all(
+      [...changed].map(async ([group, difference]) => {
+        if (!isEmptySum(difference)) await this.#addTo(tx, group, difference);
+        tx.notify(this.#state.due, group);
+      }),
+    );
+  }
+
+  /** Replaces the contribution of a row by its present one. Adds the difference to the changed groups. */
+  async #contributeRow(tx: Transaction, row: unknown, changed: Map<string, PartialSum>): Promise<void> {
     const [value, stored] = await Promise.all([this.#source.read(tx, row), tx.get(this.#rows, row)]);
     const before = stored === undefined ? undefined : (JSON.parse(stored) as StoredContribution);
     const after = value === undefined ? undefined : this.#contributions.of(value, row);
     const isCurrent = before?.version === this.#version;
     const isMoved = before?.group !== after?.group;
-    if (isMoved || before?.sum !== after?.sum) await this.#addDifference(tx, before, after);
     let isRanked = false;
     for (const ranking of rankings) {
       if (this.#rank(tx, row, ranking, before, after)) isRanked = true;
     }
     if (isMoved || isRanked || before?.sum !== after?.sum || !isCurrent) {
-      for (const group of new Set([before?.group, after?.group])) {
-        if (group !== undefined) tx.notify(this.#state.due, group);
-      }
+      if (before !== undefined) add(changed, before.group, partialOf(before.sum, -1));
+      if (after !== undefined) add(changed, after.group, partialOf(after.sum, 1));
     }
     // Written even if it is unchanged. Two runs of one row, for two of its columns, then conflict.
     // The later one therefore begins after the other's commit, and sees what both columns hold.
     if (after === undefined) tx.delete(this.#rows, row);
     else tx.set(this.#rows, row, JSON.stringify({ ...after, version: this.#version }));
-  }
-
-  /** Adds the difference of two contributions to the partial sums of their groups. */
-  async #addDifference(
-    tx: Transaction,
-    before: Contribution | undefined,
-    after: Contribution | undefined,
-  ): Promise<void> {
-    const taken = before === undefined ? emptySum : partialOf(before.sum, -1);
-    const given = after === undefined ? emptySum : partialOf(after.sum, 1);
-    if (before !== undefined && before.group === after?.group) {
-      await this.#addTo(tx, before.group, addPartial(taken, given));
-      return;
-    }
-    if (before !== undefined) await this.#addTo(tx, before.group, taken);
-    if (after !== undefined) await this.#addTo(tx, after.group, given);
   }
 
   async #addTo(tx: Transaction, group: string, difference: PartialSum): Promise<void> {
@@ -214,6 +210,10 @@ class Aggregate {
     if (old !== undefined) tx.delete(this.#ranks, [before!.group, ranking, rankBytes(old), ...own]);
     if (now !== undefined) tx.set(this.#ranks, [after!.group, ranking, rankBytes(now), ...own], now);
     return old !== undefined || now !== undefined;
+  }
+
+  async #combineAll(tx: Transaction, due: readonly SignalChange<string>[]): Promise<void> {
+    await Promise.all(due.map(({ row: group }) => this.#combine(tx, group)));
   }
 
   /** Writes the row of a group from its partial sums and its ordered values. */
@@ -279,6 +279,10 @@ class Aggregate {
       if (Object.keys(value).length > 0) yield { row: this.#groups.parse(text), value };
     }
   }
+}
+
+function add(changed: Map<string, PartialSum>, group: string, difference: PartialSum): void {
+  changed.set(group, addPartial(changed.get(group) ?? emptySum, difference));
 }
 
 function columnsOf(options: AnyAggregateOptions): Readonly<Record<string, Codec<unknown>>> {

@@ -1,5 +1,6 @@
 import type {
   AnyTable,
+  BatchOptions,
   Column,
   Database,
   Environment,
@@ -201,4 +202,12 @@ function isSame(columns: readonly Column<unknown, unknown>[], one: AnyRow, other
 /** Returns the options of the observers of a derivation. */
 export function observerOptions({ version, observer }: DerivationOptions): ObserverOptions {
   return { ...observer, version };
+}
+
+/** While the commit of one batch is being stored, others are computed. */
+const concurrentBatches = 4;
+
+/** The same for observers whose runs handle several changes. */
+export function batchOptions(options: DerivationOptions): BatchOptions {
+  return { concurrency: concurrentBatches, ...observerOptions(options) };
 }

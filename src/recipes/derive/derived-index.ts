@@ -20,7 +20,7 @@ import type { FindOptions } from "../lookup/secondary-index.js";
 import { checkOptions, type OptionKind } from "../options.js";
 import { type PartsOfRow, type RowParts, rowParts } from "../row-parts.js";
 import { checkView, columnOf, type View } from "../view.js";
-import { Derivation, type DerivationOptions, type DerivationParts, observerOptions } from "./derivation.js";
+import { batchOptions, Derivation, type DerivationOptions, type DerivationParts } from "./derivation.js";
 import { type AnyRow, type ColumnNames, Source, type SourceRow } from "./source.js";
 
 /** The options of a derivation that finds rows by terms. `index` must be pure. */
@@ -173,6 +173,10 @@ export function derivedIndex<T extends AnyTable, P extends KeyParts>(
     else tx.set(stored, row, [...after]);
   };
 
+  const updateAll = async (tx: Transaction, rows: readonly unknown[]) => {
+    await Promise.all(rows.map((row) => update(tx, row)));
+  };
+
   async function* recompute(view: View) {
     for await (const { row, value } of source.scan(view)) {
       const keyOf = entryKeys(row);
@@ -189,7 +193,7 @@ export function derivedIndex<T extends AnyTable, P extends KeyParts>(
       table: derived as AnyTable,
       columns: [entries as Column<unknown, unknown>],
       tables: [derived, rows, state],
-      sources: source.observers(name, update, observerOptions(options)),
+      sources: source.batchObservers(name, updateAll, batchOptions(options)),
       others: [],
       backfilled: state.version,
       recompute,

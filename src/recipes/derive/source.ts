@@ -1,6 +1,8 @@
 import {
   type AnyColumn,
   type AnyTable,
+  type BatchOptions,
+  batchRowObservers,
   type Column,
   type Family,
   InvalidArgumentError,
@@ -86,10 +88,33 @@ export class Source {
     run: (tx: Transaction, row: unknown) => Promise<void>,
     options: ObserverOptions,
   ): readonly Observer[] {
+    return this.#shared((columns) => rowObservers(prefix, columns, (tx, { row }) => run(tx, row), options));
+  }
+
+  /** As {@link observers}, with runs for several rows at a time. */
+  batchObservers(
+    prefix: string,
+    run: (tx: Transaction, rows: readonly unknown[]) => Promise<void>,
+    options: BatchOptions,
+  ): readonly Observer[] {
+    return this.#shared((columns) =>
+      batchRowObservers(
+        prefix,
+        columns,
+        (tx, changes) =>
+          run(
+            tx,
+            changes.map(({ row }) => row),
+          ),
+        options,
+      ),
+    );
+  }
+
+  #shared(declare: (columns: readonly Observed[]) => readonly Observer[]): readonly Observer[] {
     const observers: Observer[] = [];
     for (let from = 0; from < this.#observed.length; from += maxShared) {
-      const columns = this.#observed.slice(from, from + maxShared);
-      observers.push(...rowObservers(prefix, columns, (tx, { row }) => run(tx, row), options));
+      observers.push(...declare(this.#observed.slice(from, from + maxShared)));
     }
     return observers;
   }

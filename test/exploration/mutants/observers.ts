@@ -78,8 +78,8 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "const state = found!;",
-        replace: "const state = (this.#options.registry.remembered ??= found!);",
+        find: "return { state: state!, besides:",
+        replace: "return { state: (this.#options.registry.remembered ??= state!), besides:",
       },
     ],
     killedBy: "twoWorkers",
@@ -89,8 +89,8 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "for (const [index, other] of changed.entries()) this.#handle(other, states[index]!);",
-        replace: "void states;",
+        find: "for (const each of [own, ...handled]) this.#handle",
+        replace: "for (const each of [own, ...along]) this.#handle",
       },
     ],
     killedBy: "sharedRunsTwoWorkers",
@@ -100,8 +100,8 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "for (const found of along) this.#handle(found, found.state);",
-        replace: "",
+        find: "for (const each of [own, ...handled]) this.#handle",
+        replace: "for (const each of [own, ...beside.flat()]) this.#handle",
       },
     ],
     killedBy: "batchTwoWorkers",
@@ -112,8 +112,8 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "others.filter(({ registered }, index) => isDue(registered, besides[index]!, start))",
-        replace: "others.filter((_, index) => besides[index] !== undefined)",
+        find: "besides.filter(({ registered, state }) => isDue(registered, state, start))",
+        replace: "besides.filter(() => start > 0)",
       },
     ],
     killedBy: "sharedRunsWriter",

@@ -1,4 +1,4 @@
-import { batchObserver, type Database } from "../../../src/index.js";
+import { batchObserver, batchRowObservers, type Database } from "../../../src/index.js";
 import type { ClientEnd, ClientHandle, Program } from "../../../src/testing/exploration/index.js";
 import { cells, expectEqual, once, pages, startWith } from "./tables.js";
 
@@ -63,6 +63,53 @@ export const batchOnePhase: Program = {
     W2: (client) => client.work(),
   },
   faults: { lostAnswers: 1 },
+};
+
+/** The same of two columns, whose observers share their runs. */
+const totals = batchRowObservers("totals", [cells.value, cells.copy], async (tx, changes) => {
+  for (const { row } of changes) {
+    const [value = 0, copy = 0] = [await tx.get(cells.value, row), await tx.get(cells.copy, row)];
+    const counted = (await tx.get(cells.other, row)) ?? 0;
+    tx.set(cells.other, row, value + copy);
+    tx.set(pages.words, "all", ((await tx.get(pages.words, "all")) ?? 0) + value + copy - counted);
+  }
+});
+
+const ofRows = {
+  tables: [cells, pages],
+  observers: totals,
+  setup: async (db: Database) => {
+    await db.transact((tx) => {
+      tx.set(cells.value, "p", 1);
+      tx.set(cells.copy, "p", 2);
+      tx.set(cells.copy, "q", 4);
+    });
+  },
+  healed: async (db: Database) => {
+    const found = await db.transact(async (tx) => [await tx.row(cells, "p"), await tx.row(cells, "q")]);
+    const sum = found.reduce((all, row) => all + (row?.value ?? 0) + (row?.copy ?? 0), 0);
+    expectEqual("the total", await db.transact((tx) => tx.get(pages.words, "all")), sum);
+  },
+};
+
+export const batchRowsTwoWorkers: Program = {
+  name: "two rows that one run of row observers handles in a batch, and two workers, in one phase",
+  ...ofRows,
+  clients: {
+    W1: (client) => client.work(),
+    W2: (client) => client.work({ observers: [totals[1]!] }),
+  },
+  faults: { lostAnswers: 1 },
+};
+
+export const batchRowsWriter: Program = {
+  name: "a writer of a row that a batch of row observers takes along, and a worker",
+  ...ofRows,
+  commit: "two-phase",
+  clients: {
+    writer: ({ db }) => db.transact((tx) => tx.set(cells.value, "q", 5), once),
+    worker: (client) => client.work(),
+  },
 };
 
 /** If the writer was told that its commit is settled, it read the new total. */
