@@ -221,6 +221,18 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
       "Runs of observers: committed, clean (nothing was due), conflict, failed, timeout, parked. The run after which a change is parked counts as failed or timeout too.",
       ({ runs }) => runs,
     ),
+    {
+      kind: "counter",
+      name: "run_changes_total",
+      about:
+        "Changes that committed runs were for: a run of a batch observer, or of row observers, is for several.",
+      labels: ["observer"],
+      read: ({ observers }) =>
+        Object.entries(observers).map(([observer, { changes }]) => ({
+          labels: { observer },
+          value: changes,
+        })),
+    },
     ofObservers("run_duration_seconds", "Duration of runs.", ({ duration }) => duration),
     ofObservers(
       "run_delay_seconds",

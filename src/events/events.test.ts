@@ -18,6 +18,7 @@ const run = {
   outcome: "committed",
   durationMs: 4,
   delayMs: 10,
+  changes: 3,
   attempts: 0,
   error: undefined,
   cause: {

@@ -153,9 +153,11 @@ export interface EventMap {
      * From the commit of the change to the commit of the run. Undefined if the run did not commit.
      */
     readonly delayMs: number | undefined;
+    /** How many changes it was for: more than 1 in a batch, and of observers that share their runs. */
+    readonly changes: number;
     readonly attempts: number;
     readonly error: unknown;
-    /** The change that it ran for. */
+    /** The change that it ran for, or the first of them. */
     readonly cause: Cause;
   };
   /** This process opened or closed a live query. `open` is how many are open now. */

@@ -22,6 +22,8 @@ export interface RequestMetrics extends Readonly<Record<RequestKind, number>> {
 /** Figures of one observer, since the database was opened in this process. */
 export interface ObserverMetrics {
   readonly runs: Readonly<Record<EventMap["run"]["outcome"], number>>;
+  /** Changes that committed runs were for. A batch, and a run of row observers, is for several. */
+  readonly changes: number;
   /** Milliseconds that each run took. */
   readonly duration: Distribution;
   /** Milliseconds from the commit of a change to the commit of its run. */

@@ -8,6 +8,7 @@ class ObserverCounts {
   readonly duration = new SampledDistribution();
   readonly delay = new SampledDistribution();
   readonly prefetch = { hits: 0, misses: 0, wasted: 0 };
+  changes = 0;
 }
 
 /** Keeps counters and distributions. Events are their only source. */
@@ -92,6 +93,7 @@ export class Metrics {
   #countRun(event: EventMap["run"]): void {
     const counts = this.#observer(event.observer);
     counts.runs[event.outcome]++;
+    if (event.outcome === "committed") counts.changes += event.changes;
     // The run after which a change is parked has already been told as failed.
     if (event.outcome !== "parked") counts.duration.add(event.durationMs);
     if (event.delayMs !== undefined) counts.delay.add(event.delayMs);
@@ -101,9 +103,10 @@ export class Metrics {
   snapshot(): MetricsSnapshot {
     const observers: Record<string, ObserverMetrics> = {};
     for (const [name, counts] of this.#observers) {
-      const { runs, duration, delay, prefetch } = counts;
+      const { runs, changes, duration, delay, prefetch } = counts;
       observers[name] = {
         runs: { ...runs },
+        changes,
         duration: duration.distribution(),
         delay: delay.distribution(),
         prefetch: { ...prefetch },

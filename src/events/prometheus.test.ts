@@ -10,7 +10,7 @@ const cause = {
 function figures(observer = "cluster") {
   const events = new Emitter();
   const metrics = new Metrics(events);
-  const run = { observer, attempts: 0, error: undefined, cause };
+  const run = { observer, changes: 3, attempts: 0, error: undefined, cause };
   events.emit("commit", {
     startTimestamp: 1,
     commitTimestamp: 2,

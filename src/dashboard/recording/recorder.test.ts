@@ -86,6 +86,7 @@ describe("a recorder", () => {
         outcome,
         durationMs: 1,
         delayMs,
+        changes: 1,
         attempts: 0,
         error: undefined,
         cause: cause(observer),

@@ -83,6 +83,7 @@ describe.each(["one-phase", "two-phase"] as const)("batch row observers, committ
     });
     await db.pool.drain();
     expect(runs).toEqual([rows(10)]);
+    expect(db.runs.map(({ changes }) => changes)).toEqual([20]);
     await db.context.background.settled();
     expect(await countHints(db.store)).toEqual({});
     expect(await check(db.context, ["words", "lengths"])).toEqual([]);

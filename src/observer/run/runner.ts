@@ -28,6 +28,13 @@ const maxConflicts = 100;
 const crashesToRunAlone = 2;
 
 type Failed = Extract<AttemptResult, { outcome: "failed" }>;
+/** What the event of a run says besides. */
+interface RunFigures {
+  readonly delayMs?: number;
+  readonly changes?: number;
+  readonly attempts?: number;
+}
+
 type RunOutcome = "committed" | "clean" | "conflict" | "failed" | "timeout" | "parked";
 
 /** Carries out a task: counts crashes before the run, makes an attempt, and handles its result. */
@@ -216,7 +223,7 @@ export class Runner {
   ): void {
     const changedAt = result.changedAt === 0 ? task.timestamp : result.changedAt;
     const delayMs = Math.max(0, result.commitTimestamp - changedAt) / 1_000;
-    this.#emit(task, "committed", durationMs, undefined, delayMs);
+    this.#emit(task, "committed", durationMs, undefined, { delayMs, changes: 1 + result.others.length });
     task.conflicts = 0;
     task.setbacks = 0;
     this.#allowMore(task.observer);
@@ -275,7 +282,8 @@ export class Runner {
     durationMs: number,
     along: readonly Task[],
   ): Promise<void> {
-    this.#emit(task, kind === "timeout" ? kind : "failed", durationMs, error, undefined, 0);
+    const changes = 1 + along.length;
+    this.#emit(task, kind === "timeout" ? kind : "failed", durationMs, error, { changes, attempts: 0 });
     await this.#retract(task);
     task.company = (along.length + 1) >> 1;
     if (kind === "timeout" || codeOf(error) === "LIMIT_EXCEEDED")
@@ -372,23 +380,18 @@ export class Runner {
       this.#board.done(task, Number.POSITIVE_INFINITY);
       return;
     }
-    this.#emit(task, "parked", durationMs, error, undefined, attempts);
+    this.#emit(task, "parked", durationMs, error, { attempts });
     this.#board.done(task, start);
   }
 
-  #emit(
-    task: Task,
-    outcome: RunOutcome,
-    durationMs: number,
-    error: unknown,
-    delayMs?: number,
-    attempts = (task.state?.attempts ?? 0) + (outcome === "failed" || outcome === "timeout" ? 1 : 0),
-  ): void {
+  #emit(task: Task, outcome: RunOutcome, durationMs: number, error: unknown, more: RunFigures = {}): void {
     const { events } = this.#registry.context;
     if (!events.hasListeners("run")) return;
     const observer = task.observer.name;
     const cause = { observer, cell: task.cell, commitTimestamp: task.timestamp };
-    events.emit("run", { observer, outcome, durationMs, delayMs, attempts, error, cause });
+    const used = (task.state?.attempts ?? 0) + (outcome === "failed" || outcome === "timeout" ? 1 : 0);
+    const { delayMs, changes = 1, attempts = used } = more;
+    events.emit("run", { observer, outcome, durationMs, delayMs, changes, attempts, error, cause });
   }
 
   #report(doing: string, error: unknown): void {
