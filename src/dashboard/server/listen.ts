@@ -39,7 +39,7 @@ export interface ListenOptions {
  * @throws InvalidArgumentError if the address is taken or does not belong to this machine.
  */
 export async function serveOn(options: ListenOptions, listener: RequestListener): Promise<RunningServer> {
-  const { what, host, port, path, end } = options;
+  const { what, host, port, path } = options;
   const server = createServer(listener);
   server.requestTimeout = 30_000;
   server.headersTimeout = 10_000;
@@ -48,19 +48,22 @@ export async function serveOn(options: ListenOptions, listener: RequestListener)
     server.listen(port, host);
     await once(server, "listening");
   } catch (cause) {
-    end();
+    options.end();
     throw new InvalidArgumentError(
       `${what} cannot be served at ${host}:${port}: ${(cause as Error).message}. Choose a free port of this machine.`,
       { cause },
     );
   }
-  const close = async () => {
-    end();
+  const end = async () => {
+    options.end();
     const closed = once(server, "close");
     server.close();
     server.closeAllConnections();
     await closed;
   };
+  let ended: Promise<void> | undefined;
+  // Not every runtime emits "close" again when a server is closed twice.
+  const close = () => (ended ??= end());
   const name = host.includes(":") ? `[${host}]` : host;
   const url = `http://${name}:${(server.address() as AddressInfo).port}${path}`;
   return { url, close, [Symbol.asyncDispose]: close };
