@@ -126,7 +126,15 @@ class Child implements WorkerProcess {
   }
 
   kill(signal: EndSignal | "SIGKILL"): void {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) this.#child.kill(signal);
+    const { pid, exitCode, signalCode } = this.#child;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    try {
+      // On Deno, `kill` of a child also closes its channel, and takes the child for ended.
+      process.kill(pid, signal);
+    } catch (error) {
+      // It has ended, and the event follows.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
   }
 }
 
