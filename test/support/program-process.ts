@@ -89,7 +89,8 @@ export class ProgramProcess {
   }
 
   signal(signal: "SIGKILL" | "SIGSTOP" | "SIGCONT" | "SIGTERM"): void {
-    if (!this.hasEnded) this.#child.kill(signal);
+    // On Deno, `kill` of a child also takes it for ended.
+    if (!this.hasEnded) process.kill(this.pid, signal);
   }
 
   /**
