@@ -181,8 +181,8 @@ class Attempt {
     this.#view = view;
     this.#registered = registered;
     this.#arrive = arrive;
-    const { observer, cell } = options.task;
-    if (observer.batch === undefined) this.#predictor = readPredictorOf(tx.context, registered.name, cell);
+    const { cell } = options.task;
+    this.#predictor = readPredictorOf(tx.context, registered.name, cell);
     if (this.#predictor !== undefined) tx.reader.predictBy(this.#predictor);
   }
 
@@ -262,6 +262,7 @@ class Attempt {
 
   /** Reads a change, unless it is left to another attempt. */
   async #find(task: Task): Promise<FoundCell | undefined> {
+    this.#predictor?.addOwn(task.cell);
     const { state, besides } = await this.#read(task);
     const mayRun = state.parked === undefined && this.#chainOf(task, state) < longestChain;
     if (!mayRun || !isDue(this.#registered, state, task.timestamp)) return undefined;

@@ -1,19 +1,20 @@
 import { type Environment, systemEnvironment, type Transaction } from "../../index.js";
 import { hashText } from "../hash.js";
 
-/** Beyond this number of groups with a run in progress, the slots are forgotten. */
+/** Beyond this number of groups, the slots are forgotten. */
 const maxGroups = 10_000;
 
 /**
- * Chooses the slot, one of a group's partial sums, that a run writes: one that no other run of this
- * process is writing. So the runs of a busy group do not conflict, and a quiet group has few slots.
- * Each process begins elsewhere. Two processes that take the same slot conflict once, and the
- * repeated run takes another. Nothing but the number of conflicts depends on the choice.
+ * Chooses the slot, one of a group's partial sums, that a run writes: one that no run of this process
+ * has written since the run began. So the runs of a busy group do not conflict, and a quiet group has
+ * few slots. Each process begins elsewhere. Two processes that take the same slot conflict once, and
+ * the repeated run takes another. Nothing but the number of conflicts depends on the choice.
  */
 export class Slots {
   readonly #count: number;
   readonly #environment: Environment | undefined;
-  readonly #taken = new Map<string, Set<number>>();
+  /** By group, for each slot: when the last run that wrote it has committed. Infinity until it has. */
+  readonly #written = new Map<string, number[]>();
   #first: number | undefined;
 
   constructor(count: number, environment: Environment | undefined) {
@@ -24,27 +25,28 @@ export class Slots {
   /** Returns a slot for the transaction, which holds it until its commit. */
   take(tx: Transaction, group: string): number {
     this.#first ??= hashText((this.#environment ?? systemEnvironment).uniqueId());
-    const taken = this.#takenOf(group);
-    let next = 0;
-    while (taken.has(next)) next++;
-    taken.add(next);
-    tx.onCommit(() => this.#release(group, taken, next));
+    const written = this.#writtenOf(group);
+    let next = written.findIndex((commit) => commit < tx.startTimestamp);
+    if (next < 0) next = written.length;
+    // A run that conflicts keeps its slot: another process is writing it. When all are taken, the
+    // group begins again.
+    if (next === this.#count) {
+      written.length = 0;
+      next = 0;
+    }
+    written[next] = Number.POSITIVE_INFINITY;
+    tx.onCommit((commit) => {
+      written[next] = commit;
+    });
     return (this.#first + next) % this.#count;
   }
 
-  #takenOf(group: string): Set<number> {
-    let taken = this.#taken.get(group);
-    // A run that conflicts never releases its slot: another process is writing it. When all are
-    // taken, the group begins again.
-    if (taken !== undefined && taken.size < this.#count) return taken;
-    if (this.#taken.size >= maxGroups) this.#taken.clear();
-    taken = new Set();
-    this.#taken.set(group, taken);
-    return taken;
-  }
-
-  #release(group: string, taken: Set<number>, slot: number): void {
-    taken.delete(slot);
-    if (taken.size === 0 && this.#taken.get(group) === taken) this.#taken.delete(group);
+  #writtenOf(group: string): number[] {
+    let written = this.#written.get(group);
+    if (written !== undefined) return written;
+    if (this.#written.size >= maxGroups) this.#written.clear();
+    written = [];
+    this.#written.set(group, written);
+    return written;
   }
 }
