@@ -160,6 +160,20 @@ describe("runs that overlap", () => {
     expect(await snapshot.row(sums.table, "all")).toEqual({ count: 1, sum: 2 });
   });
 
+  test("for two rows of a group do not conflict, also if one began before the other's commit", async () => {
+    await using db = await open("memory:", options);
+    await db.transact((tx) => {
+      for (const row of ["a", "b", "c"]) tx.set(pairs.left, row, 1);
+    });
+    const early = await db.begin();
+    for (const row of ["a", "b"]) await db.transact((tx) => ofLeft!.run(tx, [{ row }] as never));
+    await ofLeft!.run(early, [{ row: "c" }] as never);
+    await early.commit();
+    await db.drain();
+    await using snapshot = await db.snapshot();
+    expect(await snapshot.row(sums.table, "all")).toEqual({ count: 3, sum: 3 });
+  });
+
   test("for one group conflict, even if one of them changes nothing", async () => {
     await using db = await open("memory:", options);
     await db.transact((tx) => tx.set(pairs.left, "a", 1));
