@@ -22,7 +22,10 @@ export interface DerivationOptions {
    * From 1 to 2^31 - 1. Default: 1.
    */
   readonly version?: number | undefined;
-  /** Options of the derivation's observers. Default: those of any observer. */
+  /**
+   * Options of the derivation's observers. A run handles up to 100 rows, but that of a join one. Default:
+   * those of any observer, but with a `concurrency` of 4 except for joins.
+   */
   readonly observer?: Omit<ObserverOptions, "version" | "isolation"> | undefined;
   /** Supplies the unique id of this process. Default: the system's. */
   readonly environment?: Environment | undefined;
