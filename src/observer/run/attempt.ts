@@ -262,7 +262,6 @@ class Attempt {
 
   /** Reads a change, unless it is left to another attempt. */
   async #find(task: Task): Promise<FoundCell | undefined> {
-    this.#predictor?.addOwn(task.cell);
     const { state, besides } = await this.#read(task);
     const mayRun = state.parked === undefined && this.#chainOf(task, state) < longestChain;
     if (!mayRun || !isDue(this.#registered, state, task.timestamp)) return undefined;

@@ -140,14 +140,11 @@ describe.each(["one-phase", "two-phase"] as const)("batch row observers, committ
       { concurrency: 4 },
     );
     const db = await start({ commit, observers });
-    await db.transact((tx) => tx.set(words.text, "row 0", "x"));
+    await db.transact((tx) => tx.set(words.text, "row 3", "x"));
     const worker = db.pool.work();
     await expect.poll(() => running.length).toBe(1);
     await db.transact((tx) => {
-      for (const row of rows(5)) {
-        tx.set(words.text, row, "y");
-        tx.set(words.seen, row, 1);
-      }
+      for (const row of rows(5)) tx.set(words.seen, row, 1);
     });
     await expect.poll(() => db.runs.length).toBeGreaterThan(0);
     resume();

@@ -6,9 +6,15 @@ import { int, table, text } from "../../schema/index.js";
 import type { RowRead, RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import type { Transaction } from "../../transaction/index.js";
-import { observer } from "../index.js";
+import { batchObserver, observer } from "../index.js";
 
-const pages = table("pages", { contents: text(), title: text(), words: int(), large: text() });
+const pages = table("pages", {
+  body: text(),
+  contents: text(),
+  title: text(),
+  words: int(),
+  large: text(),
+});
 const sites = table("sites", { name: text(), owner: text(), visits: int() });
 
 /** What the observer reads in addition to its change. Each test sets it. */
@@ -23,6 +29,10 @@ const index = observer(
   },
   // A failed run is not repeated during a test.
   { backoff: { initialMs: 3_600_000, maximumMs: 3_600_000 } },
+);
+
+const batched = batchObserver("batched", pages.body, (tx, changes) =>
+  Promise.all(changes.map(({ row }) => Promise.all([tx.get(pages.title, row), tx.get(pages.words, row)]))),
 );
 
 let db: TestDatabase;
@@ -49,7 +59,7 @@ beforeEach(async () => {
     store: distant,
     oracle,
     commit: "two-phase",
-    observers: [index],
+    observers: [index, batched],
     tables: [pages, sites],
   });
   metrics = new Metrics(db.context.events);
@@ -68,7 +78,11 @@ async function lookOnce({ pool }: TestDatabase): Promise<void> {
 
 /** Runs the observer on a page. Returns the columns of each request for a row of a table. */
 async function run(row: string, of = "pages"): Promise<string[]> {
-  await db.transact((tx) => tx.set(pages.contents, row, `contents of ${row}`));
+  return runAfter((tx) => tx.set(pages.contents, row, `contents of ${row}`), of);
+}
+
+async function runAfter(write: (tx: Transaction) => void, of = "pages"): Promise<string[]> {
+  await db.transact(write);
   await db.context.background.settled();
   asked.length = 0;
   const { completed } = db.pool.board;
@@ -96,6 +110,17 @@ describe("a run of an observer", () => {
     expect(prefetched()).toEqual({ hits: 0, misses: 2, wasted: 0 });
     expect(await run("b")).toEqual(["contents title words"]);
     expect(prefetched()).toEqual({ hits: 2, misses: 2, wasted: 0 });
+  });
+
+  test("of several changes prefetches the columns of each row", async () => {
+    const runOf = (rows: readonly string[]) =>
+      runAfter((tx) => {
+        for (const row of rows) tx.set(pages.body, row, "x");
+      });
+    expect((await runOf(["a", "b", "c"])).sort()).toEqual(
+      ["body", "title", "words"].flatMap((name) => [name, name, name]),
+    );
+    expect(await runOf(["d", "e", "f"])).toEqual(Array(3).fill("body title words"));
   });
 
   test("reads the same values as without prefetching", async () => {

@@ -139,24 +139,19 @@ export interface PrefetchCounts {
  */
 export class RunReadPredictor implements ReadPredictor {
   readonly #observer: ObserverHabits;
-  readonly #own = new Set<string>();
+  readonly #ownKey: string;
   readonly #rows = new Map<string, SeenRow>();
   readonly #counts: PrefetchCounts = { hits: 0, misses: 0, wasted: 0 };
 
   constructor(observer: ObserverHabits, cell: CellAddress) {
     this.#observer = observer;
-    this.addOwn(cell);
-  }
-
-  /** Says that the run handles a cell of this row, too. */
-  addOwn({ table, row }: Pick<CellAddress, "table" | "row">): void {
-    this.#own.add(rowKey(table, row));
+    this.#ownKey = rowKey(cell.table, cell.row);
   }
 
   expected(table: string, row: Uint8Array): readonly Uint8Array[] {
     if (this.#rows.size >= maxRows) return nothing;
     const key = rowKey(table, row);
-    const isOwn = this.#own.has(key);
+    const isOwn = key === this.#ownKey;
     const habits = isOwn ? this.#observer.own : this.#observer.ofTable(table);
     if (habits === undefined) return nothing;
     this.#rows.set(key, { habits, isOwn, first: new Map(), later: new Map(), unread: new Set() });
