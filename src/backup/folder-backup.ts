@@ -5,7 +5,7 @@ import { eventLoopTurn, sleep, throwIfAborted } from "../environment/index.js";
 import {
   BackupError,
   BackupFullError,
-  checkArgument,
+  checkText,
   StoreBusyError,
   StoreDamagedError,
   StoreFullError,
@@ -351,7 +351,7 @@ function reportOf(
  * @throws BackupError for a location that is not a folder.
  */
 export function checkedFolder(location: string, use: keyof typeof uses = "backup"): string {
-  checkArgument(use, "the path of a database's folder", location, typeof location === "string");
+  checkText("The location of a database's folder", location);
   const { are, postgres, bigtable } = uses[use];
   const refuse = (kind: string, instead: string) =>
     new BackupError(`${withoutPassword(location)} is ${kind}, but only folders are ${are}. ${instead}`);

@@ -1,5 +1,5 @@
 import type { Environment } from "../environment/index.js";
-import { BackupError, checkArgument, withoutPassword } from "../errors/index.js";
+import { BackupError, checkText, withoutPassword } from "../errors/index.js";
 import { FolderStorage } from "./folder-storage.js";
 import { S3Storage } from "./s3-storage.js";
 import type { BackupStorage, Variables } from "./storage.js";
@@ -15,8 +15,7 @@ export function storageOf(
   variables: Variables,
   signal?: AbortSignal,
 ): BackupStorage {
-  const wanted = "a place of backups: a folder, or s3://BUCKET/PREFIX";
-  checkArgument("backup", wanted, place, typeof place === "string");
+  checkText("A place of backups, a folder or s3://BUCKET/PREFIX,", place);
   if (place.startsWith("s3://")) return S3Storage.of(place, environment, variables, signal);
   const scheme = /^([a-z][a-z0-9+.-]+):\/\//i.exec(place)?.[1];
   if (scheme === undefined) return new FolderStorage(place, environment);

@@ -5,11 +5,24 @@ import { InvalidArgumentError } from "./errors.js";
  * compiler refuses, but a program in JavaScript may pass.
  */
 export function checkArgument(call: string, wanted: string, given: unknown, fits: boolean): void {
-  if (fits) return;
-  const type = given === null || given === undefined ? String(given) : `a value of type ${typeof given}`;
-  throw new InvalidArgumentError(
-    `\`${call}\` takes ${wanted}, not ${Array.isArray(given) ? "an array" : type}.`,
-  );
+  if (!fits) throw new InvalidArgumentError(`\`${call}\` takes ${wanted}, not ${kindOf(given)}.`);
+}
+
+/** The same for the database that a call takes. */
+export function checkDatabase(call: string, given: unknown): void {
+  const { transact } = (given ?? {}) as { readonly transact?: unknown };
+  checkArgument(call, "a database that `open` returned", given, typeof transact === "function");
+}
+
+/** The same for a location or another text that several calls take. `what` begins a sentence. */
+export function checkText(what: string, given: unknown): void {
+  if (typeof given !== "string")
+    throw new InvalidArgumentError(`${what} must be a text, not ${kindOf(given)}.`);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  return Array.isArray(value) ? "an array" : `a value of type ${typeof value}`;
 }
 
 function isObject(value: unknown): boolean {

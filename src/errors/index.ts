@@ -1,4 +1,4 @@
-export { checkArgument, checkOptionNames, type OptionNames } from "./arguments.js";
+export { checkArgument, checkDatabase, checkOptionNames, checkText, type OptionNames } from "./arguments.js";
 export { assert } from "./assert.js";
 export * from "./errors.js";
 export { messageOf } from "./message-of.js";

@@ -2,7 +2,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import type { Coordinator } from "../../coordinator/index.js";
 import type { Database } from "../../database/index.js";
-import { checkArgument, InvalidArgumentError } from "../../errors/index.js";
+import { checkDatabase, InvalidArgumentError } from "../../errors/index.js";
 import { currentToken, hasBearer } from "../server/access.js";
 import { listenerOf } from "../server/app-listener.js";
 import { pathOf, type RunningServer, serveOn } from "../server/listen.js";
@@ -55,7 +55,7 @@ export interface MetricsServerOptions extends MetricsPagesOptions, PlainServerOp
  * await using metrics = await serveMetrics(db, { port: 9464 });
  */
 export async function serveMetrics(db: Database, options: MetricsServerOptions = {}): Promise<MetricsServer> {
-  checkArgument("serveMetrics", "a database that `open` returned", db, typeof db?.transact === "function");
+  checkDatabase("serveMetrics", db);
   const pages = new MetricsPages(db, options);
   return await servePlain(options, pages.pages, () => pages.close());
 }

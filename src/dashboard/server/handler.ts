@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Database } from "../../database/index.js";
 import { systemEnvironment } from "../../environment/index.js";
-import { checkArgument, InvalidArgumentError, withoutPassword } from "../../errors/index.js";
+import { checkDatabase, InvalidArgumentError, withoutPassword } from "../../errors/index.js";
 import { bindTable } from "../../schema/index.js";
 import type { Reach } from "../api/index.js";
 import { FailuresLook } from "../failures/failures-look.js";
@@ -50,12 +50,7 @@ export interface DashboardHandler {
  * });
  */
 export function dashboardHandler(db: Database, options: DashboardHandlerOptions = {}): DashboardHandler {
-  checkArgument(
-    "dashboardHandler",
-    "a database that `open` returned",
-    db,
-    typeof db?.transact === "function",
-  );
+  checkDatabase("dashboardHandler", db);
   const { environment = systemEnvironment, token, writable = false } = options;
   const location = options.location === undefined ? undefined : withoutPassword(options.location);
   const base = checkBase(options.base ?? "/");

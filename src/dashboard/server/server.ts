@@ -1,5 +1,5 @@
 import type { Database } from "../../database/index.js";
-import { InvalidArgumentError } from "../../errors/index.js";
+import { checkDatabase, InvalidArgumentError } from "../../errors/index.js";
 import { dashboardHandler } from "./handler.js";
 import { type RunningServer, serveOn } from "./listen.js";
 import { isLoopbackHost } from "./loopback.js";
@@ -20,6 +20,7 @@ export type DashboardServer = RunningServer;
  * console.log(dashboard.url);
  */
 export async function serveDashboard(db: Database, options: DashboardOptions = {}): Promise<DashboardServer> {
+  checkDatabase("serveDashboard", db);
   const { host = "127.0.0.1", port = 0, token } = options;
   if (token === undefined && !isLoopbackHost(host)) {
     throw new InvalidArgumentError(

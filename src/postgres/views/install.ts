@@ -1,6 +1,6 @@
 import type { Database } from "../../database/index.js";
 import { sha256, sleep, throwIfAborted, unlessAborted } from "../../environment/index.js";
-import { checkArgument, checkOptionNames, SchemaError, StoreError } from "../../errors/index.js";
+import { checkDatabase, checkOptionNames, SchemaError, StoreError } from "../../errors/index.js";
 import { type AnyTable, definition } from "../../schema/index.js";
 import { quoteSchema, quoteText, type Setting, settingOf, statement } from "../../store/postgres/index.js";
 import { quoteName } from "../attach/table/definition.js";
@@ -67,7 +67,7 @@ export async function postgresViews(
 ): Promise<PostgresViewsReport> {
   checkOptionNames("postgresViews", options, optionNames);
   const { dryRun = false, indexes = true, removeOthers = false, signal, onProgress } = options;
-  const setting = needSetting(database);
+  const setting = needSetting("postgresViews", database);
   const target = targetOf(setting, options.schema);
   for (const table of tables) checkTable(table);
   await checkEncoding(setting);
@@ -143,7 +143,7 @@ export async function dropPostgresViews(
   options: Pick<PostgresViewsOptions, "schema" | "dryRun" | "signal"> = {},
 ): Promise<PostgresViewsReport> {
   checkOptionNames("dropPostgresViews", options, { schema: true, dryRun: true, signal: true });
-  const setting = needSetting(database);
+  const setting = needSetting("dropPostgresViews", database);
   const target = targetOf(setting, options.schema);
   const existing = await readExisting(setting, target.sql);
   const gone = [...existing.values()].filter((each) => isOwn(setting, each));
@@ -174,13 +174,8 @@ export async function dropPostgresViews(
   };
 }
 
-function needSetting(database: Database): Setting {
-  checkArgument(
-    "postgresViews",
-    "a database that `open` returned",
-    database,
-    typeof database?.transact === "function",
-  );
+function needSetting(call: string, database: Database): Setting {
+  checkDatabase(call, database);
   const setting = settingOf(database.openedStore);
   if (setting !== undefined) return setting;
   throw new SchemaError(

@@ -1,4 +1,4 @@
-import { checkArgument, InvalidArgumentError, withoutPassword } from "../../errors/index.js";
+import { checkText, InvalidArgumentError, withoutPassword } from "../../errors/index.js";
 
 /** Where a database is on Cloud Bigtable. */
 export interface BigtableLocation {
@@ -38,12 +38,7 @@ const names: ReadonlySet<string> = new Set(["prefix", "profile", ...texts, ...nu
 
 /** Reads `bigtable://PROJECT/INSTANCE?prefix=P&profile=APP_PROFILE`, and the {@link ClientParameters}. */
 export function parseLocation(place: string): BigtableLocation {
-  checkArgument(
-    "openBigtableStore",
-    `a location of the form ${scheme}PROJECT/INSTANCE`,
-    place,
-    typeof place === "string",
-  );
+  checkText(`A location on Bigtable, ${scheme}PROJECT/INSTANCE,`, place);
   const refuse = (why: string) =>
     new InvalidArgumentError(`${shape}, but in "${withoutPassword(place)}" ${why}.`);
   if (!place.startsWith(scheme)) throw refuse(`${scheme} is missing at the beginning`);

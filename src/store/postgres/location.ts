@@ -1,4 +1,4 @@
-import { checkArgument, InvalidArgumentError, withoutPassword } from "../../errors/index.js";
+import { checkText, InvalidArgumentError, withoutPassword } from "../../errors/index.js";
 
 /** Where a database on PostgreSQL is. */
 export interface PostgresLocation {
@@ -20,12 +20,7 @@ const numbers = ["connections", "deadlineMs"] as const;
  * `sslmode` and `host`, which may be the folder of a socket.
  */
 export function parseLocation(place: string): PostgresLocation {
-  checkArgument(
-    "openPostgresStore",
-    "a location of the form postgres://USER@HOST/DATABASE",
-    place,
-    typeof place === "string",
-  );
+  checkText("A location on PostgreSQL, postgres://USER@HOST/DATABASE,", place);
   const refuse = (why: string) =>
     new InvalidArgumentError(`${shape}, but ${why} in "${withoutPassword(place)}".`);
   if (!/^postgres(ql)?:\/\//.test(place)) throw refuse("postgres:// is missing at the beginning");

@@ -1,5 +1,5 @@
 import type { Database, MoveRequest, TransactionRunner } from "../../../database/index.js";
-import { checkArgument, SchemaError } from "../../../errors/index.js";
+import { checkDatabase, SchemaError } from "../../../errors/index.js";
 import { type Connections, type Setting, settingOf } from "../../../store/postgres/index.js";
 import type { Tx } from "../table/source.js";
 import type { Following } from "./follow.js";
@@ -26,7 +26,7 @@ export function needSetting({ store }: Pick<MoveRequest, "store">): Setting {
 
 /** As {@link needSetting}, of a call's first argument. */
 export function settingOfDatabase(call: string, database: Database): Setting {
-  checkArgument(call, "a database that `open` returned", database, typeof database?.transact === "function");
+  checkDatabase(call, database);
   return needSetting({ store: database.openedStore });
 }
 
