@@ -1,38 +1,26 @@
 import { open, table, text } from "percolatordb";
 import { serveDashboard } from "percolatordb/dashboard";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FixtureServer, serveFixture } from "../../web/testing/fixture-server.js";
-import { openPage, startBrowser } from "./support/browser.js";
-import { buildPages } from "./support/pages.js";
+import { expect, test } from "vitest";
+import { serveFixture } from "../../web/testing/fixture-server.js";
+import { openPage } from "./support/browser.js";
+import { inventAnswers } from "./support/invented.js";
 
 /** What a page does when its server stops, is another one, or is not looked at. */
 
-let pages: Awaited<ReturnType<typeof buildPages>>;
-let server: FixtureServer;
-let browser: Awaited<ReturnType<typeof startBrowser>>;
-beforeAll(async () => {
-  pages = await buildPages();
-  server = await serveFixture({ pages: pages.path });
-  browser = await startBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-  await pages?.remove();
-});
+const invented = inventAnswers();
 
 const live = (page: Page) => page.locator("[data-connection=live]").waitFor();
 
 test("a server that is stopped and keeps its connections is lost, until it goes on", async () => {
-  const { page, close } = await openPage(browser, "about:blank");
+  const { page, close } = await openPage(invented.browser, "about:blank");
   await page.clock.install();
-  await page.goto(`${server.url}#/overview`);
+  await page.goto(`${invented.server.url}#/overview`);
   await live(page);
-  server.mute(true);
+  invented.server.mute(true);
   await page.clock.fastForward(16_000);
   await page.locator(".banner", { hasText: "The server has sent nothing for 15 s." }).waitFor();
-  server.mute(false);
+  invented.server.mute(false);
   await page.clock.fastForward(16_000);
   await live(page);
   await close();
@@ -46,16 +34,16 @@ const setHidden = (page: Page, isHidden: boolean) =>
   );
 
 test("a hidden page holds no connection, and is up to date when it is shown again", async () => {
-  const { page, wrongs, close } = await openPage(browser, `${server.url}#/overview`);
+  const { page, wrongs, close } = await openPage(invented.browser, `${invented.server.url}#/overview`);
   await live(page);
-  expect(server.viewers).toBe(1);
+  expect(invented.server.viewers).toBe(1);
   await setHidden(page, true);
-  await expect.poll(() => server.viewers).toBe(0);
+  await expect.poll(() => invented.server.viewers).toBe(0);
   const asked = page.waitForRequest("**/api/about");
   await setHidden(page, false);
   await live(page);
   await asked;
-  expect(server.viewers).toBe(1);
+  expect(invented.server.viewers).toBe(1);
   await close();
   expect(wrongs).toEqual([]);
 });
@@ -65,7 +53,7 @@ test("a server that is restarted with another database is shown as that one, wit
   const serve = async (location: string, port: number) => {
     const db = await open("memory:", { tables: [notes] });
     await db.transact((tx) => tx.set(notes.body, location, "here"));
-    const dashboard = await serveDashboard(db, { location, port, pages: pages.path });
+    const dashboard = await serveDashboard(db, { location, port, pages: invented.pages.path });
     const stop = async () => {
       await dashboard.close();
       await db.close();
@@ -73,7 +61,7 @@ test("a server that is restarted with another database is shown as that one, wit
     return { url: dashboard.url, stop };
   };
   const first = await serve("first", 0);
-  const { page, close } = await openPage(browser, `${first.url}#/data?table=notes`);
+  const { page, close } = await openPage(invented.browser, `${first.url}#/data?table=notes`);
   const shown = (name: string) => page.locator(".data-rows").getByText(name, { exact: true });
   await shown("first").waitFor();
   await live(page);
@@ -86,8 +74,8 @@ test("a server that is restarted with another database is shown as that one, wit
 });
 
 test("a retry whose connection breaks says how many changes were done before", async () => {
-  const writable = await serveFixture({ pages: pages.path, writable: true });
-  const { page, close } = await openPage(browser, `${writable.url}#/failures`);
+  const writable = await serveFixture({ pages: invented.pages.path, writable: true });
+  const { page, close } = await openPage(invented.browser, `${writable.url}#/failures`);
   writable.breakActions(true);
   await page
     .getByRole("button", { name: /^Retry \d+/ })

@@ -1,24 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type FixtureServer, serveFixture } from "../../web/testing/fixture-server.js";
+import { expect, test } from "vitest";
 import { axeViolations, overflowOf } from "./support/axe.js";
-import { openPage, startBrowser } from "./support/browser.js";
-import { buildPages } from "./support/pages.js";
+import { openPage } from "./support/browser.js";
+import { inventAnswers } from "./support/invented.js";
 
 /** What each view says on the first screen of a phone, without a tap or a scroll. */
 
-let pages: Awaited<ReturnType<typeof buildPages>>;
-let server: FixtureServer;
-let browser: Awaited<ReturnType<typeof startBrowser>>;
-beforeAll(async () => {
-  pages = await buildPages();
-  server = await serveFixture({ pages: pages.path });
-  browser = await startBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-  await pages?.remove();
-});
+const invented = inventAnswers();
 
 const phone = { width: 390, height: 844 };
 const row = encodeURIComponent("https://example.org/manual/00010.html");
@@ -46,7 +33,9 @@ const views: Readonly<Record<string, readonly (readonly [selector: string, place
 };
 
 test.each(Object.entries(views))("%s", async (hash, wanted) => {
-  const { page, wrongs, close } = await openPage(browser, `${server.url}#/${hash}`, { viewport: phone });
+  const { page, wrongs, close } = await openPage(invented.browser, `${invented.server.url}#/${hash}`, {
+    viewport: phone,
+  });
   for (const [selector, place] of wanted) {
     const element = page.locator(selector).nth(place);
     await element.waitFor();
@@ -63,7 +52,7 @@ test.each(Object.entries(views))("%s", async (hash, wanted) => {
 });
 
 test.each(Object.keys(views))("%s fits narrow phones, and dark ones can be read", async (hash) => {
-  const { page, close } = await openPage(browser, `${server.url}#/${hash}`, {
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/${hash}`, {
     viewport: phone,
     colorScheme: "dark",
   });
@@ -77,7 +66,9 @@ test.each(Object.keys(views))("%s fits narrow phones, and dark ones can be read"
 });
 
 test("the heads of a list by which it is sorted are seen when they have the focus", async () => {
-  const { page, close } = await openPage(browser, `${server.url}#/transactions`, { viewport: phone });
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/transactions`, {
+    viewport: phone,
+  });
   const head = page.locator("table.transactions thead");
   await head.waitFor({ state: "attached" });
   expect((await head.boundingBox())!.height).toBe(1);

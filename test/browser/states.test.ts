@@ -1,27 +1,14 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { Failures, Pipeline } from "../../src/dashboard/api/index.js";
-import { type FixtureServer, serveFixture } from "../../web/testing/fixture-server.js";
-import { openPage, startBrowser } from "./support/browser.js";
-import { buildPages } from "./support/pages.js";
+import { openPage } from "./support/browser.js";
+import { inventAnswers } from "./support/invented.js";
 
 /** What the overview says of observers in trouble, with invented answers. */
 
-let pages: Awaited<ReturnType<typeof buildPages>>;
-let server: FixtureServer;
-let browser: Awaited<ReturnType<typeof startBrowser>>;
-beforeAll(async () => {
-  pages = await buildPages();
-  server = await serveFixture({ pages: pages.path });
-  browser = await startBrowser();
-});
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-  await pages?.remove();
-});
+const invented = inventAnswers();
 
 test("all states of an observer are shown, unhealthy ones first, with since when and what to do", async () => {
-  const { page, wrongs, close } = await openPage(browser, `${server.url}#/overview`);
+  const { page, wrongs, close } = await openPage(invented.browser, `${invented.server.url}#/overview`);
   const rows = page.locator("[data-observer]");
   await rows.first().waitFor();
   const names = await rows.evaluateAll((all) => all.map((row) => row.getAttribute("data-observer")));
@@ -43,7 +30,7 @@ test("all states of an observer are shown, unhealthy ones first, with since when
 });
 
 test("the page opens with the hour before it", async () => {
-  const { page, close } = await openPage(browser, `${server.url}#/overview`);
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/overview`);
   const line = page.locator('[data-figure="Backlog"] .sparkline .line');
   await line.waitFor({ state: "attached" });
   expect((await line.getAttribute("d"))!.split("L").length).toBeGreaterThan(300);
@@ -51,7 +38,7 @@ test("the page opens with the hour before it", async () => {
 });
 
 test("on a phone, a healthy observer takes one line and an unhealthy one more", async () => {
-  const { page, close } = await openPage(browser, `${server.url}#/overview`, {
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/overview`, {
     viewport: { width: 390, height: 844 },
   });
   const height = async (name: string) =>
@@ -65,7 +52,7 @@ test("on a phone, a healthy observer takes one line and an unhealthy one more", 
 test.each(["overview", "data?table=documents", "transactions", "workers"])(
   "on a phone, no text of %s runs out of its cell",
   async (view) => {
-    const { page, close } = await openPage(browser, `${server.url}#/${view}`, {
+    const { page, close } = await openPage(invented.browser, `${invented.server.url}#/${view}`, {
       viewport: { width: 390, height: 844 },
     });
     const cells = page.locator("tbody :is(td, th):visible");
@@ -82,14 +69,16 @@ test.each(["overview", "data?table=documents", "transactions", "workers"])(
 );
 
 test("on a phone, long names, labels and errors neither widen a list nor fill the screen", async () => {
-  const { page, close } = await openPage(browser, "about:blank", { viewport: { width: 390, height: 844 } });
+  const { page, close } = await openPage(invented.browser, "about:blank", {
+    viewport: { width: 390, height: 844 },
+  });
   await page.route("**/api/transactions?*", async (route) => {
     const response = await route.fetch();
     const [first, ...others] = (await response.json()) as object[];
     const long = { observer: undefined, label: "l".repeat(500), error: "e".repeat(2_000) };
     await route.fulfill({ response, json: [{ ...first, ...long }, ...others] });
   });
-  await page.goto(`${server.url}#/transactions`);
+  await page.goto(`${invented.server.url}#/transactions`);
   const row = page.locator("table.transactions tbody tr", { hasText: "llll" });
   await row.waitFor();
   expect((await row.boundingBox())!.height).toBeLessThan(300);
@@ -100,7 +89,7 @@ test("on a phone, long names, labels and errors neither widen a list nor fill th
 });
 
 test("on a phone, a transaction begins with what took how long, and then says when, how and why", async () => {
-  const { page, close } = await openPage(browser, `${server.url}#/transactions`, {
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/transactions`, {
     viewport: { width: 390, height: 844 },
   });
   const row = page.locator("table.transactions tbody tr").first();
@@ -114,20 +103,20 @@ test("on a phone, a transaction begins with what took how long, and then says wh
 });
 
 test("without the server everything is grey and says how old it is, until it answers again", async () => {
-  const { page, close } = await openPage(browser, `${server.url}#/overview`);
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/overview`);
   await page.locator("[data-connection=live]").waitFor();
-  server.cut(true);
+  invented.server.cut(true);
   await page.locator(".banner", { hasText: /Everything below is as it was at \d\d:\d\d:\d\d/ }).waitFor();
   const filter = () => page.evaluate("getComputedStyle(document.querySelector('main')).filter");
   await expect.poll(filter).toBe("grayscale(1)");
-  server.cut(false);
+  invented.server.cut(false);
   await page.locator("[data-connection=live]").waitFor();
   await expect.poll(filter).toBe("none");
   await close();
 });
 
 test("a paused list keeps its rows, which can be filtered and opened; it goes on when asked", async () => {
-  const { page, wrongs, close } = await openPage(browser, `${server.url}#/transactions`);
+  const { page, wrongs, close } = await openPage(invented.browser, `${invented.server.url}#/transactions`);
   const links = page.locator("table.transactions [data-row]");
   const rows = () =>
     links.evaluateAll((all) => all.map((each) => /id=\w+/.exec(each.getAttribute("href")!)![0]));
@@ -158,7 +147,10 @@ test("a paused list keeps its rows, which can be filtered and opened; it goes on
 });
 
 test("details of a transaction that the server has forgotten are those of the list", async () => {
-  const { page, close } = await openPage(browser, `${server.url}#/transactions?show=failed`);
+  const { page, close } = await openPage(
+    invented.browser,
+    `${invented.server.url}#/transactions?show=failed`,
+  );
   await page.locator("table.transactions [data-row]").first().waitFor();
   await page.route("**/api/transaction?*", (route) =>
     route.fulfill({ status: 404, json: { code: "NOT_FOUND", message: "It is no longer known." } }),
@@ -170,13 +162,13 @@ test("details of a transaction that the server has forgotten are those of the li
 });
 
 test("processes that are not seen are named", async () => {
-  const { page, close } = await openPage(browser, `${server.url}#/transactions`);
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/transactions`);
   await page.locator("[data-unseen]", { hasText: "993 on beta" }).waitFor();
   await close();
 });
 
 test("the key space opens on the hottest table, with keys and times beside it", async () => {
-  const { page, wrongs, close } = await openPage(browser, `${server.url}#/workers`);
+  const { page, wrongs, close } = await openPage(invented.browser, `${invented.server.url}#/workers`);
   await page.locator(".heat canvas").waitFor();
   expect(await page.getByLabel("Table").inputValue()).toBe("documents");
   expect(await page.locator(".heat-keys li").count()).toBeGreaterThan(4);
@@ -199,14 +191,14 @@ test("the key space opens on the hottest table, with keys and times beside it", 
 });
 
 test("a long name of an observer ends before its state", async () => {
-  const { page, close } = await openPage(browser, "about:blank");
+  const { page, close } = await openPage(invented.browser, "about:blank");
   await page.route("**/api/pipeline", async (route) => {
     const response = await route.fetch();
     const { observers, ...rest } = (await response.json()) as Pipeline;
     const renamed = observers.map((each, index) => ({ ...each, name: `derive_everything_of_${index}` }));
     await route.fulfill({ response, json: { ...rest, observers: renamed } });
   });
-  await page.goto(`${server.url}#/pipeline`);
+  await page.goto(`${invented.server.url}#/pipeline`);
   const nodes = page.locator(".node.observer");
   await nodes.first().waitFor();
   for (const node of await nodes.all()) {
@@ -222,7 +214,9 @@ test("a long name of an observer ends before its state", async () => {
 });
 
 test("the dark theme is not printed, since browsers print no background", async () => {
-  const { page, close } = await openPage(browser, `${server.url}#/overview`, { colorScheme: "dark" });
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/overview`, {
+    colorScheme: "dark",
+  });
   await page.locator("[data-observer]").first().waitFor();
   const ink = () => page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--ink')");
   const dark = await ink();
@@ -237,7 +231,7 @@ test("the dark theme is not printed, since browsers print no background", async 
 });
 
 test("an error cannot turn the letters after it around", async () => {
-  const { page, close } = await openPage(browser, "about:blank");
+  const { page, close } = await openPage(invented.browser, "about:blank");
   await page.route(/api\/(failures|retrying)/, async (route) => {
     const response = await route.fetch();
     const { groups, ...rest } = (await response.json()) as Failures;
@@ -248,7 +242,7 @@ test("an error cannot turn the letters after it around", async () => {
     }));
     await route.fulfill({ response, json: { ...rest, groups: turned } });
   });
-  await page.goto(`${server.url}#/failures`);
+  await page.goto(`${invented.server.url}#/failures`);
   const errors = page.locator("summary.error-text");
   await page.locator("[data-retrying]").first().waitFor();
   const texts = await errors.allTextContents();
@@ -258,7 +252,10 @@ test("an error cannot turn the letters after it around", async () => {
 });
 
 test("conflicts are shown by column, and rows that conflicted once without a remedy", async () => {
-  const { page, close } = await openPage(browser, `${server.url}#/transactions?show=conflicts`);
+  const { page, close } = await openPage(
+    invented.browser,
+    `${invented.server.url}#/transactions?show=conflicts`,
+  );
   const members = page.locator('[data-conflicts="clusters.members"]');
   await members.locator(".advice", { hasText: "concurrency: 1" }).waitFor();
   expect(await members.textContent()).toContain("cluster lost to cluster");
@@ -267,7 +264,7 @@ test("conflicts are shown by column, and rows that conflicted once without a rem
 });
 
 test("failures that are tried again are groups too, below those that are parked", async () => {
-  const { page, wrongs, close } = await openPage(browser, `${server.url}#/failures`);
+  const { page, wrongs, close } = await openPage(invented.browser, `${invented.server.url}#/failures`);
   const group = page.locator("[data-retrying='Error: connect ECONNREFUSED #']");
   await group.waitFor();
   expect(await group.locator(".parked-count").textContent()).toBe("7");
@@ -280,7 +277,7 @@ test("failures that are tried again are groups too, below those that are parked"
   await page.locator("[data-retrying] .parked-count", { hasText: /^1$/ }).waitFor();
   await page.getByRole("searchbox", { name: "Error" }).fill("no such thing");
   await page.locator("[data-retrying]").waitFor({ state: "detached" });
-  await page.goto(`${server.url}#/overview`);
+  await page.goto(`${invented.server.url}#/overview`);
   const remedy = page.locator("[data-wrong=index]");
   await remedy
     .getByText("7 changes failed and are tried again: 0.40 of its runs fail each second.")
@@ -292,7 +289,10 @@ test("failures that are tried again are groups too, below those that are parked"
 });
 
 test("rows say when they expire, and that an expired one is not deleted yet", async () => {
-  const { page, wrongs, close } = await openPage(browser, `${server.url}#/data?table=documents`);
+  const { page, wrongs, close } = await openPage(
+    invented.browser,
+    `${invented.server.url}#/data?table=documents`,
+  );
   const rows = page.locator(".data-rows tbody tr");
   await rows.first().waitFor();
   const expires = (index: number) => rows.nth(index).locator("[data-label=Expiry]").textContent();
@@ -309,7 +309,7 @@ test("rows say when they expire, and that an expired one is not deleted yet", as
 });
 
 test("the graph keeps what recipes keep for themselves under internal, collapsed", async () => {
-  const { page, wrongs, close } = await openPage(browser, `${server.url}#/pipeline`);
+  const { page, wrongs, close } = await openPage(invented.browser, `${invented.server.url}#/pipeline`);
   const node = page.locator('[data-node="internal:postings"]');
   await node.waitFor();
   expect(await page.locator('[data-node^="column:postings_"]').count()).toBe(0);
