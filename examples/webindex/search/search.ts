@@ -104,7 +104,7 @@ async function scoreable(view: SearchView, term: string): Promise<ScoredTerm> {
 async function findPage(
   view: SearchView,
   terms: readonly ScoredTerm[],
-  { limit = 10, offset = 0, after }: SearchOptions,
+  { limit = 10, offset = 0, after, signal }: SearchOptions,
 ): Promise<Found> {
   const ranks = await view.ranks();
   const most = Math.min(limit, searchLimits.results);
@@ -113,7 +113,7 @@ async function findPage(
     const looked = Math.min(depth, searchLimits.depth);
     const { total, best } = selectBest(view.groups, terms, ranks, looked);
     const named = await inOrder(view, best, looked);
-    const groups = await groupVersions(named, (url) => termsOf(view, url));
+    const groups = await groupVersions(named, (url) => termsOf(view, url), { signal });
     const wanted = groups.filter(isWanted).slice(offset);
     const isAll = named.length < looked || looked === searchLimits.depth;
     if (!isAll && wanted.length <= most) continue;

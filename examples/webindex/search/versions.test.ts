@@ -40,3 +40,30 @@ it("compares terms, not how often they occur", () => {
   expect(isNearDuplicate("a 1 b 1 c 1 d 1", "a 9 b 9 c 9 e 1")).toBe(true);
   expect(isNearDuplicate("a 1 b 1 c 1", "a 1 d 1 e 1")).toBe(false);
 });
+
+it("reads the terms of a page once at most, however many pages have its key", async () => {
+  const results = Array.from({ length: 1_000 }, (_, number) => ({ url: `x:/article/${number}/` }));
+  const read: string[] = [];
+  const groups = await groupVersions(results, async (url) => {
+    read.push(url);
+    return `${url} 1`;
+  });
+  expect(groups).toHaveLength(1_000);
+  expect(new Set(read).size).toBe(read.length);
+});
+
+it("ends if it is aborted", async () => {
+  const abort = new AbortController();
+  const results = Array.from({ length: 1_000 }, (_, number) => ({ url: `x:/article/${number}/` }));
+  let reads = 0;
+  const grouping = groupVersions(
+    results,
+    async () => {
+      if (++reads === 10) abort.abort();
+      return "cat 1";
+    },
+    { signal: abort.signal },
+  );
+  await expect(grouping).rejects.toThrow("aborted");
+  expect(reads).toBeLessThan(20);
+});

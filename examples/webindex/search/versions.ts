@@ -1,5 +1,6 @@
 /** Groups the versions of one page, as documentation has them: `/3.11/intro.html`, `/3.12/intro.html`. */
 import { parseTerms } from "../terms.js";
+import { Turns } from "./turns.js";
 
 /** A part of a path that names a version: `v2`, `3.11`, `1.0-rc2`, `latest`. */
 const version =
@@ -28,10 +29,15 @@ export function versionKey(url: string): string | undefined {
 
 /** Whether two pages with these stored terms say nearly the same. */
 export function isNearDuplicate(one: string, other: string): boolean {
-  const [a, b] = [parseTerms(one), parseTerms(other)];
+  return isAlike(parseTerms(one), parseTerms(other));
+}
+
+type Terms = ReadonlyMap<string, string>;
+
+function isAlike(one: Terms, other: Terms): boolean {
   let common = 0;
-  for (const term of a.keys()) if (b.has(term)) common++;
-  return common >= leastCommon * (a.size + b.size - common);
+  for (const term of one.keys()) if (other.has(term)) common++;
+  return common >= leastCommon * (one.size + other.size - common);
 }
 
 /** A result and the other versions of its page, in the order of their scores. */
@@ -41,37 +47,49 @@ export interface VersionGroup<T> {
 }
 
 /**
+ * The most groups of one key that a result is compared with. More different pages have the same key
+ * only where a number in the URL names a page, as in `/article/17/`, and not a version.
+ */
+const mostGroups = 8;
+
+/**
  * Groups results that are versions of one page. Each group stands where its best result stood.
- * `termsOf` reads the stored terms of a page, and is called only if the URLs suggest versions.
+ * `termsOf` reads the stored terms of a page. It is called once at most for a result, and only if the
+ * URLs suggest versions.
  */
 export async function groupVersions<T extends { readonly url: string }>(
   results: readonly T[],
   termsOf: (url: string) => Promise<string>,
+  { signal, turns = new Turns() }: { readonly signal?: AbortSignal | undefined; readonly turns?: Turns } = {},
 ): Promise<VersionGroup<T>[]> {
-  const groups: { best: T; others: T[] }[] = [];
-  const byKey = new Map<string, { best: T; others: T[] }[]>();
+  interface Group extends VersionGroup<T> {
+    readonly others: T[];
+    terms?: Terms;
+  }
+  const read = async ({ url }: T) => {
+    const stored = await termsOf(url);
+    return turns.run(() => parseTerms(stored));
+  };
+  const groups: Group[] = [];
+  const byKey = new Map<string, Group[]>();
   for (const result of results) {
+    const group: Group = { best: result, others: [] };
     const key = versionKey(result.url);
-    const same = (key !== undefined && byKey.get(key)) || [];
-    const group = await findGroup(same, result, termsOf);
-    if (group !== undefined) {
-      group.others.push(result);
-      continue;
+    const same = key === undefined ? [] : (byKey.get(key) ?? []);
+    if (same.length > 0) {
+      const terms = await read(result);
+      for (const each of same) each.terms ??= await read(each.best);
+      const found = turns.run(() => same.find((each) => isAlike(each.terms!, terms)));
+      await turns.pass();
+      signal?.throwIfAborted();
+      if (found !== undefined) {
+        found.others.push(result);
+        continue;
+      }
+      if (same.length < mostGroups) group.terms = terms;
     }
-    const made = { best: result, others: [] };
-    groups.push(made);
-    if (key !== undefined) byKey.set(key, [...same, made]);
+    groups.push(group);
+    if (key !== undefined && same.length < mostGroups) byKey.set(key, [...same, group]);
   }
   return groups;
-}
-
-async function findGroup<T extends { readonly url: string }, G extends { readonly best: T }>(
-  groups: readonly G[],
-  { url }: T,
-  termsOf: (url: string) => Promise<string>,
-): Promise<G | undefined> {
-  for (const group of groups) {
-    if (isNearDuplicate(await termsOf(group.best.url), await termsOf(url))) return group;
-  }
-  return undefined;
 }

@@ -2,6 +2,7 @@ import type { PageScript } from "../../support/page-script.js";
 import type { SearchAnswer, SearchResult } from "../search/search.js";
 import type { SnippetPart } from "../search/snippet.js";
 import { Html, html } from "./html.js";
+import { maxOffset } from "./question.js";
 import type { Status } from "./status.js";
 import { style } from "./style.js";
 
@@ -67,7 +68,8 @@ function suggestionNote({ suggestion }: SearchAnswer): Html | undefined {
 /** Links to the page of results before this one and after it. */
 function pagesNote({ query, answer, offset, limit }: Answered): Html | undefined {
   const before = offset > 0 ? pageLink(query, Math.max(0, offset - limit), "Previous") : undefined;
-  const after = answer.next === undefined ? undefined : pageLink(query, offset + limit, "Next");
+  const hasNext = answer.next !== undefined && offset + limit <= maxOffset;
+  const after = hasNext ? pageLink(query, offset + limit, "Next") : undefined;
   if (before === undefined && after === undefined) return undefined;
   return html`<p class="note">${before}${before && after ? " · " : ""}${after}</p>`;
 }

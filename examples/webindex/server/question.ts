@@ -3,6 +3,9 @@ import { type SearchOptions, searchLimits } from "../search/search.js";
 
 const longestQuery = 500;
 
+/** The most results that can be left out at the beginning. */
+export const maxOffset = searchLimits.depth - searchLimits.results;
+
 /** A search as a client asked for it. */
 export interface Question {
   readonly query: string;
@@ -19,7 +22,6 @@ export function readQuestion(given: URLSearchParams): Question | string {
   if (limit === undefined || limit < 1 || limit > searchLimits.results)
     return `limit must be a whole number from 1 to ${searchLimits.results}.`;
   const offset = wholeNumber(given.get("offset"), 0);
-  const maxOffset = searchLimits.depth - searchLimits.results;
   if (offset === undefined || offset > maxOffset)
     return `offset must be a whole number from 0 to ${maxOffset}. Use a query with more words instead.`;
   const place = given.get("after");
