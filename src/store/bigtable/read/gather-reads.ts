@@ -137,6 +137,9 @@ export class GatheredReads {
    */
   async #readAll({ read, waiting }: Group, left: Set<string>): Promise<void> {
     const filter = this.#filter(read);
+    const answer = (text: string, cells: readonly ReadCell[]) => {
+      if (left.delete(text)) for (const waiter of waiting.get(text)!.waiters) waiter.resolve(cells);
+    };
     let cookies: RoutingCookies | undefined;
     while (left.size > 0) {
       let bytes = 0;
@@ -144,16 +147,16 @@ export class GatheredReads {
       const end = await this.#rows.read(
         { table: read.table, rows: { rowKeys }, filter, cookies },
         ({ key, cells }) => {
-          const text = byteString(key);
-          if (left.delete(text)) for (const waiter of waiting.get(text)!.waiters) waiter.resolve(cells);
+          answer(byteString(key), cells);
           for (const cell of cells) bytes += cell.value.length;
           return bytes < maxBytes;
         },
       );
       cookies = end.cookies;
-      if (end.how !== "complete") continue;
-      for (const text of left) for (const waiter of waiting.get(text)!.waiters) waiter.resolve([]);
-      left.clear();
+      // A row without cells is not in the answer.
+      const passed = end.lastKey && byteString(end.lastKey);
+      for (const text of left)
+        if (end.how === "complete" || (passed !== undefined && text <= passed)) answer(text, []);
     }
   }
 }

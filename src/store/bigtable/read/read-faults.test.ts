@@ -31,6 +31,26 @@ describe("a read", () => {
     expect(store.statistics()).toMatchObject({ readsRepeated: service.count("ReadRows") - 2 });
   });
 
+  it("does not ask again for rows without cells that a broken stream has passed", async () => {
+    const handler: Handler = async function* (_, { index }) {
+      if (index > 0) return;
+      yield { lastScannedRowKey: Buffer.from("r") };
+      throw new Failure(status.UNAVAILABLE);
+    };
+    const { service, store } = await openOn({ ReadRows: handler }, { gather: true });
+    expect((await store.readRow(read)).cells).toEqual([]);
+    expect(service.count("ReadRows")).toBe(1);
+  });
+
+  it("whose stream never comes to its row fails in the end", async () => {
+    const handler: Handler = async function* () {
+      yield { lastScannedRowKey: Buffer.from("a") };
+      throw new Failure(status.UNAVAILABLE);
+    };
+    const { store } = await openOn({ ReadRows: handler }, { gather: true, retryForMs: 300 });
+    await expect(Promise.resolve(store.readRow(read))).rejects.toThrow("read table");
+  });
+
   it("gets more time for each retry after a timeout, and fails in the end", async () => {
     const handler: Handler = async function* () {
       await never();

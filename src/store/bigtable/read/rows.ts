@@ -186,7 +186,7 @@ export class Rows {
     } catch (error) {
       if (signal?.aborted) throw abortError(signal, "A read");
       if (codeOf(error) === undefined) throw error;
-      if (!mayPass(error) || assembler.lastKey === undefined) return { error };
+      if (!mayPass(error) || !hasCome(assembler.lastKey, request.rows)) return { error };
       await attempts.hold(error, signal);
       return { ...end("cut"), cookies: attempts.cookies };
     }
@@ -195,6 +195,12 @@ export class Rows {
     assembler.end();
     return end("complete");
   }
+}
+
+/** Whether a read that came to `lastKey` has passed one of its rows, so that the next one asks for less. */
+function hasCome(lastKey: Uint8Array | undefined, { rowKeys = [] }: RowSet): lastKey is Uint8Array {
+  if (lastKey === undefined) return false;
+  return rowKeys.length === 0 || rowKeys.some((key) => Buffer.compare(key, lastKey) <= 0);
 }
 
 function failed(error: unknown, table: KnownTable): Error {
