@@ -1,6 +1,7 @@
 import { type Hash, HashSum, hashText, type Network, type Request } from "../world/index.js";
 import { ClientEnvironment, type WorldTime } from "./client-environment.js";
 import type { ClientEnd } from "./program.js";
+import { showData } from "./show-data.js";
 
 /** A request of a client that has no answer yet. */
 export interface WaitingRequest {
@@ -77,7 +78,7 @@ export class ExploredClient implements Network {
   #endShown(): string {
     const end = this.end!;
     if (end.outcome !== "returned") return end.outcome;
-    return JSON.stringify(end.value) ?? "";
+    return showData(end.value);
   }
 
   /** Records what a transaction of this client read. */

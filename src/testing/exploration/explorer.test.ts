@@ -139,3 +139,70 @@ describe("explore", () => {
     expect(report).toMatchObject({ complete: true, violation: undefined });
   });
 });
+
+describe("what clients recorded", () => {
+  /** The reader reads both cells in transactions of their own, so it can miss the first of them. */
+  const reader = (healed: Program["healed"]): Program => ({
+    name: "a reader of two cells in two transactions",
+    tables: [cells],
+    clients: {
+      writer: async ({ db }) => {
+        await db.transact((tx) => tx.set(cells.value, "a", 1));
+        await db.transact((tx) => tx.set(cells.value, "b", 1));
+      },
+      reader: async ({ db, shared }) => {
+        const a = await db.transact((tx) => tx.get(cells.value, "a"));
+        const b = await db.transact((tx) => tx.get(cells.value, "b"));
+        shared.set("read", { a, b });
+      },
+    },
+    healed,
+  });
+
+  test("is checked in every interleaving, although the store is the same", async () => {
+    const seen = new Set<string>();
+    const report = await explore(
+      reader(async (_db, _work, shared) => void seen.add(JSON.stringify(shared.get("read")))),
+    );
+    expect(report).toMatchObject({ complete: true, violation: undefined });
+    expect([...seen].sort()).toEqual(['{"a":1,"b":1}', '{"a":1}', '{"b":1}', "{}"]);
+  });
+
+  test("is part of the state", async () => {
+    const recorded = new Set<unknown>();
+    const { violation } = await explore({
+      name: "clients that record which of them ended last, and read nothing",
+      tables: [cells],
+      clients: Object.fromEntries(
+        ["A", "B"].map((name) => [
+          name,
+          async ({ db, shared }) => {
+            await db.transact((tx) => tx.set(cells.value, "a", 1), { retries: 3 });
+            shared.set("last", name);
+          },
+        ]),
+      ),
+      healed: async (_db, _work, shared) => void recorded.add(shared.get("last")),
+    });
+    expect(violation).toBeUndefined();
+    expect(recorded).toEqual(new Set(["A", "B"]));
+  });
+});
+
+test("a client can return a bigint", async () => {
+  const report = await explore({ name: "a bigint", tables: [cells], clients: { A: async () => 5n } });
+  expect(report).toMatchObject({ complete: true, violation: undefined });
+});
+
+test("an exploration that is aborted ends at once", async () => {
+  const abort = new AbortController();
+  let begun = 0;
+  const client: Program["clients"][string] = ({ db }) => {
+    if (++begun === 3) abort.abort();
+    return increment(db);
+  };
+  const program: Program = { ...twoIncrements, clients: { A: client, B: client } };
+  await expect(explore(program, { signal: abort.signal })).rejects.toThrow("Exploring");
+  expect(begun).toBeLessThan(6);
+  await expect(explore(program, { signal: AbortSignal.abort() })).rejects.toThrow("Exploring");
+});

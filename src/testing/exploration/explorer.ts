@@ -161,6 +161,7 @@ class Exploration {
   }
 
   async run(): Promise<ExploreReport> {
+    this.#throwIfAborted();
     const execution = await this.#begin();
     let violation = await this.#arrive(execution, undefined, []);
     while (violation === undefined) {
@@ -170,6 +171,10 @@ class Exploration {
       violation = await this.#try(branch);
     }
     return this.#report(false, violation);
+  }
+
+  #throwIfAborted(): void {
+    throwIfAborted(this.#options.signal, `Exploring "${this.#program.name}"`);
   }
 
   async #begin(): Promise<Execution> {
@@ -189,13 +194,11 @@ class Exploration {
   }
 
   async #try({ from, step, asleep }: Branch): Promise<ExploreViolation | undefined> {
+    this.#throwIfAborted();
     const execution = await this.#executionAt(from);
     await execution.perform(step);
     this.#transitions++;
-    if (this.#transitions % progressEvery === 0) {
-      throwIfAborted(this.#options.signal, `Exploring "${this.#program.name}"`);
-      this.#options.onProgress?.(this.#progress());
-    }
+    if (this.#transitions % progressEvery === 0) this.#options.onProgress?.(this.#progress());
     return this.#arrive(execution, { before: from, step, length: (from?.length ?? 0) + 1 }, asleep);
   }
 

@@ -9,6 +9,7 @@ import { ownTables, ProtocolWatcher, type Violation } from "../invariants/index.
 import { hashText, type Request, timestampRequest, WatchedStore } from "../world/index.js";
 import { ExploredClient, type WaitingRequest } from "./explored-client.js";
 import type { ClientEnd, CommitMode, FaultBudget, Program } from "./program.js";
+import { showData } from "./show-data.js";
 import { StoreDigest } from "./store-digest.js";
 
 /** The state from which executions begin. */
@@ -134,11 +135,12 @@ export class ExploredWorld {
 
   /**
    * Identifies the part of the state that still matters after all clients have ended: the store,
-   * the last timestamp and the late requests.
+   * the last timestamp, the late requests, and what the clients recorded.
    */
   get remains(): string {
     const late = [...this.late.values()].map(({ digest }) => digest).sort();
-    return `${this.digest}/${this.counter()}/${late.join(",")}`;
+    const shared = this.shared.size === 0 ? "" : showData(this.shared);
+    return `${this.digest}/${this.counter()}/${late.join(",")}/${shared}`;
   }
 
   /** The last timestamp that the oracle has issued. */

@@ -22,15 +22,23 @@ export interface Replay {
   readonly shortened: ShortenedRun | undefined;
 }
 
+/** How long to shorten a run. */
+interface Effort {
+  /** The most runs that are played. */
+  readonly most: number;
+  /** Ends the shortening with the shortest run found so far. */
+  readonly signal: AbortSignal | undefined;
+}
+
 /**
  * Plays a failing run again, and shortens it: leaves out steps, incidents and faults without which
  * it still fails.
  */
-export async function shorten(options: RunOptions, failed: RunResult, most: number): Promise<Replay> {
+export async function shorten(options: RunOptions, failed: RunResult, effort: Effort): Promise<Replay> {
   const again = await playRun(options);
   const repeats = again.hash === failed.hash && again.failure === failed.failure;
   if (!failsAs(failed, again)) return { repeats, shortened: undefined };
-  const shortener = new Shortener(options, failed, most - 1);
+  const shortener = new Shortener(options, failed, effort);
   await shortener.shorten();
   return { repeats, shortened: await shortener.show() };
 }
@@ -42,18 +50,25 @@ class Shortener {
   readonly #failed: RunResult;
   #best: RunResult;
   #reduction: Reduction;
+  readonly #signal: AbortSignal | undefined;
   #left: number;
 
-  constructor(options: RunOptions, failed: RunResult, most: number) {
+  constructor(options: RunOptions, failed: RunResult, { most, signal }: Effort) {
     this.#options = options;
     this.#failed = failed;
     this.#best = failed;
     this.#reduction = { ...options.reduction, allowedFaults: new Set(failed.faults) };
-    this.#left = most;
+    this.#signal = signal;
+    // It was played once already.
+    this.#left = most - 1;
+  }
+
+  get #isOver(): boolean {
+    return this.#left <= 0 || this.#signal?.aborted === true;
   }
 
   async shorten(): Promise<void> {
-    for (let before = Number.POSITIVE_INFINITY; this.#size < before && this.#left > 0; ) {
+    for (let before = Number.POSITIVE_INFINITY; this.#size < before && !this.#isOver; ) {
       before = this.#size;
       for (const part of ["faults", "incidents", "steps"] as const) await this.#shortenPart(part);
     }
@@ -67,7 +82,7 @@ class Shortener {
   async #shortenPart(part: Part): Promise<void> {
     for (let size = this.#best[part].length; size >= 1; size = Math.floor(size / 2)) {
       for (let from = 0; from < this.#best[part].length; ) {
-        if (this.#left <= 0) return;
+        if (this.#isOver) return;
         const without = new Set(this.#best[part].slice(from, from + size));
         if (!(await this.#leaveOut(part, without))) from += size;
       }

@@ -213,3 +213,25 @@ test("invalid options are refused", async () => {
   const signal = AbortSignal.abort(new Error("enough"));
   await expect(simulate({ ...counting, signal })).rejects.toThrow();
 });
+
+test("a simulation that is aborted does not go on to shorten a failure", async () => {
+  const abort = new AbortController();
+  let played = 0;
+  const { failure } = await simulate({
+    tables: [counters],
+    runs: 1,
+    stores: ["one-phase"],
+    signal: abort.signal,
+    onRun: () => abort.abort(),
+    clients: [0, 1].map(() => async ({ db, step }) => {
+      for (let number = 0; number < 20; number++) await step(`add ${number}`, () => add(db, "a"));
+    }),
+    check: async () => {
+      played++;
+      throw new Error("always wrong");
+    },
+  });
+  expect(failure?.message).toContain("always wrong");
+  // The run itself, its repetition, and the one whose trace is shown.
+  expect(played).toBeLessThanOrEqual(3);
+});

@@ -142,7 +142,8 @@ export async function simulate(options: SimulateOptions): Promise<SimulationRepo
     options.onRun?.(counts);
     if (result.failure === undefined) continue;
     const { shortening = 400 } = options;
-    const replay = shortening === 0 ? { shortened: undefined } : await shorten(run, result, shortening);
+    const replay =
+      shortening === 0 ? { shortened: undefined } : await shorten(run, result, { most: shortening, signal });
     const failure = { seed, run: run.number, message: result.failure, ...replay };
     return { counts, failure, hash: hashOf(hashes) };
   }
