@@ -158,3 +158,9 @@ test("the retries of an observer, and the waits between them, take no time", asy
     expect(wait).toBeLessThanOrEqual(60_000 * 2 ** index + 1_000);
   }
 });
+
+test("a process without a name gets one that no other has", () => {
+  const clock = new TestClock();
+  clock.process({ name: "process-2" });
+  expect(clock.process().processName).toBe("process-3");
+});

@@ -101,7 +101,7 @@ export class TestClock {
    * invalid.
    */
   process(options: TestProcessOptions = {}): TestProcess {
-    const name = options.name ?? `process-${this.#processes.size + 1}`;
+    const name = options.name ?? this.#freeName();
     if (this.#processes.has(name))
       throw new InvalidArgumentError(
         `The test clock already has a process "${name}". Give each process its own name.`,
@@ -109,6 +109,13 @@ export class TestClock {
     const process = new TestProcess(this, name, this.#random.fork(name), options);
     this.#processes.set(name, process);
     return process;
+  }
+
+  #freeName(): string {
+    for (let number = this.#processes.size + 1; ; number++) {
+      const name = `process-${number}`;
+      if (!this.#processes.has(name)) return name;
+    }
   }
 
   /**

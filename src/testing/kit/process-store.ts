@@ -1,6 +1,7 @@
 import { abortError, sleep } from "../../environment/index.js";
 import { ClosedError } from "../../errors/index.js";
 import type { AtomicStore, RowStore, StoreRequestOptions, ZeroCopyStore } from "../../store/index.js";
+import { keepPage } from "../world/index.js";
 import type { TestProcess } from "./process.js";
 
 /** The options of a {@link ProcessStore}. Each has a default. */
@@ -121,10 +122,22 @@ export class ProcessStore implements RowStore {
     await this.#process.turn();
   }
 
-  /** Reads synchronously if the store can and nothing delays the read. */
-  #read<T>(read: () => T | Promise<T>, options?: StoreRequestOptions): T | Promise<T> {
-    if (this.delayMs > 0 || this.#process.isSuspended)
-      return this.#request("a read", async () => read(), options, rejects);
+  /**
+   * Reads synchronously if the store can and nothing delays the read. `keep` copies a delayed answer
+   * that the store gave synchronously, since it may only have lent the bytes.
+   */
+  #read<T>(
+    read: () => T | Promise<T>,
+    options?: StoreRequestOptions,
+    keep: (answer: T) => T = (answer) => answer,
+  ): T | Promise<T> {
+    if (this.delayMs > 0 || this.#process.isSuspended) {
+      const kept = async () => {
+        const answer = read();
+        return answer instanceof Promise ? answer : keep(answer);
+      };
+      return this.#request("a read", kept, options, rejects);
+    }
     if (this.#closed) throw this.#closedError("a read");
     const answer = read();
     return answer instanceof Promise ? this.#process.clock.during(answer) : answer;
@@ -135,7 +148,7 @@ export class ProcessStore implements RowStore {
   }
 
   readRow(...[read, options]: Parameters<RowStore["readRow"]>) {
-    return this.#read(() => this.#store.readRow(read, options), options);
+    return this.#read(() => this.#store.readRow(read, options), options, keepPage);
   }
 
   readRange(...[read, options]: Parameters<RowStore["readRange"]>) {

@@ -219,7 +219,7 @@ export class DistantStore implements RowStore {
 }
 
 /** Copies a page, because the store may only have lent its bytes and the answer is read later. */
-function keepPage(page: RowPage): RowPage {
+export function keepPage(page: RowPage): RowPage {
   const keep = ({ timestamp, value }: Version): Version => ({ timestamp, value: Buffer.from(value) });
   const cells = page.cells.map(({ column, lock, write, latest, data }) => ({
     column: Buffer.from(column),

@@ -1,4 +1,10 @@
-export { counterPlace, DistantStore, type DistantStoreOptions, timestampRequest } from "./distant-store.js";
+export {
+  counterPlace,
+  DistantStore,
+  type DistantStoreOptions,
+  keepPage,
+  timestampRequest,
+} from "./distant-store.js";
 export { type Hash, HashSum, hashText } from "./hash.js";
 export { namedPlace, overlap, type Place, rangePlace, rowPlace } from "./place.js";
 export { SeededRandom } from "./random.js";

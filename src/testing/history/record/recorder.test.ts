@@ -202,3 +202,31 @@ test("a run that row observers share reads only what it reads itself", async () 
   expect(runs.map(({ operations }) => operations.map(({ type }) => type))).toEqual([["read", "write"]]);
   expect(checkHistory(history).anomalies).toEqual([]);
 });
+
+test("a transaction that is left while it commits has the outcome of the commit", async () => {
+  let go = () => {};
+  const going = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const hooks: CommitHooks = {
+    step: async (name, info, run) => {
+      if (name === "one-phase-commit" && info.label === "slow") await going;
+      return run();
+    },
+  };
+  await using db = await openWithHooks("memory:", { hooks, tables: [things] });
+  const recorder = new HistoryRecorder();
+  let committing: Promise<void> | undefined;
+  {
+    await using tx = await recorder.client("a").begin(db, { label: "slow" });
+    tx.set(things.count, "a", 1);
+    committing = tx.commit();
+    await tx.rollback();
+  }
+  expect(recorder.history().transactions[0]!.outcome.type).toBe("unknown");
+  go();
+  await committing;
+  expect(recorder.history().transactions[0]!.outcome.type).toBe("committed");
+  await recorder.audit(db);
+  expect(checkHistory(recorder.history()).anomalies).toEqual([]);
+});

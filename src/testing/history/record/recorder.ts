@@ -46,7 +46,8 @@ interface WrittenCell {
 
 /**
  * Records what clients and observers do and which answers they get, for {@link checkHistory}. One
- * recorder must record all writers of the database. Codecs must decode the value that they encoded.
+ * recorder must record all writers of the database, and all of them must declare the same columns.
+ * Codecs must decode the value that they encoded.
  * Callers must await a `deleteRow` before other writes of its row.
  *
  * @example

@@ -75,8 +75,9 @@ export class Recording {
     this.#end({ type: "committed", commitTimestamp });
   }
 
+  /** Records a rollback. One during the commit does not stop it, so it tells nothing. */
   rolledBack(): void {
-    this.#end({ type: "failed" });
+    if (!this.#committing) this.#end({ type: "failed" });
   }
 
   /**
