@@ -84,8 +84,8 @@ async function twoFlushedPuts(raw: RawDatabase, index: number): Promise<number> 
   const table = raw.table("puts");
   const value = Buffer.from(textOf(index, valueBytes));
   const started = performance.now();
-  await raw.commit([{ table, key: Buffer.from(`${rowOf(index)} input`), value }]);
-  await raw.commit([{ table, key: Buffer.from(`${rowOf(index)} output`), value }]);
+  await raw.commit([[{ table, key: Buffer.from(`${rowOf(index)} input`), value }]]);
+  await raw.commit([[{ table, key: Buffer.from(`${rowOf(index)} output`), value }]]);
   return performance.now() - started;
 }
 

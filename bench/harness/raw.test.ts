@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import type { NativeEnvironment } from "../../src/store/lmdb/file/writing.js";
 import { inFlight } from "./compare.js";
 import { cellKey, RawDatabase, RawGroups, versionKey } from "./raw.js";
 
@@ -43,6 +44,32 @@ test("a group that is answered before its flush can be read then", async () => {
     expect(table.bytes.get(key)?.toString()).toBe("value");
   }
 });
+
+test.each(["full", "none"] as const)(
+  "a group is answered after its flush, or when readers can see it: durability %s",
+  async (durability) => {
+    const { env } = raw.root as unknown as { readonly env: NativeEnvironment };
+    const reports: number[] = [];
+    const start = env.startWriting.bind(env);
+    const startWatched: typeof start = (instructions, report) =>
+      start(instructions, (status) => {
+        reports.push(status);
+        return report(status);
+      });
+    Object.defineProperty(env, "startWriting", { value: startWatched });
+    const groups = new RawGroups(raw, durability);
+    for (let index = 0; index < 50; index++) {
+      reports.length = 0;
+      const key = cellKey("cells", `row${index}`, "contents");
+      await groups.commit([{ table: raw.table("cells"), key, value: Buffer.from("value") }]);
+      // 1: readers can see the commit. 0: the flush has ended; if it was quick, that is all that is reported.
+      // Never 2: LMDB's thread would wait for the main thread.
+      if (durability === "full") expect(reports.filter((status) => status !== 1)).toEqual([0]);
+      else expect(reports).toHaveLength(1);
+      await raw.root.flushed;
+    }
+  },
+);
 
 test("older versions are stored after their cell, newest first", () => {
   const cell = cellKey("cells", "row", "contents");

@@ -1,4 +1,6 @@
 import { type Database, open, type RootDatabase } from "lmdb";
+import { nativeOptions } from "../../src/store/lmdb/file/opening.js";
+import type { NativeEnvironment } from "../../src/store/lmdb/file/writing.js";
 
 /** One put, prepared before the measured time. */
 export interface RawPut {
@@ -13,21 +15,39 @@ export interface RawTable {
   readonly bytes: Database<Buffer, Buffer>;
 }
 
+const settings = {
+  readOnly: false,
+  create: true,
+  noReadAhead: false,
+  mapSize: 256 * 2 ** 20,
+  maxReaders: 1_000,
+};
+/** What a write thread reports when readers can see its commit, which is not flushed yet. */
+const visibleStatus = 1;
+
 /** LMDB used directly, with the same options as the embedded store. */
 export class RawDatabase {
   readonly root: RootDatabase<Buffer, Buffer>;
   readonly #tables = new Map<string, RawTable>();
+  /** Is told what the next write thread reports. */
+  #next: ((status: number) => void) | undefined;
 
   constructor(folder: string) {
-    this.root = open({
-      path: folder,
-      noSubdir: false,
-      encoding: "binary",
-      keyEncoding: "binary",
-      maxDbs: 32,
-      noMemInit: true,
-      mapSize: 256 * 2 ** 20,
-    });
+    this.root = open({ ...nativeOptions(folder, settings), maxDbs: 32 });
+    const { env } = this.root as unknown as { readonly env: NativeEnvironment };
+    const start = env.startWriting.bind(env);
+    // The binding's promises resolve only after the flush, and sometimes when another thread ends: see
+    // the store's `Writing`.
+    const startTold: typeof start = (instructions, report) => {
+      const tell = this.#next;
+      this.#next = undefined;
+      start(instructions, (status) => {
+        const answer = report(status);
+        tell?.(status);
+        return answer;
+      });
+    };
+    Object.defineProperty(env, "startWriting", { value: startTold, configurable: true });
   }
 
   table(name: string): RawTable {
@@ -49,10 +69,28 @@ export class RawDatabase {
     });
   }
 
-  /** Runs one asynchronous transaction. Resolves when it is flushed. */
-  async commit(puts: readonly RawPut[]): Promise<void> {
-    await this.root.transaction(() => {
-      for (const put of puts) putNow(put);
+  /**
+   * Makes all puts in one transaction, on LMDB's own thread. Resolves when it is flushed. Calls
+   * `visible` when readers can see it. Until then, nothing else may write.
+   */
+  commit(parts: readonly (readonly RawPut[])[], visible?: () => void): Promise<void> {
+    return new Promise((flushed, failed) => {
+      let tellVisible = visible;
+      this.#next = (status) => {
+        if (status !== visibleStatus && status !== 0) {
+          failed(new Error(`LMDB did not commit: ${status}.`));
+          return;
+        }
+        // A flush may end before the event loop learns that the commit is visible.
+        tellVisible?.();
+        tellVisible = undefined;
+        if (status === 0) flushed();
+      };
+      this.root
+        .batch(() => {
+          for (const puts of parts) for (const put of puts) putNow(put);
+        })
+        .catch(failed);
     });
   }
 
@@ -79,7 +117,7 @@ export function loadRaw(
 }
 
 function putNow({ table, key, value }: RawPut): void {
-  // Inside a transaction the put is done at once, and the promise carries no information.
+  // In a transaction or a batch, the put's own promise carries no information.
   void table.bytes.put(key, value);
 }
 
@@ -89,35 +127,23 @@ interface Waiting {
 }
 
 /**
- * Groups waiting puts as the embedded store does. When a transaction begins, it takes all waiting
- * puts, and they share its flush. The next transaction begins during that flush. Each group also
- * puts a counter, as the store does.
+ * Groups waiting puts as the embedded store does. When readers can see a group, the next one takes
+ * all waiting puts, and is written during that flush. Each group also puts a counter, as the store
+ * does.
  */
 export class RawGroups {
   readonly #raw: RawDatabase;
   readonly #counter: RawPut;
-  /**
-   * If true, a group is answered before its flush: when LMDB has committed it. Otherwise it is
-   * answered after its flush.
-   */
+  /** If true, a group is answered when readers can see it. Otherwise it is answered after its flush. */
   readonly #early: boolean;
   #waiting: Waiting[] = [];
-  /** The groups that LMDB has not committed yet, with the numbers of their transactions. */
-  #uncommitted: { readonly transaction: number; readonly group: readonly Waiting[] }[] = [];
-  #scheduled = false;
+  /** Whether readers cannot see the last group yet. */
+  #isWriting = false;
 
   constructor(raw: RawDatabase, durability: "full" | "none") {
     this.#raw = raw;
     this.#early = durability === "none";
     this.#counter = { table: raw.table("counter"), key: Buffer.from("state"), value: Buffer.alloc(24) };
-    if (this.#early) onCommit(raw.root, (transaction) => this.#committed(transaction));
-  }
-
-  #committed(transaction: number): void {
-    const isCommitted = (each: { readonly transaction: number }) => each.transaction <= transaction;
-    const committed = this.#uncommitted.filter(isCommitted);
-    this.#uncommitted = this.#uncommitted.filter((each) => !isCommitted(each));
-    for (const { group } of committed) for (const each of group) each.done();
   }
 
   commit(puts: readonly RawPut[]): Promise<void> {
@@ -128,35 +154,26 @@ export class RawGroups {
   }
 
   #schedule(): void {
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    let group: readonly Waiting[] = [];
-    const fill = () => {
-      group = this.#waiting;
-      this.#waiting = [];
-      for (const { puts } of group) for (const put of puts) putNow(put);
-      if (group.length > 0) putNow(this.#counter);
-      if (this.#early) this.#uncommitted.push({ transaction: this.#raw.root.getWriteTxnId(), group });
-      this.#scheduled = false;
-      if (this.#waiting.length > 0) queueMicrotask(() => this.#schedule());
-    };
-    const answer = () => {
-      if (!this.#early) for (const each of group) each.done();
-    };
-    this.#raw.root.transaction(fill).then(answer, failed);
+    if (this.#isWriting || this.#waiting.length === 0) return;
+    this.#isWriting = true;
+    // The callers that were answered just now add their next puts first.
+    queueMicrotask(() => this.#write());
   }
-}
 
-/** Calls `committed` with the number of each transaction that LMDB has committed. */
-function onCommit(root: RootDatabase<Buffer, Buffer>, committed: (transaction: number) => void): void {
-  root.on("aftercommit", (event: unknown) => {
-    const { txnId } = event as { readonly txnId?: number };
-    if (txnId !== undefined) committed(txnId);
-  });
-}
-
-function failed(error: unknown): never {
-  throw new Error("LMDB did not commit.", { cause: error });
+  #write(): void {
+    const group = this.#waiting;
+    this.#waiting = [];
+    const answer = () => {
+      for (const { done } of group) done();
+    };
+    const visible = () => {
+      if (this.#early) answer();
+      this.#isWriting = false;
+      this.#schedule();
+    };
+    const parts = [...group.map(({ puts }) => puts), [this.#counter]];
+    void this.#raw.commit(parts, visible).then(answer);
+  }
 }
 
 /**

@@ -10,7 +10,7 @@ export interface Place {
   readonly location: string;
   /** The process of its server. Undefined if it has none. */
   readonly server: number | undefined;
-  /** Times flushes like those of its commits. */
+  /** Times flushes of the disk that has the database. */
   timeFlushes(): Promise<FlushTimer>;
 }
 
@@ -29,7 +29,7 @@ export const inFolder: Engine = {
       use({
         location: join(folder, "database"),
         server: undefined,
-        timeFlushes: async () => FlushTimer.lmdb(join(folder, "flushes")),
+        timeFlushes: () => FlushTimer.start(folder),
       }),
     ),
 };
@@ -43,7 +43,7 @@ export const onPostgres: Engine = {
         use({
           location: locationOn(server),
           server: postmasterOf(server),
-          timeFlushes: () => FlushTimer.file(folder),
+          timeFlushes: () => FlushTimer.start(folder),
         }),
       ),
     ),

@@ -62,7 +62,7 @@ export class PostgresSide implements Side {
         setRounds(true);
         const loader = await startLoader();
         const workers = await startWorkers(this.#options.workers);
-        const flushes = await FlushTimer.file(folder);
+        const flushes = await FlushTimer.start(folder);
         const load: PacedLoad = { paths: this.#paths, perSecond, pages };
         const due = await loader.ask<Moment[]>("paced", load);
         await settled();
