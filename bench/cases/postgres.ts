@@ -1,6 +1,7 @@
 import { open } from "percolatordb";
 import { startPostgres } from "../../examples/support/postgres-server.js";
 import type { Comparison } from "../harness/compare.js";
+import { postmasterOf } from "../postgres/server.js";
 import { type Bench, type BenchCase, figureOf } from "./bench.js";
 import { postgresDelayMs } from "./floors.js";
 import { delaysToProcess } from "./postgres-delay.js";
@@ -54,7 +55,8 @@ async function compareAll(bench: Bench, host: string) {
       cells.scans(20_000),
     ];
     const comparisons: Comparison[] = [];
-    for (const spec of specs) comparisons.push(await bench.compare(spec));
+    const servers = [postmasterOf({ host })];
+    for (const spec of specs) comparisons.push(await bench.compare({ ...spec, servers }));
     bench.say("reading everything back");
     await cells.verify();
     return { comparisons, configuration };

@@ -61,6 +61,21 @@ describe("compare", () => {
     }
   });
 
+  test.skipIf(process.platform !== "linux")(
+    "the processor time of servers counts for both sides",
+    async () => {
+      const run = () => {
+        const before = process.cpuUsage();
+        while (process.cpuUsage(before).user < 60_000);
+        return 1;
+      };
+      // This process stands for a server, so that its time counts twice. The system counts in 10 ms.
+      const servers = [process.pid];
+      const { ourCpuUs } = await compare({ ...spec, operations: 1, servers, raw: { run }, ours: { run } }, 1);
+      expect(ourCpuUs!.median).toBeGreaterThan(90_000);
+    },
+  );
+
   test("prepares before a round and verifies after it", async () => {
     const calls: string[] = [];
     const ours = {

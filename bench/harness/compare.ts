@@ -1,4 +1,5 @@
 import { ratios, type Summary, summarize } from "./statistics.js";
+import { cpuSeconds, cpuSecondsOf } from "./usage.js";
 
 /** One implementation of the measured work. */
 export interface Side {
@@ -25,6 +26,8 @@ export interface ComparisonSpec {
   /** The lowest acceptable ratio. Undefined if there is none. */
   readonly floor?: number | undefined;
   readonly note?: string | undefined;
+  /** The processes that work for both sides, besides this one. Their processor time counts too. */
+  readonly servers?: readonly number[] | undefined;
   readonly raw: Side;
   readonly ours: Side;
 }
@@ -39,7 +42,10 @@ export interface Comparison {
   readonly raw: Summary;
   readonly ours: Summary;
   readonly ratio: Summary;
-  /** The ratio by processor time of all threads. Other programs on the machine disturb it less. */
+  /**
+   * The ratio by processor time of all threads and servers. Other programs on the machine disturb it
+   * less.
+   */
   readonly processorRatio: Summary;
   /**
    * Our processor time of all threads for one unit, in microseconds. Older results do not have it.
@@ -80,8 +86,8 @@ export async function compare(spec: ComparisonSpec, rounds: number, warmUpMs = 0
   let warmedMs = 0;
   for (let round = 0; ours.length < rounds; round++) {
     const rawFirst = round % 2 === 0;
-    const first = await sample(rawFirst ? spec.raw : spec.ours, round);
-    const second = await sample(rawFirst ? spec.ours : spec.raw, round);
+    const first = await sample(rawFirst ? spec.raw : spec.ours, round, spec.servers);
+    const second = await sample(rawFirst ? spec.ours : spec.raw, round, spec.servers);
     // NaN means that a value to read was missing.
     if (first.check !== second.check || Number.isNaN(first.check)) {
       throw new WrongResultError(
@@ -123,24 +129,24 @@ function conclude(spec: ComparisonSpec, raw: readonly Sample[], ours: readonly S
 
 interface Sample {
   readonly ms: number;
-  /** Processor time of all threads. */
+  /** Processor time of all threads and servers. */
   readonly cpuMs: number;
   readonly check: number;
 }
 
-async function sample(side: Side, round: number): Promise<Sample> {
+async function sample(side: Side, round: number, servers: readonly number[] = []): Promise<Sample> {
   await side.prepare?.(round);
   globalThis.gc?.();
   await nextTurn();
-  const cpu = process.cpuUsage();
+  const [cpu, serverCpu] = [process.cpuUsage(), cpuSecondsOf(servers)];
   const started = performance.now();
   const check = await side.run(round);
   const ms = performance.now() - started;
-  const { user, system } = process.cpuUsage(cpu);
+  const cpuMs = (cpuSeconds(cpu) + cpuSecondsOf(servers) - serverCpu) * 1_000;
   // LMDB shows a new commit to reads of the next turn of the event loop.
   await nextTurn();
   await side.verify?.(round);
-  return { ms, cpuMs: (user + system) / 1_000, check };
+  return { ms, cpuMs, check };
 }
 
 /** Lets the event loop run once, so that waiting callbacks run and LMDB takes a new snapshot. */

@@ -50,6 +50,14 @@ const ticksPerSecond = 100;
 const sampleMs = 500;
 
 /**
+ * Returns the processor seconds so far of these processes and their children on Linux. 0 if there are
+ * none, and on other systems.
+ */
+export function cpuSecondsOf(roots: readonly number[]): number {
+  return (ticksOfAll(roots) ?? 0) / ticksPerSecond;
+}
+
+/**
  * Measures the memory peak and the processor time of other processes on Linux. Undefined on other
  * systems.
  */
@@ -62,14 +70,14 @@ export class ProcessWatch {
   /** Watches these processes and their children. */
   constructor(roots: readonly number[]) {
     this.#roots = roots;
-    this.#before = this.#ticks();
+    this.#before = ticksOfAll(roots);
     this.#timer = setInterval(() => this.#look(), sampleMs);
   }
 
   end(): { readonly memoryMiB: number | undefined; readonly cpuSeconds: number | undefined } {
     clearInterval(this.#timer);
     this.#look();
-    const after = this.#ticks();
+    const after = ticksOfAll(this.#roots);
     return {
       memoryMiB: this.#highest === undefined ? undefined : Math.round(this.#highest / 1_024),
       cpuSeconds:
@@ -80,19 +88,15 @@ export class ProcessWatch {
   }
 
   #look(): void {
-    const sizes = this.#pids().map(sharedSize);
+    const sizes = withChildrenOf(this.#roots).map(sharedSize);
     const all = sum(sizes);
     if (all !== undefined) this.#highest = Math.max(all, this.#highest ?? 0);
   }
-
-  #ticks(): number | undefined {
-    return sum(this.#pids().map((pid) => ticksOf(pid)));
-  }
-
-  #pids(): number[] {
-    return this.#roots.flatMap((root) => [root, ...childrenOf(root)]);
-  }
 }
+
+const ticksOfAll = (roots: readonly number[]) => sum(withChildrenOf(roots).map(ticksOf));
+
+const withChildrenOf = (roots: readonly number[]) => roots.flatMap((root) => [root, ...childrenOf(root)]);
 
 const sum = (all: readonly (number | undefined)[]) => {
   const known = all.filter((each) => each !== undefined);

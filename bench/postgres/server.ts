@@ -31,7 +31,7 @@ export function postgresVersion(): Promise<string> {
 }
 
 /** The server's first process, whose children are the others. */
-export function postmasterOf({ host }: PostgresServer): number {
+export function postmasterOf({ host }: Pick<PostgresServer, "host">): number {
   return Number(readFileSync(join(host, "data", "postmaster.pid"), "latin1").split("\n")[0]);
 }
 
