@@ -27,7 +27,7 @@ await runProgram<Options, SearchBenchResult>({
     "Searches of the web index, in sequence, many at a time, and while a crawl loads, beside minisearch and PostgreSQL's full-text " +
     "search over the same pages. A PostgreSQL server must be installed; it is started in a temporary folder.",
   examples: ["search -- --pages 2000", "search -- --json search.json crawl.warc.gz"],
-  wrongIf: "the web index finds fewer pages than minisearch",
+  wrongIf: "the web index finds fewer pages than minisearch, or PostgreSQL many fewer",
   define: (command) =>
     command
       .argument("[source...]", "web archives or folders (default: the documentation in node_modules)")

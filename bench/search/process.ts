@@ -9,10 +9,10 @@ import { seeded } from "../../examples/webindex/testing/site.js";
 import { extract, termCounts } from "../../examples/webindex/text/index.js";
 import { WebIndex } from "../../examples/webindex/webindex.js";
 import { serve } from "../harness/child.js";
-import { pause } from "../harness/pause.js";
 import { secondsSince } from "../harness/program.js";
+import { postmasterOf } from "../postgres/server.js";
 import { sourceOf } from "../webindex/sources.js";
-import { measureSearches, quantilesOf } from "./measure.js";
+import { measureSearches, quantilesOf, searchWhile } from "./measure.js";
 import { readAllPages } from "./pages.js";
 
 export interface SearchTask {
@@ -113,14 +113,12 @@ serve({
   /** Searches until {@link endSearches} is called. */
   async searchOn() {
     const { searches, queries } = searcher!;
-    const times: number[] = [];
     isSearching = true;
-    while (isSearching) {
-      const began = performance.now();
-      await searches.search(queries[times.length % queries.length]!);
-      times.push(performance.now() - began);
-      await pause(restMs);
-    }
+    const times = await searchWhile(
+      () => !isSearching,
+      restMs,
+      (index) => searches.search(queries[index % queries.length]!),
+    );
     return { ...quantilesOf(times), searches: times.length };
   },
   endSearches() {
@@ -144,7 +142,13 @@ serve({
   },
   async postgres(task: SearchTask) {
     const { all, queries } = await read(task);
-    const pool = new Pool({ host: task.at, user: "postgres", database: "postgres", max: task.atOnce });
+    const pool = new Pool({
+      host: task.at,
+      user: "postgres",
+      database: "postgres",
+      max: task.atOnce,
+      idleTimeoutMillis: 0,
+    });
     pool.on("error", () => undefined);
     try {
       await pool.query(
@@ -166,14 +170,17 @@ serve({
           best as (select * from found order by ts_rank(words, to_tsquery('simple', $1)) desc, url limit ${resultsWanted})
         select url, title, ts_headline('simple', body, to_tsquery('simple', $1)) as snippet,
           (select count(*)::int from found) as total from best`;
-      return await measureSearches(queries, task.atOnce, async (query) => {
-        const { rows } = await pool.query<{ total: number }>({
-          name: "search",
-          text,
-          values: [terms(query).join(" | ")],
-        });
-        return rows[0]?.total ?? 0;
-      });
+      const statement = (query: string) => ({ name: "search", text, values: [terms(query).join(" | ")] });
+      // Opens all connections and prepares the statement on each.
+      const clients = await Promise.all(Array.from({ length: task.atOnce }, () => pool.connect()));
+      await Promise.all(clients.map((client) => client.query(statement(queries[0]!))));
+      for (const client of clients) client.release();
+      return await measureSearches(
+        queries,
+        task.atOnce,
+        async (query) => (await pool.query<{ total: number }>(statement(query))).rows[0]?.total ?? 0,
+        [postmasterOf({ host: task.at })],
+      );
     } finally {
       await pool.end();
     }
