@@ -17,7 +17,7 @@ import {
 } from "../harness/program.js";
 import { sumOf } from "../harness/requests.js";
 import { settings } from "../postgres/schema.js";
-import { locationOn, withServer } from "../postgres/server.js";
+import { locationOn, postmasterOf, withServer } from "../postgres/server.js";
 import { audit } from "./audit.js";
 import { type BrokerageResult, describeBrokerage, type TradingRound } from "./figure.js";
 import { seed } from "./market.js";
@@ -80,7 +80,7 @@ await runProgram<Options, BrokerageResult>({
       )
       .option("--wait <seconds>", "wait before each round until the machine is quiet, at most", atLeast(0), 0)
       .option("--node <flag>", "a flag of Node for the processes; may be repeated", repeated(String), []),
-  measure: (options) => withStore(options, (place) => measureAll(options, place)),
+  measure: (options) => withStore(options, (place, servers) => measureAll(options, place, servers)),
   describe: (result) => [
     ...describeBrokerage(result),
     result.figures.map((figure) => describeScaled("brokerage", figure)).join("\n"),
@@ -91,26 +91,38 @@ await runProgram<Options, BrokerageResult>({
 /** Runs `use` with a place for a new database of each name. */
 type Place = <T>(name: string, use: (location: string) => Promise<T>) => Promise<T>;
 
-function withStore<T>({ store, data }: Options, use: (place: Place) => Promise<T>): Promise<T> {
+function withStore<T>(
+  { store, data }: Options,
+  use: (place: Place, servers: readonly number[]) => Promise<T>,
+): Promise<T> {
   switch (store) {
     case "lmdb":
-      return use((_, measured) => withFolder("brokerage", measured, data));
+      return use((_, measured) => withFolder("brokerage", measured, data), []);
     case "postgres":
       return withServer(settings, (server) =>
-        use((name, measured) => measured(`${locationOn(server)}&schema=${name}`)),
+        use((name, measured) => measured(`${locationOn(server)}&schema=${name}`), [postmasterOf(server)]),
       );
     case "bigtable":
-      return withEmulator(() =>
-        use((name, measured) => measured(`bigtable://bench/brokerage?prefix=b${process.pid}${name}`)),
+      return withEmulator((pid) =>
+        use(
+          (name, measured) => measured(`bigtable://bench/brokerage?prefix=b${process.pid}${name}`),
+          pid === undefined ? [] : [pid],
+        ),
       );
   }
 }
 
-async function measureAll(options: Options, place: Place): Promise<BrokerageResult> {
+async function measureAll(
+  options: Options,
+  place: Place,
+  servers: readonly number[],
+): Promise<BrokerageResult> {
   const { store, ahead, clients, concurrency, rounds } = options;
   const transactions = options.transactions ?? defaultTransactions[store];
   const figures = await overProcesses(options, (processes, round) =>
-    place(`x${processes}x${round}`, (location) => measure(options, transactions, location, processes)),
+    place(`x${processes}x${round}`, (location) =>
+      measure(options, transactions, location, processes, servers),
+    ),
   );
   return { options: { store, transactions, ahead, clients, concurrency, rounds }, figures };
 }
@@ -120,6 +132,7 @@ async function measure(
   transactions: number,
   location: string,
   processes: number,
+  servers: readonly number[],
 ): Promise<TradingRound> {
   await using db = await open(location, { tables, observers, collectEveryMs: 0, coordinator: "auto" });
   await seed(db);
@@ -146,7 +159,7 @@ async function measure(
       return Promise.all(children.map((child) => child.ask<Done>("finish")));
     };
     await run(0, warmUp);
-    return timed(wait, () => run(warmUp, transactions));
+    return timed(wait, () => run(warmUp, transactions), servers);
   });
   await db.idle();
   const wrong = (await audit(db, warmUp + transactions)).slice(0, maxWrong);

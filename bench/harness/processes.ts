@@ -2,7 +2,7 @@ import { cpus } from "node:os";
 import { maxOthersShare, Others, untilQuiet } from "./machine.js";
 import { sayProgress, secondsSince } from "./program.js";
 import { ratios, type Summary, summarize } from "./statistics.js";
-import { cpuSeconds, type Use } from "./usage.js";
+import { cpuSeconds, cpuSecondsOf, type Use } from "./usage.js";
 
 /**
  * Runs the same work in one process and in several. Shared by the brokerage and the pipelines of
@@ -16,6 +16,8 @@ export interface Round {
   /** Pieces of work done, such as transactions or pages. */
   readonly done: number;
   readonly uses: readonly Use[];
+  /** The processor time of the server, which counts as the measurement's own. */
+  readonly serverCpuSeconds?: number | undefined;
   /**
    * The share of the processors that other programs used meanwhile. Undefined if the system does
    * not report it.
@@ -87,24 +89,34 @@ export function boundOf(rounds: readonly Round[], processors = cpus().length): s
   return "waiting: for flushes, and for the end";
 }
 
-function cpuOf({ uses }: Round): number {
-  return uses.reduce((sum, use) => sum + use.cpuSeconds, 0);
+function cpuOf({ uses, serverCpuSeconds = 0 }: Round): number {
+  return uses.reduce((sum, use) => sum + use.cpuSeconds, serverCpuSeconds);
 }
 
 /**
  * Waits until the machine is quiet, then times the work. `work` returns what each process used.
+ * `servers` are the processes that work for them.
  */
 export async function timed<T extends { readonly use: Use }>(
   waitSeconds: number,
   work: () => Promise<readonly T[]>,
-): Promise<{ readonly answers: readonly T[] } & Pick<Round, "seconds" | "uses" | "othersShare">> {
+  servers: readonly number[] = [],
+): Promise<
+  { readonly answers: readonly T[] } & Pick<Round, "seconds" | "uses" | "serverCpuSeconds" | "othersShare">
+> {
   await untilQuiet(waitSeconds);
-  const [others, cpu, began] = [new Others(), process.cpuUsage(), performance.now()];
+  const [others, cpu, server, began] = [
+    new Others(),
+    process.cpuUsage(),
+    cpuSecondsOf(servers),
+    performance.now(),
+  ];
   const answers = await work();
   const seconds = secondsSince(began);
   const uses = answers.map(({ use }) => use);
-  const own = uses.reduce((sum, use) => sum + use.cpuSeconds, cpuSeconds(cpu));
-  return { answers, seconds, uses, othersShare: others.share(own) };
+  const serverCpuSeconds = cpuSecondsOf(servers) - server;
+  const own = uses.reduce((sum, use) => sum + use.cpuSeconds, cpuSeconds(cpu) + serverCpuSeconds);
+  return { answers, seconds, uses, serverCpuSeconds, othersShare: others.share(own) };
 }
 
 export function namedProcesses(count: number): string {

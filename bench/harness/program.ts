@@ -127,13 +127,14 @@ export async function withFolder<T>(
 }
 
 /**
- * Runs `use` with a Bigtable emulator: the one that `BIGTABLE_EMULATOR_HOST` names, or a new one.
+ * Runs `use` with a Bigtable emulator: the one that `BIGTABLE_EMULATOR_HOST` names, or a new one with
+ * this process.
  */
-export async function withEmulator<T>(use: () => Promise<T>): Promise<T> {
-  if (process.env.BIGTABLE_EMULATOR_HOST !== undefined) return await use();
+export async function withEmulator<T>(use: (pid: number | undefined) => Promise<T>): Promise<T> {
+  if (process.env.BIGTABLE_EMULATOR_HOST !== undefined) return await use(undefined);
   await using emulator = await startEmulator();
   process.env.BIGTABLE_EMULATOR_HOST = emulator.host;
-  return await use();
+  return await use(emulator.pid);
 }
 
 export const secondsSince = (start: number): number => (performance.now() - start) / 1_000;
