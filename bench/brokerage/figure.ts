@@ -77,7 +77,12 @@ function rateTable(found: readonly (readonly [store: string, figures: Figures])[
       whole(rounds.reduce((sum, { wrong }) => sum + wrong.length, 0)),
     ]),
   );
-  const columns = [right("processes"), right("transactions/s"), "quartiles", right("divided by one process")];
+  const columns = [
+    right("processes"),
+    right("transactions/s"),
+    "quartiles",
+    right("time of one process, divided by this time"),
+  ];
   return table(
     ["store", ...columns, "floor", right("commits in conflict"), right("wrong in the audit")],
     rows,
@@ -97,8 +102,8 @@ function ratePlot(found: readonly (readonly [store: string, figures: Figures])[]
   const svg = barChart({
     title,
     description:
-      "Transactions a second with several processes, as a multiple of what one process does, on LMDB, PostgreSQL and Bigtable's emulator, on one machine.",
-    axis: "times one process",
+      "How many times as fast several processes do the same work as one, on LMDB, PostgreSQL and Bigtable's emulator, on one machine: the time of one process, divided by theirs.",
+    axis: "times as fast as one process",
     series: ["factor"],
     groups,
     boundName: "each process adds as much as the first",
