@@ -163,8 +163,9 @@ class LmdbStore implements RowStore {
       this.#shared.checkUnchanged();
       return page;
     } catch (error) {
+      // Bytes that come through a promise must stay valid.
       return this.#again(error, `read a row of table ${JSON.stringify(read.table)}`, () =>
-        readRow(this.#shared.databases, read),
+        readRow(this.#shared.databases, read, false),
       );
     }
   }

@@ -1,6 +1,7 @@
 import { type Databases, type EntryReader, entryReader } from "../record/databases.js";
 import { damagedStore } from "../record/errors.js";
 import { Key } from "../record/key.js";
+import { checkReadable } from "../record/state.js";
 
 /**
  * After this many consecutive unwanted entries, a walk seeks the next position that may be wanted.
@@ -72,6 +73,8 @@ export abstract class EntryWalk implements EntryReader {
     entryReader.current = this;
     if (this.#iterator.next().done) {
       this.#iterator = undefined;
+      // If LMDB's environment is broken, a turn's first range is empty, without an error. A get throws.
+      if (this.scanned === 0) checkReadable(this.#databases);
       return false;
     }
     this.scanned++;

@@ -31,11 +31,13 @@ const address = new CellAddress();
 const noCells: readonly CellView[] = Object.freeze([]);
 const noBytes = Buffer.alloc(0);
 
-/** Reads one row. A single exact column is one lookup, and its value is lent, not copied. */
-export function readRow(databases: Databases, read: RowRead): RowPage {
+/**
+ * Reads one row. A single exact column is one lookup. With `lend`, its value is lent, not copied.
+ */
+export function readRow(databases: Databases, read: RowRead, lend = true): RowPage {
   const only = read.columns[0]!;
   if (read.columns.length === 1 && "exact" in only) {
-    const view = readCell(databases, tablePrefix(read.table), read.row, only.exact, read.at, true);
+    const view = readCell(databases, tablePrefix(read.table), read.row, only.exact, read.at, lend);
     return { row: read.row, cells: view === undefined ? noCells : [view], next: undefined };
   }
   return readColumns(databases, read);

@@ -49,6 +49,11 @@ export function readCounter(databases: Databases): number {
   return bytes === undefined ? 0 : counterOf(bytes);
 }
 
+/** Throws if LMDB cannot be read. */
+export function checkReadable({ meta }: Pick<Databases, "meta">): void {
+  meta.getBinaryFast(stateKey);
+}
+
 function counterOf(bytes: Uint8Array): number {
   const length = contentLength(bytes, bytes.length, sumOfStateKey);
   const counter = length === record.length ? readTimestamp(bytes, 0) : Number.NaN;
