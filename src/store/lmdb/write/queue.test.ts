@@ -503,6 +503,21 @@ describe.each(ways)("the write queue on a broken environment, if $way,", ({ isSh
     expect(lmdb.size).toBe(2);
   });
 
+  it("tells a request whose plan could not read LMDB what the next plan did", async () => {
+    const { lmdb, queue } = start(async () => true);
+    const { cells } = lmdb.databases;
+    const { getBinaryFast } = cells;
+    Object.assign(cells, {
+      getBinaryFast: () => {
+        Object.assign(cells, { getBinaryFast });
+        throw panicked();
+      },
+    });
+    lmdb.fates = ["panic at once"];
+    expect(await ask(queue, put("a"))).toBe("applied");
+    expect(lmdb.size).toBe(1);
+  });
+
   it("answers unknown if LMDB cannot be reopened, and tries again with the next request", async () => {
     let fails = true;
     const { lmdb, queue } = start(async () => {

@@ -102,6 +102,8 @@ export class DraftPlanner {
   }
 
   #planRequest(request: Request, counter: number): number {
+    // An earlier plan may have failed because LMDB had to be reopened.
+    request.unplan();
     try {
       return planRequest(new Plan(this.#drafting, this.#memo), request, counter, this.#environment.now());
     } catch (error) {
