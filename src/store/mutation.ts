@@ -1,3 +1,4 @@
+import { LimitExceededError } from "../errors/index.js";
 import { writeTimestamp } from "./bytes.js";
 import type { Columns, Part } from "./cell.js";
 
@@ -7,6 +8,19 @@ import type { Columns, Part } from "./cell.js";
  * the batch.
  */
 export const commitTimestamp = -1;
+
+/**
+ * The timestamp that a store gives out after `last`. `nowMs` is the wall clock.
+ *
+ * @throws LimitExceededError if it is not a safe integer.
+ */
+export function nextTimestamp(last: number, nowMs: number): number {
+  const next = Math.max(last + 1, Math.floor(nowMs * 1_000));
+  if (Number.isSafeInteger(next)) return next;
+  throw new LimitExceededError(
+    `The clock shows ${nowMs} ms since 1970, but timestamps end in the year 2255. Correct the clock, and try again.`,
+  );
+}
 
 /**
  * Holds if the column has no version of `part` with `from <= timestamp < to`. `to` may be Infinity.

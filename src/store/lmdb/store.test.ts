@@ -135,6 +135,40 @@ describe("the embedded store", () => {
     await store.close();
   });
 
+  it("gives out no timestamp of a clock after the year 2255, and stays as it was", async () => {
+    let now = 1_000;
+    const store = await openLmdbStore(newPath(), { environment: { ...systemEnvironment, now: () => now } });
+    expect(await store.atomic!.next()).toBe(1_000_000);
+    now = Date.UTC(2300);
+    await expect(store.atomic!.next()).rejects.toMatchObject({ code: "LIMIT_EXCEEDED" });
+    await expect(commit(store, "r", column)).rejects.toMatchObject({ code: "LIMIT_EXCEEDED" });
+    now = 2_000;
+    expect(await commit(store, "r", column)).toBe(2_000_000);
+    await store.close();
+  });
+
+  it("applies several mutations of a cell together, however many tables the process has used", async () => {
+    const store = await openLmdbStore(newPath(), { durability: "none" });
+    const row = Buffer.from("r");
+    // The prefixes of the first 10,000 tables are kept.
+    for (let i = 0; i < 10_000; i++) store.readRow({ table: `t${i}`, row, columns, at: 1 });
+    const cell = { table: "last", row };
+    const lock = { type: "put", column, part: "lock", timestamp: 1, value: column } as const;
+    await store.mutate({ ...cell, guards: [], mutations: [lock] });
+    const answer = await store.mutate({
+      ...cell,
+      guards: [{ type: "present", column, part: "lock", at: 1 }],
+      mutations: [
+        { type: "put", column, part: "write", timestamp: 2, value: column },
+        { type: "delete", column, part: "lock", from: 1, to: 2 },
+      ],
+    });
+    expect(answer).toBe("applied");
+    const page = store.readRow({ ...cell, columns, at: 3 }) as RowPage;
+    expect(page.cells).toMatchObject([{ write: { timestamp: 2 }, lock: undefined }]);
+    await store.close();
+  });
+
   it("grows beyond its initial map", async () => {
     const store = await openLmdbStore(newPath(), { mapSize: 2 ** 20, durability: "none" });
     const value = (i: number) => Buffer.alloc(100_000, i);

@@ -10,7 +10,13 @@ import {
   checkTable,
 } from "../check.js";
 import { checkFill } from "../fill.js";
-import type { AtomicBatch, BatchAnswer, MutationAnswer, RowMutation } from "../mutation.js";
+import {
+  type AtomicBatch,
+  type BatchAnswer,
+  type MutationAnswer,
+  nextTimestamp,
+  type RowMutation,
+} from "../mutation.js";
 import type { PageLimits } from "../range-page.js";
 import type {
   AtomicStore,
@@ -219,7 +225,7 @@ class MemoryStore implements RowStore {
   }
 
   #nextTimestamp(): number {
-    return Math.max(this.#counter + 1, Math.floor(this.#environment.now() * 1_000));
+    return nextTimestamp(this.#counter, this.#environment.now());
   }
 
   #reading(

@@ -5,6 +5,7 @@ import {
   type BatchAnswer,
   commitTimestamp,
   type Guard,
+  nextTimestamp,
   type RangeGuard,
   type RowMutation,
   rowAt,
@@ -144,7 +145,8 @@ export class Plan {
     if (cells.length >= fewCells) return this.#indexedCell(prefix, row, column);
     for (let i = cells.length - 1; i >= 0; i--) {
       const cell = cells[i]!;
-      if (equalBytes(cell.row, row) && equalBytes(cell.column, column) && cell.prefix === prefix) return cell;
+      if (equalBytes(cell.row, row) && equalBytes(cell.column, column) && equalBytes(cell.prefix, prefix))
+        return cell;
     }
     return this.#add(new CellEdit(this.#drafting.databases, prefix, row, column));
   }
@@ -194,7 +196,7 @@ export function planRequest(plan: Plan, request: Request, counter: number, nowMs
     request.answer = plan.fill(task.batch);
     return counter;
   }
-  const timestamp = Math.max(counter + 1, Math.floor(nowMs * 1_000));
+  const timestamp = nextTimestamp(counter, nowMs);
   if (task.type === "next") {
     request.answer = timestamp;
     return timestamp;
