@@ -12,6 +12,7 @@ export * from "./cell-block.js";
 export { storeLimits } from "./check.js";
 export * from "./fill.js";
 export * from "./mutation.js";
+export * from "./page-set.js";
 export * from "./page-store.js";
 export { type Page, pages } from "./pages.js";
 export * from "./row-store.js";

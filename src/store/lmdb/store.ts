@@ -130,6 +130,7 @@ class LmdbStore implements RowStore {
   readonly #early: boolean;
   readonly #environment: Environment;
   readonly #underWay = new Set<Request>();
+  readonly #verifications = new Set<Promise<unknown>>();
   #closing: Promise<void> | undefined;
 
   constructor(
@@ -240,9 +241,24 @@ class LmdbStore implements RowStore {
 
   async verify(options: VerifyOptions = {}): Promise<readonly StoreDamage[]> {
     this.#open("be verified", options);
-    const { path, databases } = this.#shared;
+    const verification = this.#verify(options);
+    this.#verifications.add(verification);
     try {
-      return await verifyFolder(path, databases, this.#environment, options);
+      return await verification;
+    } finally {
+      this.#verifications.delete(verification);
+    }
+  }
+
+  async #verify(options: VerifyOptions): Promise<readonly StoreDamage[]> {
+    const { path, databases } = this.#shared;
+    // Closing the store ends the verification.
+    const onProgress = (records: number) => {
+      this.#open("be verified");
+      options.onProgress?.(records);
+    };
+    try {
+      return await verifyFolder(path, databases, this.#environment, { ...options, onProgress });
     } finally {
       // If this reader has no lock and a writer has committed meanwhile, the findings or the error
       // may come from overwritten pages. This call then throws, and its error replaces them.
@@ -266,7 +282,8 @@ class LmdbStore implements RowStore {
   }
 
   async #close(): Promise<void> {
-    await Promise.allSettled([...this.#underWay].map((request) => request.answered));
+    const answers = [...this.#underWay].map((request) => request.answered);
+    await Promise.allSettled([...answers, ...this.#verifications]);
     await releaseFolder(this.#shared);
   }
 

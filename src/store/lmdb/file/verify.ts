@@ -2,6 +2,7 @@ import { closeSync, fstatSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { type Environment, eventLoopTurn, throwIfAborted } from "../../../environment/index.js";
 import { StoreDamagedError } from "../../../errors/index.js";
+import { PageSet } from "../../page-set.js";
 import type { StoreDamage, VerifyOptions } from "../../row-store.js";
 import { keySum } from "../record/checksum.js";
 import { type Databases, databaseNames } from "../record/databases.js";
@@ -77,8 +78,8 @@ class Verification {
   readonly #environment: Environment;
   readonly #options: VerifyOptions;
   readonly #found: StoreDamage[] = [];
-  readonly #seen = new Set<number>();
   #meta!: Meta;
+  #used!: PageSet;
   #records = 0;
   #pages = 0;
 
@@ -92,6 +93,9 @@ class Verification {
     try {
       const { flushed } = this.#file.metas();
       this.#meta = this.#file.newest();
+      // If the last page is damaged, it may be far beyond the file's end.
+      const { size, pageSize } = this.#file;
+      this.#used = new PageSet(Math.min(this.#meta.lastPage + 1, size / pageSize));
       if (flushed !== undefined && flushed.transaction > this.#meta.transaction) {
         this.#say(
           `The last flushed state, ${flushed.transaction}, is newer than the newest state, ${this.#meta.transaction}.`,
@@ -211,8 +215,8 @@ class Verification {
     for (let page = first; page < first + count; page++) {
       if (page < 2 || page > this.#meta.lastPage)
         throw new PageError("damage", `page ${page} is beyond the file's end`);
-      if (this.#seen.has(page)) throw new PageError("damage", `page ${page} is used twice`);
-      this.#seen.add(page);
+      if (this.#used.has(page)) throw new PageError("damage", `page ${page} is used twice`);
+      this.#used.add(page);
     }
   }
 
