@@ -1,3 +1,4 @@
+import { throwIfAborted } from "../environment/index.js";
 import { BackupDamagedError, checkOptionNames, type OptionNames } from "../errors/index.js";
 import { BackupPlace, type BackupProblem, type VerifyBackupsOptions } from "./place.js";
 import { storageOf } from "./storage-of.js";
@@ -58,6 +59,7 @@ export async function* listBackups(
   const opened = await openPlace(place, options);
   let failure: BackupDamagedError | undefined;
   for (const entry of [...(await opened.list())].reverse()) {
+    throwIfAborted(options.signal, "The list of the backups");
     const manifest = await opened.manifest(entry).catch((error: unknown) => {
       if (!(error instanceof BackupDamagedError)) throw error;
       failure ??= error;

@@ -1,7 +1,16 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Environment, sleep, throwIfAborted } from "../environment/index.js";
-import { BackupDamagedError, BackupError, checkOptionNames, type OptionNames } from "../errors/index.js";
+import {
+  BackupDamagedError,
+  BackupError,
+  BackupFullError,
+  checkOptionNames,
+  type OptionNames,
+  StoreDamagedError,
+  StoreFullError,
+} from "../errors/index.js";
+import { PageSet } from "../store/index.js";
 import { checkedFolder } from "./folder-backup.js";
 import { flushFolder } from "./folder-storage.js";
 import type { Manifest } from "./manifest.js";
@@ -69,6 +78,7 @@ export interface RestoreReport {
  * @throws BackupError if there is no fitting backup, or if the folder is not empty.
  * @throws BackupDamagedError if a part of the backup is missing or damaged.
  * @throws BackupFullError if the disk of the folder is full.
+ * @throws StoreVersionError if a newer version of the package wrote the database that was backed up.
  * @throws BackupAccessError if the place cannot be read, or the folder cannot be written.
  * @throws AbortedError after `signal`.
  *
@@ -101,7 +111,7 @@ async function restoreFrom(
   const entries = await place.list();
   const entry = await chosen(place, entries, options);
   const manifest = await place.manifest(entry);
-  await untilLater(await newestTimestamp(place, entries), options);
+  await untilLater(await newestTimestamp(place, entries, options), options);
   return inNewFolder(folder, "restore", async (work) => {
     const file = join(work, manifest.fileName);
     await writeFile(place, manifest, file, options);
@@ -121,13 +131,20 @@ async function restoreFrom(
   });
 }
 
-/** @throws BackupDamagedError if the file is no sound database. */
+/**
+ * @throws BackupDamagedError if the file is no sound database.
+ * @throws BackupFullError if the disk is full.
+ */
 async function settle(work: string, environment: Environment): Promise<number> {
   try {
     return await settleCopy(work, environment);
   } catch (cause) {
+    if (cause instanceof StoreFullError) {
+      throw new BackupFullError(`The backup could not be restored: ${cause.message}`, { cause });
+    }
+    if (!(cause instanceof StoreDamagedError)) throw cause;
     throw new BackupDamagedError(
-      `The backup was read without errors, but it holds no sound database: ${cause instanceof Error ? cause.message : String(cause)}`,
+      `The backup was read without errors, but it holds no sound database: ${cause.message}`,
       { cause },
     );
   }
@@ -136,7 +153,7 @@ async function settle(work: string, environment: Environment): Promise<number> {
 async function chosen(
   place: BackupPlace,
   entries: readonly BackupEntry[],
-  { at }: RestoreSettings,
+  { at, signal }: RestoreSettings,
 ): Promise<BackupEntry> {
   const newest = entries.at(-1);
   if (newest === undefined) {
@@ -146,6 +163,7 @@ async function chosen(
   }
   if (at === undefined) return newest;
   for (const entry of [...entries].reverse()) {
+    throwIfAborted(signal, "The restore");
     if (at instanceof Date ? entry.takenAt <= at.getTime() : (await timestampOf(place, entry)) <= at)
       return entry;
   }
@@ -155,9 +173,14 @@ async function chosen(
 }
 
 /** The newest timestamp that is known to have been given out. */
-async function newestTimestamp(place: BackupPlace, entries: readonly BackupEntry[]): Promise<number> {
+async function newestTimestamp(
+  place: BackupPlace,
+  entries: readonly BackupEntry[],
+  { signal }: RestoreSettings,
+): Promise<number> {
   let newest = 0;
   for (const entry of [...entries].reverse()) {
+    throwIfAborted(signal, "The restore");
     newest = Math.max(newest, await timestampOf(place, entry));
     if ((await place.soundManifest(entry)) !== undefined) break;
   }
@@ -192,7 +215,7 @@ async function writeFile(
   { signal, onProgress }: RestoreSettings,
 ): Promise<void> {
   const of = packs.reduce((sum, { bytes }) => sum + bytes, 0);
-  const written = new Uint8Array(Math.ceil(pageCount / 8));
+  const written = new PageSet(pageCount);
   let done = 0;
   const file = await open(path, "wx+");
   try {
@@ -205,7 +228,7 @@ async function writeFile(
           // The file may have become shorter, so an older pack can have pages beyond its end.
           const end = Math.min(pageCount, run.first + run.bytes.length / pageSize);
           if (end <= run.first) continue;
-          for (let page = run.first; page < end; page++) written[page >> 3]! |= 1 << (page & 7);
+          for (let page = run.first; page < end; page++) written.add(page);
           await writeAll(file, run.bytes.subarray(0, (end - run.first) * pageSize), run.first * pageSize);
         }
         done += bytes.length;
@@ -224,11 +247,11 @@ async function writeFile(
 /** LMDB will write into free pages. A hole there could meet a full disk at a moment at which LMDB cannot bear it. */
 async function fillHoles(
   file: FileHandle,
-  written: Uint8Array,
+  written: PageSet,
   pageSize: number,
   pageCount: number,
 ): Promise<void> {
-  const isHole = (page: number) => (written[page >> 3]! & (1 << (page & 7))) === 0;
+  const isHole = (page: number) => !written.has(page);
   const most = Math.floor(zeros.length / pageSize);
   for (let page = 0; page < pageCount; page++) {
     if (!isHole(page)) continue;

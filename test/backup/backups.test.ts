@@ -5,6 +5,8 @@ import { listBackups, restore } from "percolatordb/backup";
 import { openLmdbStore } from "percolatordb/lmdb";
 import { describe, expect, test } from "vitest";
 import { FolderBackup } from "../../src/backup/folder-backup.js";
+import { type Manifest, openJson, type Part, parseParts, sealJson } from "../../src/backup/manifest.js";
+import { decodePart, encodePart, sumOf } from "../../src/backup/parts.js";
 import { BackupPlace } from "../../src/backup/place.js";
 import { storageOf } from "../../src/backup/storage-of.js";
 import { systemEnvironment } from "../../src/environment/index.js";
@@ -444,7 +446,6 @@ describe("damage", () => {
     await using places = await Places.make();
     await filled(places);
     await places.backUp();
-    const { sealJson } = await import("../../src/backup/manifest.js");
     const head = { format: "percolatordb-backup", version: 2, id: "x" };
     await writeFile(join(places.backups, "percolatordb-backups.json"), sealJson(head));
     await expect(places.backUp()).rejects.toThrow(/Upgrade the package/);
@@ -502,6 +503,38 @@ describe("a restore", () => {
     const restored = restore(places.backups, location, { ...common, environment });
     await expect(restored).rejects.toThrow(BackupError);
     await expect(stat(location)).rejects.toThrow("ENOENT");
+  });
+
+  test("refuses the database of a newer version as such, and leaves nothing", async () => {
+    await using places = await Places.make();
+    await filled(places);
+    const path = join(places.backups, (await places.backUp()).name);
+    const manifest = openJson(await readFile(path), path) as Manifest;
+    const stored = async (folder: string, bytes: Buffer) => {
+      await writeFile(join(places.backups, folder, sumOf(bytes)), bytes);
+      return sumOf(bytes);
+    };
+    const inPlace = (folder: string, name: string) => readFile(join(places.backups, folder, name));
+    const parts: Part[] = [];
+    for (const part of parseParts(await inPlace("packs", manifest.packs[0]!.name), "")) {
+      const runs = await decodePart(await inPlace("pages", part.name), manifest.pageSize, "");
+      const pages = Buffer.concat(runs.map(({ bytes }) => bytes));
+      const numbers = runs.flatMap(({ first, bytes }) =>
+        Array.from({ length: bytes.length / manifest.pageSize }, (_, i) => first + i),
+      );
+      const format = "percolatordb 3 sealed";
+      for (let at = pages.indexOf(format); at >= 0; at = pages.indexOf(format, at + 1))
+        pages.write(format.replace("3", "4"), at);
+      parts.push({
+        ...part,
+        name: await stored("pages", await encodePart(manifest.pageSize, numbers, pages)),
+      });
+    }
+    const pack = await stored("packs", Buffer.from(JSON.stringify(parts)));
+    await writeFile(path, sealJson({ ...manifest, packs: [{ ...manifest.packs[0], name: pack }] }));
+    const restored = restore(places.backups, places.path("new"), common);
+    await expect(restored).rejects.toMatchObject({ code: "STORE_VERSION" });
+    await expect(stat(places.path("new"))).rejects.toThrow("ENOENT");
   });
 
   test("can be aborted, and leaves nothing", async () => {

@@ -48,6 +48,26 @@ test("a database is backed up, listed, verified and restored by functions", asyn
   expect(await readdir(places.backups)).not.toContain("lock.json");
 });
 
+test("an aborted signal ends a list, a check and a restore", async () => {
+  await using places = await Places.make();
+  await using db = await places.openData();
+  for (let i = 0; i < 3; i++) {
+    await db.transact((tx) => tx.set(items.value, "a", i));
+    await backup(places.data, places.backups);
+  }
+  const aborted = { code: "ABORTED" };
+  const signal = AbortSignal.abort();
+  await expect(listBackups(places.backups, { signal }).next()).rejects.toMatchObject(aborted);
+  await expect(verifyBackups(places.backups, { signal })).rejects.toMatchObject(aborted);
+  const earliest = restore(places.backups, places.path("new"), { at: 1, signal });
+  await expect(earliest).rejects.toMatchObject(aborted);
+  const controller = new AbortController();
+  const list = listBackups(places.backups, { signal: controller.signal });
+  expect(await list.next()).toMatchObject({ done: false });
+  controller.abort();
+  await expect(list.next()).rejects.toMatchObject(aborted);
+});
+
 test("wrong options are refused before anything happens", async () => {
   await using places = await Places.make();
   await using _db = await places.openData();
