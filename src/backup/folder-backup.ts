@@ -120,7 +120,9 @@ export class FolderBackup {
       // The head is written first, so that a place with only a lock is not taken for another's.
       const place = await BackupPlace.open(storage, environment, { create: true });
       // The lock is released after the signal, too.
-      lock = await Lock.take(storageOf(destination, environment, variables), environment, signal);
+      const requests = new AbortController();
+      const lockStorage = storageOf(destination, environment, variables, requests.signal);
+      lock = await Lock.take(lockStorage, environment, signal, requests);
       return new FolderBackup(options, store, place, lock);
     } catch (error) {
       await lock?.release().catch(() => undefined);

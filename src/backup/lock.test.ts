@@ -51,6 +51,15 @@ async function takeMs(clock: TestClock, storage: MapStorage, name = "mine"): Pro
   return tookMs;
 }
 
+/** Fails once the requests of a storage are ended. */
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const fail = () => reject(new Error("aborted"));
+    if (signal.aborted) fail();
+    else signal.addEventListener("abort", fail, { once: true });
+  });
+}
+
 describe("the lock of a place", () => {
   it("is taken over at once if its holder's process has ended on this machine", async () => {
     const clock = new TestClock({ oneMachine: true });
@@ -109,6 +118,69 @@ describe("the lock of a place", () => {
     expect(lock.isLost).toBe(true);
     await lock.release();
     expect(storage.objects.has(names.lock)).toBe(true);
+  });
+
+  it("is not overwritten by a heartbeat that was held up while another process took it", async () => {
+    const clock = new TestClock();
+    const storage = new MapStorage();
+    const lock = await Lock.take(storage, clock.process());
+    const { objects } = storage;
+    let resume = (): void => undefined;
+    const resumed = new Promise<void>((resolve) => {
+      resume = resolve;
+    });
+    storage.get = async (name) => {
+      const found = objects.get(name);
+      await resumed;
+      return found;
+    };
+    await clock.advance(25_000);
+    const { storage: taken } = await heldBy("elsewhere");
+    objects.set(names.lock, taken.objects.get(names.lock)!);
+    resume();
+    await clock.advance(0);
+    expect(objects.get(names.lock)!.toString()).toContain('"another"');
+    await expect(lock.check()).rejects.toThrow(/elsewhere/);
+    await lock.release();
+  });
+
+  it("is renewed by a check if the last heartbeat is old, so that nobody takes it after the check", async () => {
+    const clock = new TestClock();
+    const storage = new MapStorage();
+    const lock = await Lock.take(storage, clock.process());
+    const { put } = storage;
+    storage.put = () => Promise.reject(new Error("The storage is away."));
+    await clock.advance(30_000);
+    await expect(lock.check()).rejects.toThrow(/away/);
+    storage.put = put;
+    const before = storage.objects.get(names.lock)!;
+    await lock.check();
+    expect(storage.objects.get(names.lock)).not.toEqual(before);
+    expect(lock.isLost).toBe(false);
+    await lock.release();
+  });
+
+  it("is left to die after 5 s if the storage does not answer the release", async () => {
+    const clock = new TestClock();
+    const storage = new MapStorage();
+    const requests = new AbortController();
+    const lock = await Lock.take(storage, clock.process(), undefined, requests);
+    storage.get = () => untilAborted(requests.signal);
+    await clock.until(lock.release(), { maxMs: longMs });
+    expect(clock.passedMs).toBe(5_000);
+  });
+
+  it("is not waited for longer than 5 s after the signal if the storage does not answer", async () => {
+    const clock = new TestClock();
+    const storage = new MapStorage();
+    const [requests, stopping] = [new AbortController(), new AbortController()];
+    storage.create = () => untilAborted(requests.signal);
+    const taking = Lock.take(storage, clock.process(), stopping.signal, requests);
+    const failed = expect(taking).rejects.toThrow("aborted");
+    await clock.advance(60_000);
+    stopping.abort();
+    await clock.until(failed, { maxMs: longMs });
+    expect(clock.passedMs).toBe(65_000);
   });
 
   it("has heartbeats, which keep others away for as long as the holder lives", async () => {

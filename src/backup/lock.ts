@@ -1,4 +1,4 @@
-import { type Environment, sleep, type Timer } from "../environment/index.js";
+import { type Environment, onAbort, sleep, type Timer } from "../environment/index.js";
 import { BackupBusyError } from "../errors/index.js";
 import { names } from "./manifest.js";
 import type { BackupStorage } from "./storage.js";
@@ -10,6 +10,16 @@ const beatMs = 5_000;
  * needs for one object, four heartbeats.
  */
 const silentMs = 20_000;
+/**
+ * A holder whose last heartbeat is this old, in milliseconds, may lose the lock while it waits for the
+ * storage: 5 s less than {@link silentMs}.
+ */
+const uncertainMs = 15_000;
+/**
+ * How long a release waits for the storage, in milliseconds. A lock that is not released is dead after
+ * {@link silentMs}.
+ */
+const releaseMs = 5_000;
 const lookMs = 1_000;
 const maxAttempts = 10;
 
@@ -27,53 +37,88 @@ interface Held {
 /**
  * Keeps two processes from writing backups into one place. A holder writes a heartbeat every 5 s. A
  * process takes over the lock of a holder that is known to have ended, or that has been silent for
- * 20 s. A holder asks {@link check} before it writes a manifest or deletes anything.
+ * 20 s. A holder asks {@link check} before it writes a manifest and before each deletion.
  */
 export class Lock {
   readonly #storage: BackupStorage;
   readonly #environment: Environment;
+  readonly #requests: AbortController | undefined;
   readonly #holder: string;
   /** Whether another process has taken over the lock. */
   isLost = false;
   #beat = 0;
+  /** When the last heartbeat was sent that has reached the storage. */
+  #beatAt = 0;
   #timer: Timer | undefined;
   #beating: Promise<void> = Promise.resolve();
   #ended = false;
+  #ending: Timer | undefined;
+  #stopListening = (): void => undefined;
 
-  private constructor(storage: BackupStorage, environment: Environment) {
+  private constructor(storage: BackupStorage, environment: Environment, requests?: AbortController) {
     this.#storage = storage;
     this.#environment = environment;
+    this.#requests = requests;
     this.#holder = environment.uniqueId();
   }
 
   /**
-   * Takes the lock. Waits up to 20 s if its holder is silent.
+   * Takes the lock. Waits up to 20 s if its holder is silent. `requests` ends the requests of
+   * `storage`. The lock aborts it 5 s after `signal`, or after the call of {@link release}, if the
+   * storage does not answer.
    *
    * @throws BackupBusyError if another process holds the lock.
    */
-  static async take(storage: BackupStorage, environment: Environment, signal?: AbortSignal): Promise<Lock> {
-    const lock = new Lock(storage, environment);
+  static async take(
+    storage: BackupStorage,
+    environment: Environment,
+    signal?: AbortSignal,
+    requests?: AbortController,
+  ): Promise<Lock> {
+    const lock = new Lock(storage, environment, requests);
+    lock.#stopListening = onAbort(signal, () => lock.#endSoon());
+    try {
+      await lock.#take(signal);
+    } catch (error) {
+      lock.#stopListening();
+      throw error;
+    }
+    return lock;
+  }
+
+  async #take(signal: AbortSignal | undefined): Promise<void> {
+    const storage = this.#storage;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
-      const isNew = await storage.create(names.lock, lock.#bytes());
+      this.#beatAt = this.#environment.monotonic();
+      const isNew = await storage.create(names.lock, this.#bytes());
       if (!isNew) {
         const before = await storage.get(names.lock);
         if (before === undefined) continue;
         // A repeated request may have met the lock of this process itself.
-        if (decode(before)?.holder !== lock.#holder) {
-          if (!(await lock.#isDead(before, signal))) continue;
-          await storage.put(names.lock, lock.#bytes());
+        if (decode(before)?.holder !== this.#holder) {
+          if (!(await this.#isDead(before, signal))) continue;
+          this.#beatAt = this.#environment.monotonic();
+          await storage.put(names.lock, this.#bytes());
         }
       }
-      await lock.check();
-      holders.add(lock.#holder);
-      lock.#schedule();
-      return lock;
+      await this.check();
+      holders.add(this.#holder);
+      this.#schedule();
+      return;
     }
-    throw lock.#busy();
+    throw this.#busy();
   }
 
   /** @throws BackupBusyError if another process has taken over the lock. */
   async check(): Promise<void> {
+    await this.#look();
+    if (!this.#isUncertain(this.#beatAt)) return;
+    // This process was paused, or the storage was away. Another process may be about to take the lock.
+    await this.#write();
+    await this.#look();
+  }
+
+  async #look(): Promise<void> {
     const held = decode(await this.#storage.get(names.lock));
     if (held?.holder === this.#holder) return;
     this.isLost = true;
@@ -84,9 +129,28 @@ export class Lock {
     this.#ended = true;
     holders.delete(this.#holder);
     this.#timer?.cancel();
-    await this.#beating;
-    const held = decode(await this.#storage.get(names.lock));
-    if (held?.holder === this.#holder) await this.#storage.delete(names.lock);
+    this.#stopListening();
+    this.#endSoon();
+    try {
+      await this.#beating;
+      const held = decode(await this.#storage.get(names.lock));
+      if (held?.holder === this.#holder) await this.#storage.delete(names.lock);
+    } catch (error) {
+      if (this.#requests?.signal.aborted !== true) throw error;
+    } finally {
+      this.#ending?.cancel();
+    }
+  }
+
+  #endSoon(): void {
+    this.#ending ??= this.#environment.setTimer(() => this.#requests?.abort(), releaseMs, {
+      background: true,
+    });
+  }
+
+  /** Whether so much time has passed since `at` that another process may have taken the lock since. */
+  #isUncertain(at: number): boolean {
+    return this.#environment.monotonic() - at >= uncertainMs;
   }
 
   /** False if the lock has been released. Throws if its holder lives. */
@@ -129,9 +193,13 @@ export class Lock {
   }
 
   async #write(): Promise<void> {
-    await this.check();
+    const startedAt = this.#environment.monotonic();
+    await this.#look();
+    // A heartbeat must not overwrite the lock of a process that has taken it since the look.
+    if (this.#isUncertain(startedAt)) return;
     this.#beat++;
     await this.#storage.put(names.lock, this.#bytes());
+    this.#beatAt = startedAt;
   }
 
   #busy(process?: string): BackupBusyError {

@@ -21,9 +21,6 @@ import {
 import { sumOf } from "./parts.js";
 import type { BackupStorage } from "./storage.js";
 
-/** Manifests, and lists of parts, that are read only once. */
-const maxRemembered = 10_000;
-
 /** A backup in a place, as its name tells. */
 export interface BackupEntry {
   /** The name of its manifest in the storage. */
@@ -57,13 +54,22 @@ export interface VerifyBackupsOptions {
   readonly onProgress?: ((bytes: number) => void) | undefined;
 }
 
+/** A pack, and the names of its parts. */
+interface KnownPack {
+  readonly name: string;
+  readonly parts: readonly string[];
+}
+
 /** A place with the backups of one folder. */
 export class BackupPlace {
   readonly storage: BackupStorage;
   /** Tells this place from all others. */
   readonly id: string;
-  readonly #manifests = new Map<string, Manifest>();
-  readonly #packs = new Map<string, readonly Part[]>();
+  /** The manifest that was read or stored last. */
+  #last: { readonly name: string; readonly manifest: Manifest } | undefined;
+  /** The packs of each kept backup, so that a deletion does not read all manifests again. */
+  readonly #needed = new Map<string, readonly KnownPack[]>();
+  readonly #packs = new Map<string, KnownPack>();
   #isSwept = false;
 
   private constructor(storage: BackupStorage, id: string) {
@@ -112,15 +118,14 @@ export class BackupPlace {
   }
 
   async manifest({ name }: Pick<BackupEntry, "name">): Promise<Manifest> {
-    const known = this.#manifests.get(name);
-    if (known !== undefined) return known;
+    if (this.#last?.name === name) return this.#last.manifest;
     const manifest = checkManifest(openJson(await this.#get(name), this.#where(name)), this.#where(name));
     if (manifest.takenAt !== parseManifestName(name)?.takenAt) {
       throw new BackupDamagedError(
         `${this.#where(name)} is the file of another backup. Use another backup of the place, and make a new one.`,
       );
     }
-    this.#manifests.set(name, manifest);
+    this.#last = { name, manifest };
     return manifest;
   }
 
@@ -131,12 +136,8 @@ export class BackupPlace {
 
   /** The parts of a pack. */
   async parts({ name }: Pick<Pack, "name">): Promise<readonly Part[]> {
-    const known = this.#packs.get(name);
-    if (known !== undefined) return known;
     const bytes = await this.#summed(names.packs, name);
-    const parts = parseParts(bytes, this.#where(`${names.packs}${name}`));
-    this.#packs.set(name, parts);
-    return parts;
+    return parseParts(bytes, this.#where(`${names.packs}${name}`));
   }
 
   /** The bytes of a part. */
@@ -154,7 +155,6 @@ export class BackupPlace {
     const bytes = Buffer.from(JSON.stringify(parts));
     const name = sumOf(bytes);
     await this.storage.put(`${names.packs}${name}`, bytes);
-    this.#packs.set(name, parts);
     return name;
   }
 
@@ -170,9 +170,7 @@ export class BackupPlace {
       await this.storage.delete(name);
       throw error;
     }
-    if (this.#manifests.size >= maxRemembered) this.#manifests.clear();
-    if (this.#packs.size >= maxRemembered) this.#packs.clear();
-    this.#manifests.set(name, manifest);
+    this.#last = { name, manifest };
     return name;
   }
 
@@ -188,14 +186,11 @@ export class BackupPlace {
       index >= entries.length - Math.max(1, keep ?? 0) ||
       (keepForMs !== undefined && takenAt >= now - keepForMs);
     const kept = entries.filter(isKept);
-    const dropped = entries.filter((entry) => !kept.includes(entry));
+    const dropped = entries.filter((entry, index) => !isKept(entry, index)).map(({ name }) => name);
     if (dropped.length === 0 && this.#isSwept) return 0;
-    await lock.check();
-    for (const { name } of dropped) {
-      await this.storage.delete(name);
-      this.#manifests.delete(name);
-    }
-    await this.#sweep(kept);
+    await this.#delete(dropped, lock);
+    for (const name of dropped) this.#needed.delete(name);
+    await this.#sweep(kept, lock);
     return dropped.length;
   }
 
@@ -210,35 +205,56 @@ export class BackupPlace {
   }
 
   /** Deletes nothing if a kept backup is damaged so that it does not say what it needs. */
-  async #sweep(kept: readonly BackupEntry[]): Promise<void> {
+  async #sweep(kept: readonly BackupEntry[], lock: Lock): Promise<void> {
     const packs = new Set<string>();
     const parts = new Set<string>();
+    await lock.check();
     await this.storage.clean();
     for (const entry of kept) {
-      const manifest = await this.soundManifest(entry);
-      if (manifest === undefined) return;
-      for (const pack of manifest.packs) {
+      const needed = this.#needed.get(entry.name) ?? (await unlessDamaged(this.#packsOf(entry)));
+      if (needed === undefined) return;
+      for (const pack of needed) {
         if (packs.has(pack.name)) continue;
         packs.add(pack.name);
-        const known = await unlessDamaged(this.parts(pack));
-        if (known === undefined) return;
-        for (const { name } of known) parts.add(name);
+        for (const name of pack.parts) parts.add(name);
       }
     }
-    await this.#deleteOthers(names.packs, packs);
-    await this.#deleteOthers(names.parts, parts);
+    await this.#deleteOthers(names.packs, packs, lock);
+    await this.#deleteOthers(names.parts, parts, lock);
     for (const name of this.#packs.keys()) if (!packs.has(name)) this.#packs.delete(name);
     this.#isSwept = true;
   }
 
-  async #deleteOthers(prefix: string, kept: ReadonlySet<string>): Promise<void> {
+  async #packsOf(entry: BackupEntry): Promise<readonly KnownPack[]> {
+    const needed: KnownPack[] = [];
+    for (const pack of (await this.manifest(entry)).packs) {
+      let known = this.#packs.get(pack.name);
+      if (known === undefined) {
+        known = { name: pack.name, parts: (await this.parts(pack)).map(({ name }) => name) };
+        this.#packs.set(pack.name, known);
+      }
+      needed.push(known);
+    }
+    this.#needed.set(entry.name, needed);
+    return needed;
+  }
+
+  async #deleteOthers(prefix: string, kept: ReadonlySet<string>, lock: Lock): Promise<void> {
     const others: string[] = [];
     for await (const name of this.storage.list(prefix)) {
       const sum = name.slice(prefix.length);
       // Files that no backup has written stay.
       if (isSum(sum) && !kept.has(sum)) others.push(name);
     }
-    for (const name of others) await this.storage.delete(name);
+    await this.#delete(others, lock);
+  }
+
+  /** A process that has taken over the lock may need what this one has just found to be unneeded. */
+  async #delete(unneeded: readonly string[], lock: Lock): Promise<void> {
+    for (const name of unneeded) {
+      await lock.check();
+      await this.storage.delete(name);
+    }
   }
 
   /** Reads everything that the backups need, and compares it with its checksums. */
@@ -246,6 +262,7 @@ export class BackupPlace {
     const problems: BackupProblem[] = [];
     const users = new Map<string, { readonly pack: Pack; readonly backups: string[] }>();
     for (const entry of await this.list()) {
+      throwIfAborted(signal, "The check of the backups");
       const manifest = await this.manifest(entry).catch(problemOf(problems, [entry.name]));
       for (const pack of manifest?.packs ?? []) {
         const user = users.get(pack.name) ?? { pack, backups: [] };
