@@ -22,12 +22,10 @@ const isMarks = record<{ readonly marks: readonly string[] }>({ marks: listOf(is
 /** The marks in the folder for the place with this id, the newest first. */
 export async function readMarks(store: RowStore, place: string): Promise<readonly string[]> {
   const { table, row } = cellOf(place);
-  const page = await store.readRow({
-    table,
-    row,
-    columns: [{ exact: column }],
-    at: Number.POSITIVE_INFINITY,
-  });
+  const read = { table, row, columns: [{ exact: column }], at: Number.POSITIVE_INFINITY };
+  // A page that comes at once may be lent, and must not be awaited.
+  const answer = store.readRow(read);
+  const page = answer instanceof Promise ? await answer : answer;
   const stored = page.cells[0]?.write?.value;
   if (stored === undefined) return [];
   try {

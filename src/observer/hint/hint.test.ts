@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { LendingStore } from "../../../test/support/lending-store.js";
 import { columnPath } from "../../schema/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { putHint } from "../../transaction/index.js";
@@ -13,7 +14,9 @@ import {
   hintPrefix,
   parseHintRow,
   prefixRange,
+  readCrashRecord,
   readHints,
+  writeCrashRecord,
   writeHintState,
 } from "./hint.js";
 
@@ -34,6 +37,13 @@ describe("hints", () => {
     expect(isIn(address.row)).toBe(true);
     expect(isIn(other.row)).toBe(false);
     expect(parseHintRow(Buffer.from("nothing"))).toBeUndefined();
+  });
+
+  test("a crash record is read before its bytes are used for another read", async () => {
+    const store = new LendingStore(memoryStore());
+    const address = hintAddress(hintPrefix("length"), cell);
+    await writeCrashRecord(store, address, { crashes: 2, countedUpTo: 7 });
+    expect(await readCrashRecord(store, address)).toEqual({ crashes: 2, countedUpTo: 7 });
   });
 
   test("rows are spread over the buckets", () => {

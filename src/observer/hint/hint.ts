@@ -187,12 +187,9 @@ export function writeHintState(
  */
 export async function readCrashRecord(store: RowStore, hint: CellAddress): Promise<CrashRecord | undefined> {
   const { table, row, column } = hint;
-  const { cells } = await store.readRow({
-    table,
-    row,
-    columns: [{ exact: column }],
-    at: crashRecordTimestamp,
-  });
+  // A page that comes at once may be lent, and must not be awaited.
+  const answer = store.readRow({ table, row, columns: [{ exact: column }], at: crashRecordTimestamp });
+  const { cells } = answer instanceof Promise ? await answer : answer;
   const write = cells[0]?.write;
   if (write === undefined) return undefined;
   try {

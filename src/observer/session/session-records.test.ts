@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { LendingStore } from "../../../test/support/lending-store.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { SessionRecords, strayedSessions } from "./session-records.js";
 
@@ -22,3 +23,9 @@ test.each([
     expect(strayed).toEqual(isSound ? [] : [expect.objectContaining({ code: "STORE_DAMAGED" })]);
   },
 );
+
+test("what a session declares is read before its bytes are used for another read", async () => {
+  const records = new SessionRecords(new LendingStore(memoryStore()), () => undefined);
+  await records.put("s", good, ["sum", "search"]);
+  expect(await records.declared("s")).toEqual(["sum", "search"]);
+});

@@ -144,7 +144,10 @@ export class SessionRecords {
   /** What the program of a session declares. Empty if an older version of the package wrote the record. */
   async declared(session: string): Promise<readonly string[]> {
     const read = { ...rowOf(session), columns: [{ exact: declaredColumn }], at: forever };
-    const stored = (await this.#store.readRow(read)).cells[0]?.write?.value;
+    // A page that comes at once may be lent, and must not be awaited.
+    const answer = this.#store.readRow(read);
+    const page = answer instanceof Promise ? await answer : answer;
+    const stored = page.cells[0]?.write?.value;
     if (stored === undefined) return [];
     const bytes = decodeWrite(stored).value ?? noBytes;
     return decodeJson(bytes, `The record of session ${session}`, isDeclared).names;
