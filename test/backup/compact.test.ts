@@ -158,6 +158,19 @@ describe("compact", () => {
     expect(await readdir(other)).toEqual([]);
   });
 
+  it("passes on what `onProgress` throws, and leaves nothing", async () => {
+    await fill(500);
+    const failure = new Error("The terminal is gone.");
+    const failing = compact(places.data, into, {
+      environment,
+      onProgress() {
+        throw failure;
+      },
+    });
+    await expect(failing).rejects.toBe(failure);
+    await expect(stat(into)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
   it.each([
     { what: "a damaged page", damage: damageLeaf },
     { what: "a wrong number of records", damage: damageCount },

@@ -127,10 +127,18 @@ class State implements PinnedState {
   }
 
   async compactInto(folder: string, between: (records: number) => Promise<void>): Promise<void> {
+    let failure: { readonly error: unknown } | undefined;
+    const pause = (records: number) =>
+      between(records).catch((error: unknown) => {
+        failure = { error };
+        throw error;
+      });
     try {
       const trees = this.#trees().map(([name, tree]) => [name, this.#entries(name, tree)] as const);
-      await fillFolder(folder, trees, between);
+      await fillFolder(folder, trees, pause);
     } catch (error) {
+      // The caller's own failure is none of the store.
+      if (failure !== undefined) throw failure.error;
       if (!(error instanceof PageError)) throw storeError(error, folder, "be written");
       this.#shared.checkUnchanged();
       throw damaged(this.#shared.path, error);
