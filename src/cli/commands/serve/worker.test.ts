@@ -13,9 +13,9 @@ import { documents, libraryCommandLine, withLibrary } from "../../../../test/sup
 import { newPlace, removePlace } from "../../../../test/support/postgres/index.js";
 import { ProgramProcess } from "../../../../test/support/program-process.js";
 import { open } from "../../../database/index.js";
-import { NewerValueError } from "../../../errors/index.js";
+import { NewerValueError, StoreError } from "../../../errors/index.js";
 import { observer } from "../../../observer/index.js";
-import { schedule } from "../../../recipes/index.js";
+import { derive, schedule } from "../../../recipes/index.js";
 import { text } from "../../../schema/index.js";
 
 let cli: CommandLine;
@@ -424,5 +424,32 @@ describe("worker", () => {
     });
     expect(isCancelled).toBe(true);
     expect((await cli.run(["doctor", "data"])).stdout).not.toContain("overdue, the oldest");
+  });
+
+  it("repeats a backfill of a derivation that failed, as while the store is away", async () => {
+    await set("documents.title", "a", "monday");
+    const titles = derive("by_title", {
+      from: documents,
+      key: [text()],
+      groupBy: ({ title }) => (title === undefined ? undefined : [title]),
+      count: true,
+    });
+    const backfill = titles.backfill.bind(titles);
+    let calls = 0;
+    titles.backfill = async (db, options) => {
+      if (++calls === 1) throw new StoreError("The store is away.");
+      return await backfill(db, options);
+    };
+    shared.app = { tables: [documents], derivations: [titles] };
+    const command = await start("--json");
+    await eventually(async () => {
+      expect(await cli.run(["get", "data", "by_title", '["monday"]'])).toMatchObject({ code: 0 });
+    });
+    command.signal("SIGTERM");
+    expect(await command.outcome).toMatchObject({ code: 0, stderr: "" });
+    expect(calls).toBe(2);
+    expect(eventsOf(command)).toContainEqual(
+      expect.objectContaining({ event: "derivationFailure", derivation: "by_title" }),
+    );
   });
 });

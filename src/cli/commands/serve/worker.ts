@@ -8,7 +8,7 @@ import {
   sharedTables,
 } from "../../../dashboard/index.js";
 import { type Database, type OpenOptions, openStore } from "../../../database/index.js";
-import { onAbort, sleep } from "../../../environment/index.js";
+import { backoffDelay, onAbort, sleep } from "../../../environment/index.js";
 import type { Worker } from "../../../observer/index.js";
 import type { AnyDerivation, AnySchedule } from "../../../recipes/index.js";
 import { aborted } from "../../aborted.js";
@@ -61,6 +61,8 @@ interface WorkerOptions extends CoordinatorFlags, DashboardFlags, MetricsFlags {
  */
 const lastMs = 5_000;
 const maxProcesses = 1_024;
+/** Between attempts to backfill: short after a lost connection, and few lines of an error that stays. */
+const backfilling = { initialMs: 1_000, maximumMs: 30_000 };
 
 export function addWorker(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "worker", {
@@ -225,7 +227,7 @@ async function work(
   if (cli.signal.aborted) ending.abort();
   const schedules = opened.app?.schedules ?? [];
   const scheduled = schedules.map((schedule) => workSchedule(db, schedule, log, ending.signal));
-  const backfilled = backfillDerivations(db, opened.app?.derivations ?? [], log, ending.signal);
+  const backfilled = backfillDerivations(cli, db, opened.app?.derivations ?? [], log, ending.signal);
   try {
     await log.started(
       worker,
@@ -262,17 +264,31 @@ async function workSchedule(
     });
 }
 
-/** Makes the derivations that are new, or have a new version, due on the rows that exist. */
+/**
+ * Makes the derivations that are new, or have a new version, due on the rows that exist. Repeats
+ * those that fail until the signal: the store may have been away.
+ */
 async function backfillDerivations(
+  cli: Cli,
   db: Database,
   derivations: readonly AnyDerivation[],
   log: WorkerLog,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const derivation of derivations) {
-    await derivation.backfill(db, { signal }).catch((error: unknown) => {
-      if (!signal.aborted) log.derivationFailed(derivation.name, error);
-    });
+  const { environment } = cli;
+  let left = derivations;
+  for (let attempt = 1; ; attempt++) {
+    const failed: AnyDerivation[] = [];
+    for (const derivation of left) {
+      await derivation.backfill(db, { signal }).catch((error: unknown) => {
+        if (signal.aborted) return;
+        log.derivationFailed(derivation.name, error);
+        failed.push(derivation);
+      });
+    }
+    if (failed.length === 0) return;
+    left = failed;
+    await sleep(environment, backoffDelay(environment, backfilling, attempt), signal).catch(() => undefined);
   }
 }
 
