@@ -1,6 +1,12 @@
 import { coordinatorChoice, isPostgres, openStore, tokensOf } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
-import { OracleUnavailableError, StoreError, withoutPassword } from "../../errors/index.js";
+import {
+  CoordinatorError,
+  OracleUnavailableError,
+  type PercolatorError,
+  StoreError,
+  withoutPassword,
+} from "../../errors/index.js";
 import { readLease, within } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
 import type { Cli } from "../cli.js";
@@ -23,7 +29,7 @@ const coordinatorMs = 1_000;
  * @throws OracleUnavailableError or CoordinatorError if the coordinator does not answer in time, or
  * refuses this process.
  */
-export async function checkReach(cli: Cli, location: string, flags: CoordinatorFlags): Promise<void> {
+async function checkReach(cli: Cli, location: string, flags: CoordinatorFlags): Promise<void> {
   const place = placeOf(location, cli.io.cwd);
   if (!place.startsWith("bigtable:") && !isPostgres(place)) return;
   const { environment } = cli;
@@ -54,6 +60,24 @@ export async function checkReach(cli: Cli, location: string, flags: CoordinatorF
     await within({ environment, timeoutMs: coordinatorMs, doing }, (signal) => client.check(signal));
   } finally {
     store.close().catch(() => undefined);
+  }
+}
+
+/**
+ * Checks it as {@link checkReach} does, but returns the error if only the coordinator does not
+ * answer, or refuses this process.
+ */
+export async function findAbsence(
+  cli: Cli,
+  location: string,
+  flags: CoordinatorFlags,
+): Promise<PercolatorError | undefined> {
+  try {
+    await checkReach(cli, location, flags);
+    return undefined;
+  } catch (error) {
+    if (error instanceof OracleUnavailableError || error instanceof CoordinatorError) return error;
+    throw error;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { DatabaseStatus } from "../../database/index.js";
+import type { PercolatorError } from "../../errors/index.js";
 import type { TableExpiry } from "../../evolution/index.js";
 import { counted, showBytes } from "../print/layout.js";
 import { formatDuration } from "../time.js";
@@ -14,6 +15,8 @@ export interface StoreFacts {
   readonly status: DatabaseStatus;
   /** Whether the store assigns timestamps itself, so that it needs no coordinator. */
   readonly assignsTimestamps: boolean;
+  /** The error if the coordinator does not answer, so that the store was opened without it. */
+  readonly away?: PercolatorError | undefined;
   readonly nowMs: number;
   /** A timestamp that the oracle has just assigned. */
   readonly timestamp: number;
@@ -106,15 +109,16 @@ function sessionClocks({ status, nowMs }: StoreFacts): readonly Finding[] {
     );
 }
 
-function coordinatorFinding({ status: { coordinator }, assignsTimestamps }: StoreFacts): Finding {
+function coordinatorFinding({ status: { coordinator }, assignsTimestamps, away }: StoreFacts): Finding {
   const start = "Run this on two machines: percolator coordinator LOCATION.";
+  const advice = `Check that it runs, that this machine can reach its address, and that the token is right (--token-file). If it is gone: ${start}`;
+  if (away !== undefined) return warning("coordinator", `${away.message} (${away.code})`, advice);
   if (coordinator?.leader === undefined) {
     if (assignsTimestamps) return ok("coordinator", "none, and this store needs none");
     return problem("coordinator", "no coordinator leads", start);
   }
   const { leader, epoch, answers, sessions } = coordinator;
   if (answers === false) {
-    const advice = `Check that it runs, that this machine can reach its address, and that the token is right (--token-file). If it is gone: ${start}`;
     return assignsTimestamps
       ? warning("coordinator", `${leader} does not answer`, advice)
       : problem("coordinator", `${leader} does not answer`, advice);

@@ -7,7 +7,7 @@ import { databaseCommand } from "../../command.js";
 import { readAttached } from "../../database/attached.js";
 import { countOverdue, showCount } from "../../database/backlog.js";
 import { type OpenedDatabase, placeOf, withDatabase } from "../../database/open-database.js";
-import { checkReach } from "../../database/reach.js";
+import { findAbsence } from "../../database/reach.js";
 import { examineAttached } from "../../doctor/attached.js";
 import { type Finding, joinEqual, ok, problem, warning } from "../../doctor/finding.js";
 import { examineFolder } from "../../doctor/folder.js";
@@ -15,7 +15,7 @@ import { examineLocks, examineWriteLock } from "../../doctor/locks.js";
 import { examineMachine } from "../../doctor/machine.js";
 import { examineCatalog } from "../../doctor/observers.js";
 import { budgetFinding, examinePostgresServer } from "../../doctor/postgres.js";
-import { examineStore } from "../../doctor/store.js";
+import { examineStore, type StoreFacts } from "../../doctor/store.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../../input/coordinator-flags.js";
 import { exitCodes } from "../../print/exit.js";
 import { counted, layOutPairs, oneLine } from "../../print/layout.js";
@@ -85,11 +85,14 @@ async function examine(
   // Without an answer, everything else would fail for the same reason.
   if (isPostgres(place) && facts === undefined) return findings;
   try {
-    await checkReach(cli, location, options);
-    const request = { location, app, coordinator: options, reads: options.write !== true };
+    const away = await findAbsence(cli, location, options);
+    // A store on PostgreSQL assigns timestamps itself, so the checks need no coordinator.
+    if (away !== undefined && !isPostgres(place)) throw away;
+    const open = () => (away === undefined ? {} : { coordinator: false as const });
+    const request = { location, app, coordinator: options, reads: options.write !== true, options: open };
     await withDatabase(cli, request, async (opened) => {
       const assignsTimestamps = !place.startsWith("bigtable:");
-      const kind = { isFolder, assignsTimestamps };
+      const kind = { isFolder, assignsTimestamps, away };
       for await (const finding of examineDatabase(cli, opened, kind, options)) findings.push(finding);
       findings.push(...examineAttached(await readAttached(opened.db, place, opened.app)));
       if (facts !== undefined) findings.push(budgetFinding(facts, (await opened.db.status()).sessions.size));
@@ -114,14 +117,14 @@ async function examine(
 async function* examineDatabase(
   cli: Cli,
   { db, app }: OpenedDatabase,
-  { isFolder, assignsTimestamps }: { readonly isFolder: boolean; readonly assignsTimestamps: boolean },
+  { isFolder, ...kind }: { readonly isFolder: boolean } & Pick<StoreFacts, "assignsTimestamps" | "away">,
   { write }: DoctorOptions,
 ): AsyncGenerator<Finding> {
   const { signal, environment } = cli;
   const status = await db.status();
   const timestamp = await presentTimestamp(db, signal);
   const nowMs = environment.now();
-  yield* examineStore({ status, assignsTimestamps, timestamp, nowMs });
+  yield* examineStore({ status, ...kind, timestamp, nowMs });
   if (isFolder) {
     const holder = async () => {
       const { statistics } = await db.status();

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { CommandLine } from "../../../../test/support/command-line.js";
 import { type Emulator, startEmulator } from "../../../../test/support/emulator/index.js";
+import { newPlace, removePlace } from "../../../../test/support/postgres/index.js";
 import { startCoordinator } from "../../../coordinator/index.js";
 import { open } from "../../../database/index.js";
 import { systemEnvironment } from "../../../environment/index.js";
@@ -69,5 +70,28 @@ describe("status of a database whose coordinator is unavailable", () => {
     expect(people.stdout).toContain("no leader; the last epoch was");
     expect(people.stdout).toMatch(/titles +documents\.title/);
     await asked.store.close();
+  });
+});
+
+describe("a database on PostgreSQL whose coordinator is unavailable", () => {
+  it("is shown by status and examined by doctor, since only Bigtable needs a coordinator", async () => {
+    const place = await newPlace();
+    try {
+      const db = await open(place.location);
+      await db.transact((tx) => tx.set(documents.title, "a", "x"));
+      await db.close();
+      const env = { PERCOLATOR_COORDINATOR: "127.0.0.1:1" };
+      const status = await cli.run(["status", place.location, "--json"], { env });
+      expect(status).toMatchObject({ code: 1, stderr: expect.stringContaining("ORACLE_UNAVAILABLE") });
+      expect(status.documents).toMatchObject([
+        { tables: [{ name: "documents" }], away: expect.stringContaining("No coordinator leads") },
+      ]);
+      const doctor = await cli.run(["doctor", place.location, "--json"], { env });
+      const { findings } = doctor.documents[0] as { findings: { check: string; state: string }[] };
+      expect(findings.filter(({ check }) => check === "coordinator")).toMatchObject([{ state: "warning" }]);
+      expect(findings.map(({ check }) => check)).toContain("safepoint");
+    } finally {
+      await removePlace(place);
+    }
   });
 });

@@ -1,8 +1,14 @@
 import type { Command } from "commander";
 import type { Backlog, Overdue } from "../../../dashboard/index.js";
-import type { CoordinatorStatus, Database, DatabaseStatus, OpenOptions } from "../../../database/index.js";
+import {
+  type CoordinatorStatus,
+  type Database,
+  type DatabaseStatus,
+  isPostgres,
+  type OpenOptions,
+} from "../../../database/index.js";
 import type { Environment } from "../../../environment/index.js";
-import { CoordinatorError, OracleUnavailableError, type PercolatorError } from "../../../errors/index.js";
+import type { PercolatorError } from "../../../errors/index.js";
 import type { TableExpiry } from "../../../evolution/index.js";
 import type { ObserverRecord } from "../../../observer/index.js";
 import type { AttachedTableStatus } from "../../../postgres/index.js";
@@ -17,7 +23,7 @@ import { databaseCommand } from "../../command.js";
 import { attachedToJson, copyText, pendingText, readAttached } from "../../database/attached.js";
 import { countOverdue, countParked, countPending, showCount } from "../../database/backlog.js";
 import { placeOf, withDatabase } from "../../database/open-database.js";
-import { checkReach } from "../../database/reach.js";
+import { findAbsence } from "../../database/reach.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../../input/coordinator-flags.js";
 import { counted, layOut, layOutPairs } from "../../print/layout.js";
 import { formatDuration, showTimestamp } from "../../time.js";
@@ -47,13 +53,14 @@ export function addStatus(program: Command, cli: Cli): void {
   addCoordinatorFlags(command)
     .option("--all", "also print timestamps, the safepoint and statistics of the store")
     .action(async (location: string, options: StatusOptions) => {
-      const away = await absence(checkReach(cli, location, options));
-      const open = () => (away === undefined ? {} : withoutCoordinator(cli.environment));
+      const away = await findAbsence(cli, location, options);
+      const place = placeOf(location, cli.io.cwd);
+      const open = () => (away === undefined ? {} : withoutCoordinator(place, cli.environment));
       await withDatabase(
         cli,
         { reads: true, location, coordinator: options, options: open },
         async ({ db }) => {
-          const attached = await readAttached(db, placeOf(location, cli.io.cwd), undefined);
+          const attached = await readAttached(db, place, undefined);
           const status = { ...(await gather(db, cli.environment.now(), cli.signal, away)), attached };
           await cli.print(statusToJson(status), () => [
             ...statusLines(status, cli.environment.now()),
@@ -70,24 +77,12 @@ interface StatusOptions extends CoordinatorFlags {
 }
 
 /**
- * Returns the error if the coordinator does not answer but the store does. The command then shows
- * what the store alone knows.
+ * Returns options that open the database without its coordinator, to show what the store alone
+ * knows. On Bigtable, which does not assign timestamps, this machine's clock is the oracle. A
+ * database opened this way must only read.
  */
-async function absence(reached: Promise<void>): Promise<PercolatorError | undefined> {
-  try {
-    await reached;
-    return undefined;
-  } catch (error) {
-    if (error instanceof OracleUnavailableError || error instanceof CoordinatorError) return error;
-    throw error;
-  }
-}
-
-/**
- * Returns options that open the database with this machine's clock as the oracle, because no
- * coordinator assigns timestamps. A database opened this way must only read.
- */
-function withoutCoordinator(environment: Environment): OpenOptions {
+function withoutCoordinator(place: string, environment: Environment): OpenOptions {
+  if (isPostgres(place)) return { coordinator: false };
   const present = async () => Math.floor(environment.now() * 1_000);
   return { coordinator: false, oracle: { next: present, latest: present } };
 }
