@@ -1,7 +1,7 @@
 import { readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { open } from "percolatordb";
+import { type Database, open, table, text } from "percolatordb";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type CommandLine, Printed } from "../../../../test/support/command-line.js";
 import {
@@ -189,6 +189,35 @@ describe("export", () => {
     expect(await cli.run(["export", "data", "all.jsonl", "--force"])).toMatchObject({ code: 0 });
     expect(await cli.run(["export", "data", "nowhere/all.jsonl"])).toMatchObject({ code: 2 });
     expect(await cli.run(["export", "data", "x.jsonl", "--table", "nowhere"])).toMatchObject({ code: 2 });
+  });
+
+  it("does not continue an export of one table as one of all, unless the others were empty", async () => {
+    const cut = async (...args: string[]) => {
+      await cli.run(["export", "data", "all.jsonl", "--force", ...args]);
+      await truncate(join(cli.folder, "all.jsonl"), (await textOf("all.jsonl")).length - 2);
+    };
+    await cut("--table", "visits");
+    expect(await cli.run(["export", "data", "all.jsonl"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("its tables are visits"),
+    });
+    await cut();
+    const later = table("later", { title: text() });
+    await withLibrary(cli, (db) => db.transact((tx) => tx.set(later.title, "a", "x")), { tables: [later] });
+    expect(await cli.run(["export", "data", "all.jsonl"])).toMatchObject({ code: 0 });
+    expect(await textOf("all.jsonl")).not.toContain('"later"');
+  });
+
+  it("ends blocks between tables too, since an import writes a block in one transaction", async () => {
+    const tables = ["t1", "t2", "t3"].map((name) => table(name, { value: text() }));
+    const fillEach = (db: Database) =>
+      db.transact((tx) => {
+        for (const { value } of tables) tx.set(value, "only", "x".repeat(700_000));
+      });
+    await withLibrary(cli, fillEach, { tables });
+    await cli.run(["export", "data", "all.jsonl", ...tables.flatMap((_, n) => ["--table", `t${n + 1}`])]);
+    const blocks = (await linesOf("all.jsonl")).filter((line) => "block" in line);
+    expect(blocks.map(({ lines }) => lines)).toEqual([1, 2, 1]);
   });
 
   it("reports that its snapshot was collected", async () => {

@@ -10,6 +10,7 @@ import { databaseCommand, listOption, parsedBy } from "../../command.js";
 import { type OpenedDatabase, withDatabase } from "../../database/open-database.js";
 import { BlockBuilder } from "../../dump/block-builder.js";
 import { DueChanges } from "../../dump/due-changes.js";
+import { hasNoCells } from "../../dump/empty-table.js";
 import { exportBlocks } from "../../dump/export-blocks.js";
 import { type CutExport, ExportFile } from "../../dump/export-file.js";
 import {
@@ -96,7 +97,7 @@ async function run(
     );
   const file = await ExportFile.open(resolve(cli.io.cwd, path), options.force === true);
   try {
-    if (file.cut !== undefined) await checkCut(opened, file.cut, path, tables, options);
+    if (file.cut !== undefined) await checkCut(cli, opened, file.cut, path, tables, options);
     const done = await exportTo(cli, opened, file, tables, options);
     await file.flush();
     const { header, cells, durationMs } = done;
@@ -142,12 +143,14 @@ async function chosenTables(
  * one.
  */
 async function checkCut(
+  cli: Cli,
   { db }: OpenedDatabase,
-  { header }: CutExport,
+  cut: CutExport,
   path: string,
   tables: readonly TableDescription[],
   { at, table }: ExportOptions,
 ): Promise<void> {
+  const { header } = cut;
   const refuse = (why: string) =>
     new UsageError(`${path} is the beginning of another export: ${why}. To replace it, give --force.`);
   const { store } = await db.status();
@@ -157,10 +160,16 @@ async function checkCut(
     throw refuse(`it is as of ${header.timestamp} (${header.time})`);
   }
   const names = (list: readonly TableDescription[]) => list.map(({ name }) => name).join(", ");
+  if (names(tables) === names(header.tables)) return;
+  const other = refuse(`its tables are ${names(header.tables)}`);
+  if (table !== undefined) throw other;
   // If the user named no table, the cut file may lack a table: one that was created after the
   // file's snapshot, and so had no cells in that snapshot.
-  if (table !== undefined && names(tables) !== names(header.tables))
-    throw refuse(`its tables are ${names(header.tables)}`);
+  const has = new Set(header.tables.map(({ name }) => name));
+  await using snapshot = await takeSnapshot(cli, db, cut, at);
+  for (const { name } of tables) {
+    if (!has.has(name) && !(await hasNoCells(snapshot, name))) throw other;
+  }
 }
 
 async function exportTo(

@@ -5,12 +5,12 @@ import type { Database } from "../../../database/index.js";
 import { ExportDamagedError, StoreError } from "../../../errors/index.js";
 import { observer } from "../../../observer/index.js";
 import { type AnyTable, type Column, tableFromDescription } from "../../../schema/index.js";
-import type { Snapshot } from "../../../transaction/index.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand, listOption } from "../../command.js";
 import { type OpenedDatabase, withDatabase } from "../../database/open-database.js";
 import { BlockCells } from "../../dump/block-cells.js";
 import { BlockReader, type ReadBlock } from "../../dump/block-reader.js";
+import { hasNoCells } from "../../dump/empty-table.js";
 import type { ExportHeader } from "../../dump/format.js";
 import { BlockImporter } from "../../dump/import-blocks.js";
 import { checkKept, checkSchemas } from "../../dump/import-check.js";
@@ -331,13 +331,6 @@ async function checkEmpty(
       `Table ${name} already holds data, so nothing was imported. With --merge, cells of the export replace those of the table.`,
     );
   }
-}
-
-async function hasNoCells(snapshot: Snapshot, table: string): Promise<boolean> {
-  for await (const rows of snapshot.cells(table)) {
-    if (rows.some(({ cells }) => cells.some((cell) => !cell.isDeleted))) return false;
-  }
-  return true;
 }
 
 /**
