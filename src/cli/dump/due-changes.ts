@@ -6,10 +6,10 @@ import { columnPath, definition, encodeRow, type TableDefinition } from "../../s
 import type { DueLine } from "./format.js";
 
 /**
- * Most characters of due changes in an export. The header is one block of at most 96 MiB, and its
- * other contents are small.
+ * Most bytes of due changes in an export. The header is one block of at most 96 MiB, and its other
+ * contents are small.
  */
-const maxDueCharacters = 64 * 1024 * 1024;
+const maxDueBytes = 64 * 1024 * 1024;
 
 /**
  * Collects the changes that are due or parked when the export runs. An import makes them due in the
@@ -17,7 +17,7 @@ const maxDueCharacters = 64 * 1024 * 1024;
  */
 export class DueChanges {
   readonly #lines = new Map<string, DueLine>();
-  #characters = 0;
+  #bytes = 0;
 
   get lines(): readonly DueLine[] {
     return [...this.#lines.values()];
@@ -41,8 +41,8 @@ export class DueChanges {
     const text = JSON.stringify(line);
     if (this.#lines.has(text)) return;
     this.#lines.set(text, line);
-    this.#characters += text.length;
-    if (this.#characters <= maxDueCharacters) return;
+    this.#bytes += Buffer.byteLength(text);
+    if (this.#bytes <= maxDueBytes) return;
     throw new LimitExceededError(
       `${this.#lines.size} changes are due or parked, which is more than an export can hold. Run workers until fewer are left ` +
         "(`percolator wait`, `percolator parked --retry`), then export.",

@@ -48,7 +48,10 @@ export async function* exportBlocks(
         }
       }
     }
-    for (const line of lines.take()) builder.add(line, line.cells.length);
+    for (const line of lines.take()) {
+      builder.add(line, line.cells.length);
+      if (builder.isFull) yield builder.take();
+    }
   }
   if (!builder.isEmpty) yield builder.take();
 }
