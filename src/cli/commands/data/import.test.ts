@@ -221,6 +221,8 @@ describe("import", () => {
       dryRun: true,
     });
     expect(await cli.run(["status", "copy"])).toMatchObject({ code: 1 });
+    const one = ["import", "copy", "all.jsonl", "--dry-run", "--table", "visits", "--json"];
+    expect((await cli.run(one)).documents[0]).toMatchObject({ tables: ["visits"], cells: 3 });
     const { size } = { size: (await readFile(path("all.jsonl"))).length };
     await truncate(path("all.jsonl"), size - 1);
     expect(await cli.run(["import", "copy", "all.jsonl", "--dry-run"])).toMatchObject({ code: 1 });

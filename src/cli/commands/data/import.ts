@@ -180,15 +180,18 @@ class Import {
   /** Reads the whole export once, so that a damaged file changes nothing. */
   async #check(): Promise<ExportHeader> {
     const { reader } = this.#read();
+    const { table, dryRun } = this.#options;
+    const countsSome = dryRun === true && table !== undefined;
     let blockCells: BlockCells | undefined;
     for await (const block of reader.blocks()) {
-      if (blockCells !== undefined && this.#declared.length > 0) blockCells.of(block);
+      if (blockCells !== undefined && (countsSome || this.#declared.length > 0)) {
+        this.#cells += blockCells.of(block).length;
+      }
       blockCells ??= this.#cellsOf(reader.header!);
-      const { cells } = block;
-      this.#cells = cells;
-      this.#show(() => `checking: ${counted(cells, "cell")}`);
+      if (!countsSome) this.#cells = block.cells;
+      this.#show(() => `checking: ${counted(block.cells, "cell")}`);
     }
-    if (!this.#options.dryRun) this.#cells = 0;
+    if (!dryRun) this.#cells = 0;
     return reader.header!;
   }
 
