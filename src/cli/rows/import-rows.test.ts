@@ -168,6 +168,15 @@ describe("import --format csv", () => {
     expect((await row("b"))?.customer).toBe("last");
   });
 
+  it("takes many narrow columns of rows with long keys, whose cells fill a transaction", async () => {
+    const columns = Array.from({ length: 1_000 }, (_, n) => `tags:c${String(n).padStart(4, "0")}`);
+    const record = (n: number) => `${"k".repeat(1_396)}${String(n).padStart(4, "0")},${"1,".repeat(999)}1\n`;
+    await write("orders.csv", `id,${columns}\n${Array.from({ length: 46 }, (_, n) => record(n)).join("")}`);
+    const { code, documents } = await cli.run(["import", "data", "orders.csv", ...csv, "--json"]);
+    expect(code).toBe(0);
+    expect(documents[0]).toMatchObject({ rows: 46, cells: 46_000 });
+  });
+
   it("is refused before it changes anything if names are wrong", async () => {
     await write("orders.csv", "id,cents,colour\na,1,red\n");
     const refused = async (args: readonly string[], message: RegExp) => {
@@ -285,6 +294,16 @@ describe("import --format csv", () => {
       ...[602, 603, 1_152].map((line) => expect.objectContaining({ line })),
     ]);
     expect(await writes()).toHaveLength(1_195);
+  });
+
+  it("keeps what an interrupted run has reported, also if another run between writes no report", async () => {
+    await write("orders.csv", many(1_700, [3, 600, 1_300]));
+    const run = (...more: string[]) => cli.run(["import", "data", "orders.csv", ...csv, ...more]);
+    expect(await run("--max-bad", "1", "--bad", "bad.jsonl")).toMatchObject({ code: 1 });
+    expect(await run("--max-bad", "2")).toMatchObject({ code: 1 });
+    expect(await run("--max-bad", "3", "--bad", "bad.jsonl")).toMatchObject({ code: 0 });
+    const report = (await read("bad.jsonl")).trimEnd().split("\n");
+    expect(report.map((line) => JSON.parse(line).line)).toEqual([5, 1_302]);
   });
 
   it("replaces an earlier report, and no other file, with the rejected lines", async () => {

@@ -44,6 +44,8 @@ export interface RowImportRequest {
 const batchRows = 500;
 /** Bytes of records in a transaction: far below the most that a transaction may write. */
 const batchBytes = 1024 * 1024;
+/** Cells in a transaction. Each counts its row's key, though the record may have only two bytes for it. */
+const batchCells = 20_000;
 /** Rejected records that are shown if there is no report. */
 const shownBad = 20;
 
@@ -78,6 +80,8 @@ class RowImport {
   readonly #progress: Progress;
   readonly #pace: Pace;
   #bad: BadLineFile | undefined;
+  /** Length of the report of an interrupted run, also if this run writes none. */
+  #badBytes = 0;
   #header: readonly string[] | undefined;
   /** The state after the last batch, and how much of it an earlier run has done. */
   #rows = 0;
@@ -90,6 +94,7 @@ class RowImport {
   /** The batch: rows to write, and records to reject. */
   #batch: ParsedRow[] = [];
   #batchBytes = 0;
+  #batchCells = 0;
   #badLines: BadLine[] = [];
 
   constructor(
@@ -120,8 +125,8 @@ class RowImport {
   async run(): Promise<void> {
     const { dryRun, bad } = this.#request;
     const from = await this.#begin();
-    if (bad !== undefined)
-      this.#bad = await BadLineFile.open(resolve(this.#cli.io.cwd, bad), from?.badBytes ?? 0);
+    this.#badBytes = from?.badBytes ?? 0;
+    if (bad !== undefined) this.#bad = await BadLineFile.open(resolve(this.#cli.io.cwd, bad), this.#badBytes);
     const { format, csv } = this.#request;
     const parser = format === "csv" ? new CsvParser(csv, from?.line) : new LineParser(from?.line);
     const file = new RowFile(this.#input.text(this.#cli.signal), this.#name, parser);
@@ -186,7 +191,9 @@ class RowImport {
     const { line, bytes } = record;
     this.#batchBytes += bytes.length;
     try {
-      this.#batch.push({ line, bytes, ...this.#parsed(record) });
+      const parsed = this.#parsed(record);
+      this.#batch.push({ line, bytes, ...parsed });
+      this.#batchCells += parsed.cells.length;
     } catch (error) {
       if (!(error instanceof RefusedRecord)) throw error;
       this.#reject(record, error);
@@ -224,7 +231,8 @@ class RowImport {
 
   get #isFull(): boolean {
     const records = this.#batch.length + this.#badLines.length;
-    return records >= this.#pace.atOnce(batchRows) || this.#batchBytes >= batchBytes;
+    if (this.#batchBytes >= batchBytes || this.#batchCells >= batchCells) return true;
+    return records >= this.#pace.atOnce(batchRows);
   }
 
   /** Writes the batch, with the place behind it. */
@@ -250,6 +258,7 @@ class RowImport {
     this.#batch = [];
     this.#badLines = [];
     this.#batchBytes = 0;
+    this.#batchCells = 0;
     this.#show();
   }
 
@@ -270,7 +279,7 @@ class RowImport {
       rows: this.#rows + this.#batch.length,
       cells: this.#cells + cellsOf(this.#batch),
       bad: this.#badCount + this.#badLines.length,
-      badBytes: this.#bad?.bytes ?? 0,
+      badBytes: this.#bad?.bytes ?? this.#badBytes,
     };
   }
 
