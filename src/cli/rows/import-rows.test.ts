@@ -208,6 +208,8 @@ describe("import --format csv", () => {
     await refused([...jsonl, "--delimiter", ";"], /are for --format csv/);
     await write("orders.csv", "id,cents,cents\na,1,2\n");
     await refused(csv, /The header names "cents" twice/);
+    await write("orders.csv", "id,cents,price\na,1,2\n");
+    await refused([...csv, "--map", "price=cents"], /Two columns of the file are for orders\.cents\./);
     expect(await writes()).toEqual([]);
   });
 
@@ -467,6 +469,7 @@ describe("import --format jsonl", () => {
       '{"id":"a","cents":9007199254740993}',
       '{"id":"a","colour":1}',
       '{"id":"a","tags":"x"}',
+      '{"id":"a","tags":{"x":"1"},"tags:x":"2"}',
     ];
     await write("orders.jsonl", `${wrong.join("\n")}\n`);
     const { code } = await cli.run([
@@ -475,7 +478,7 @@ describe("import --format jsonl", () => {
       "orders.jsonl",
       ...jsonl,
       "--max-bad",
-      "8",
+      "9",
       "--bad",
       "bad",
     ]);
@@ -493,6 +496,7 @@ describe("import --format jsonl", () => {
       expect.stringMatching(/^orders\.cents, row "a": expected .*, not 9007199254740992$/),
       expect.stringMatching(/^table orders has no column "colour"/),
       expect.stringMatching(/^orders\.tags is a family/),
+      'it has two values for orders.tags["x"]',
     ]);
     await write("empty.jsonl", "");
     expect(await cli.run(["import", "data", "empty.jsonl", ...jsonl])).toMatchObject({ code: 0 });

@@ -54,6 +54,9 @@ export class RefusedRecord extends Error {
   }
 }
 
+/** Most targets and cells of families to remember. */
+const maxKnown = 10_000;
+
 type CellTarget =
   | { readonly kind: "column"; readonly writer: CellWriter }
   | { readonly kind: "family"; readonly family: Family<unknown, unknown> };
@@ -110,9 +113,17 @@ export class RowMapping {
         "SCHEMA",
       );
     }
-    const valued = names.filter((name) => this.#targetOf(name) !== undefined);
-    if (valued.length === 0) {
+    const targets = names.map((name) => this.#targetOf(name)).filter((target) => target !== undefined);
+    if (targets.length === 0) {
       throw new UsageError("Apart from the key, no column of the file would be imported.", "SCHEMA");
+    }
+    const columns = targets.flatMap((target) => (target.kind === "column" ? [target.writer.column] : []));
+    const repeated = findRepeated(columns);
+    if (repeated !== undefined) {
+      throw new UsageError(
+        `Two columns of the file are for ${describeColumn(repeated)}. Leave one of them out with --skip, or give it another column with --map.`,
+        "SCHEMA",
+      );
     }
     return names;
   }
@@ -157,6 +168,8 @@ export class RowMapping {
         if (!isAbsent(writer.column, value)) cells.push(this.#jsonCell(name, row, writer, value));
       }
     }
+    const repeated = findRepeated(cells.map(({ writer }) => writer.column));
+    if (repeated !== undefined) throw new RefusedRecord(`it has two values for ${describeColumn(repeated)}`);
     return { row, cells };
   }
 
@@ -178,6 +191,8 @@ export class RowMapping {
   #targetOf(name: string): CellTarget | undefined {
     if (this.#targets.has(name)) return this.#targets.get(name);
     const target = this.#findTarget(name);
+    // Lines of JSON may name any number of a family's cells.
+    if (this.#targets.size > maxKnown) this.#targets.clear();
     this.#targets.set(name, target);
     return target;
   }
@@ -209,7 +224,7 @@ export class RowMapping {
     if (known !== undefined) return known;
     const writer = this.#writers.forValues(refusing(name, () => family.at(qualifier)));
     // A family may have any number of cells.
-    if (this.#cells.size > 10_000) this.#cells.clear();
+    if (this.#cells.size > maxKnown) this.#cells.clear();
     this.#cells.set(`${name}\0${qualifier}`, writer);
     return writer;
   }
@@ -256,6 +271,15 @@ export class RowMapping {
     const text = this.#keyTags === undefined ? (parts[0] as string) : JSON.stringify(parts);
     return refusing(this.#plan.key.join(","), () => parseRowText(this.#table[definition], text));
   }
+}
+
+/** A cell that occurs twice: of two values for it, one would replace the other. */
+function findRepeated(columns: readonly Column<unknown, unknown>[]): Column<unknown, unknown> | undefined {
+  const known = new Set<string>();
+  return columns.find(({ name, qualifier }) => {
+    const { size } = known;
+    return known.add(`${name}\0${qualifier ?? ""}`).size === size;
+  });
 }
 
 /** A column of the file that the table does not have. */
