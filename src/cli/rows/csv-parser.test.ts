@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { CsvParser, csvFields } from "./csv-parser.js";
 import { LineParser } from "./line-parser.js";
 import { type FileRecord, maxRecordBytes, type RecordParser } from "./record.js";
@@ -127,6 +127,24 @@ describe("the CSV parser", () => {
       all(new CsvParser(form), [Buffer.from('"'), ...Array(maxRecordBytes / part.length).fill(part)]);
     expect(endless).toThrow(/begins on line 1 has more than .* bytes\. Check whether a quote/);
     expect(() => all(new CsvParser(form), [Buffer.from([0xff, 0xfe, 0x61, 0, 0x0a, 0])])).toThrow(/UTF-16/);
+  });
+
+  it.each([
+    ["CSV", () => new CsvParser(form)],
+    ["JSON", () => new LineParser()],
+  ])("copies blank lines once, however many there are: %s", (_, parser) => {
+    const bytes = Buffer.from(`${"\n".repeat(2_000)}1\n`);
+    let copied = 0;
+    const concat = Buffer.concat.bind(Buffer);
+    const spy = vi.spyOn(Buffer, "concat").mockImplementation((parts) => {
+      for (const { length } of parts) copied += length;
+      return concat(parts);
+    });
+    onTestFinished(() => spy.mockRestore());
+    const records = all(parser(), divided(bytes, 700));
+    expect(copied).toBeLessThanOrEqual(bytes.length);
+    expect(records.map(({ line, content }) => [line, content.toString()])).toEqual([[2_001, "1"]]);
+    expect(records[0]!.bytes.equals(bytes)).toBe(true);
   });
 
   it("divides lines of JSON likewise", () => {

@@ -7,12 +7,12 @@ const carriageReturn = 0x0d;
 
 /** Gathers the bytes of a record from the parts of a file. Copies them only if the record spans parts. */
 export class RecordBytes {
-  readonly #parts: Buffer[] = [];
+  #parts: Buffer[] = [];
   #length = 0;
-  /** Where the content begins: behind blank lines. */
-  #contentAt = 0;
+  /** The blank lines before the record. There may be millions, so they are joined only once. */
+  #blank: Buffer[] = [];
   #isFirst: boolean;
-  /** The line that the content begins on. */
+  /** The line that the record begins on. */
   line: number;
 
   constructor(line: number) {
@@ -21,7 +21,7 @@ export class RecordBytes {
   }
 
   get isEmpty(): boolean {
-    return this.#length === this.#contentAt;
+    return this.#length === 0;
   }
 
   add(part: Buffer): void {
@@ -35,41 +35,49 @@ export class RecordBytes {
     }
   }
 
-  /** Counts what was added so far as blank lines before the record. `line` is the next line. */
-  skip(line: number): void {
-    this.#contentAt = this.#length;
-    this.line = line;
-  }
-
   /**
    * The gathered record, and the next one begins on `nextLine`. Undefined if the line is blank: it then counts as
    * the beginning of the next record's bytes.
    */
   take(endBytes: number, nextLine: number, problem: string | undefined): FileRecord | undefined {
-    const bytes = this.#parts.length === 1 ? this.#parts[0]! : Buffer.concat(this.#parts);
-    let from = this.#contentAt;
+    const own = joined(this.#parts);
+    this.#parts = [];
+    this.#length = 0;
+    let from = 0;
     if (this.#isFirst) {
-      if (isUtf16(bytes)) {
+      if (isUtf16(own)) {
         throw new InvalidValueError("The file is UTF-16. Convert it to UTF-8: iconv -f UTF-16 -t UTF-8.");
       }
-      if (bytes.subarray(0, 3).equals(byteOrderMark)) from = Math.max(from, 3);
+      if (own.subarray(0, 3).equals(byteOrderMark)) from = 3;
+      this.#isFirst = false;
     }
-    let to = bytes.length - endBytes;
-    if (endBytes > 0 && to > from && bytes[to - 1] === carriageReturn) to--;
+    let to = own.length - endBytes;
+    if (endBytes > 0 && to > from && own[to - 1] === carriageReturn) to--;
+    const { line } = this;
+    this.line = nextLine;
     if (to <= from) {
-      this.skip(nextLine);
+      this.#addBlank(own);
       return undefined;
     }
-    const content = bytes.subarray(from, to);
-    const { line } = this;
-    this.#parts.length = 0;
-    this.#length = 0;
-    this.#contentAt = 0;
-    this.#isFirst = false;
-    this.line = nextLine;
+    const content = own.subarray(from, to);
+    const bytes = joined([...this.#blank, own]);
+    this.#blank = [];
     const reason = problem ?? (isUtf8(content) ? undefined : "it is not UTF-8");
     return { line, bytes, content, ...(reason === undefined ? {} : { problem: reason }) };
   }
+
+  /** Adds a blank line. If it follows the last one in memory, both become one part. */
+  #addBlank(line: Buffer): void {
+    const last = this.#blank.at(-1);
+    if (last?.buffer === line.buffer && last.byteOffset + last.length === line.byteOffset) {
+      this.#blank.pop();
+      this.#blank.push(Buffer.from(line.buffer, last.byteOffset, last.length + line.length));
+    } else this.#blank.push(line);
+  }
+}
+
+function joined(parts: readonly Buffer[]): Buffer {
+  return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
 }
 
 function isUtf16([first, second]: Uint8Array): boolean {
