@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Readable } from "node:stream";
+import { PassThrough, Readable } from "node:stream";
 import { expect, it } from "vitest";
 import { builtLibrary } from "../../../test/support/built/library.js";
 import { CommandLine, Printed } from "../../../test/support/command-line.js";
@@ -71,7 +71,8 @@ it("restarts the worker when an imported file changes, and waits while the modul
   await watching.terminate();
 });
 
-it("ends in order if the signal itself ends a worker that was still starting", async () => {
+/** Watches `app.ts` with a process that a signal ends. `output` is what the process prints. */
+function watching(output: Readable, how: (signal: string) => ProcessEnd) {
   const clock = new TestClock();
   const stdout = new Printed();
   const cli = new Cli({
@@ -84,21 +85,34 @@ it("ends in order if the signal itself ends a worker that was still starting", a
   });
   let end: ((how: ProcessEnd) => void) | undefined;
   const process: WorkerProcess = {
-    output: linesOf(Readable.from([])),
+    output: linesOf(output),
     errors: linesOf(Readable.from([])),
     ended: new Promise((resolve) => {
       end = resolve;
     }),
     runs: noRuns,
     isObsolete: false,
+    hasStarted: false,
     ask: () => Promise.reject(new Error("not asked")),
-    kill: (signal) => end!({ code: undefined, signal }),
+    kill: (signal) => end!(how(signal)),
   };
   const watch = new ModuleWatch({ cli, module: "app.ts", start: () => process, killAfterMs: 1_000 });
-  const ended = watch.run();
+  return { clock, cli, stdout, ended: watch.run() };
+}
+
+it("ends in order if the signal itself ends a worker that was still starting", async () => {
+  const bySignal = (signal: string) => ({ code: undefined, signal });
+  const { clock, cli, stdout, ended } = watching(Readable.from([]), bySignal);
   await clock.settle();
   cli.end("SIGTERM");
   await clock.until(ended);
   expect(stdout.text).toContain("watching app.ts");
   expect(cli.exitCode).toBe(0);
+});
+
+it("ends although a child of the ended worker keeps its output open", async () => {
+  const { clock, cli, ended } = watching(new PassThrough(), () => ({ code: 0, signal: undefined }));
+  await clock.settle();
+  cli.end("SIGTERM");
+  await clock.until(ended);
 });

@@ -4,7 +4,7 @@ import type { Cli } from "../cli.js";
 import { exitCodes } from "../print/exit.js";
 import { counted, oneLine } from "../print/layout.js";
 import { ModuleFiles } from "./module-files.js";
-import { endedInOrder, type ProcessEnd, type WorkerProcess } from "./worker-process.js";
+import { endedInOrder, endOf, type ProcessEnd, type WorkerProcess } from "./worker-process.js";
 
 export interface ModuleWatchOptions {
   readonly cli: Cli;
@@ -81,16 +81,14 @@ export class ModuleWatch {
     return undefined;
   }
 
-  /** Runs a process until all of its output is printed. */
+  /** Runs a process until its output is printed. */
   async #live(process: WorkerProcess): Promise<ProcessEnd> {
-    const { out, err } = this.#cli;
+    const { out, err, environment } = this.#cli;
     const hand = async (lines: AsyncIterable<string>, to: "out" | "err") => {
       for await (const line of lines) await (to === "out" ? out : err).line(line);
     };
     const printed = Promise.allSettled([hand(process.output, "out"), hand(process.errors, "err")]);
-    const end = await process.ended;
-    await printed;
-    return end;
+    return await endOf(process, printed, environment);
   }
 
   async #stop(process: WorkerProcess, ended: Promise<ProcessEnd>): Promise<void> {

@@ -19,6 +19,7 @@ class TestWorker implements WorkerProcess {
   readonly ended: Promise<ProcessEnd>;
   runs = noRuns;
   isObsolete = false;
+  hasStarted = false;
   #end!: (end: ProcessEnd) => void;
   isOver = false;
 
@@ -220,6 +221,24 @@ describe("several processes of a worker", () => {
     workers[0]!.end(2);
     expect(await clock.until(outcome)).toContain("INVALID_ARGUMENT: The command line of the worker is wrong");
     expect(workers).toHaveLength(1);
+  });
+
+  it("are restarted after the same exit code once one of them has worked", async () => {
+    const { clock, cli, workers, living, outcome } = start(2);
+    await clock.settle();
+    workers[1]!.hasStarted = true;
+    workers[0]!.end(2);
+    await clock.advance(60_000);
+    expect(workers[1]!.signals).toEqual([]);
+    expect(living().map(({ number }) => number)).toEqual([2, 1]);
+    // The process that had worked may itself have ended.
+    workers[1]!.end(2);
+    await clock.advance(60_000);
+    expect(living().map(({ number }) => number)).toEqual([1, 2]);
+    cli.end("SIGTERM");
+    await clock.settle();
+    for (const worker of living()) worker.end(0);
+    expect(await clock.until(outcome)).toBe("ended");
   });
 
   it("are killed if they do not end, and the exit code is 1 if one failed", async () => {

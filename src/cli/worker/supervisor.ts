@@ -6,7 +6,7 @@ import { counted, oneLine } from "../print/layout.js";
 import { Progress } from "../print/progress.js";
 import { UsageError } from "../usage-error.js";
 import { createdText, noRuns, type RunCounts } from "./worker-log.js";
-import { endedInOrder, type ProcessEnd, type WorkerProcess } from "./worker-process.js";
+import { endedInOrder, endOf, type ProcessEnd, type WorkerProcess } from "./worker-process.js";
 
 export interface SupervisorOptions {
   readonly cli: Cli;
@@ -31,8 +31,6 @@ const quickMs = 10_000;
  */
 const maxQuickDeaths = 12;
 const progressMs = 250;
-/** Milliseconds to wait for the last output of a process that has ended. */
-const printedMs = 1_000;
 
 /**
  * Runs a worker in several processes for `percolator worker --processes`. It restarts processes
@@ -47,6 +45,8 @@ export class Supervisor {
   readonly #runs: RunCounts = { ...noRuns };
   readonly #stopping = new AbortController();
   #restarts = 0;
+  /** Whether a process that has ended had started to work. */
+  #hasStarted = false;
   #timer: Timer | undefined;
 
   constructor(options: SupervisorOptions) {
@@ -150,17 +150,9 @@ export class Supervisor {
       this.#hand(number, process.output, "out"),
       this.#hand(number, process.errors, "err"),
     ]);
-    // This code ignores a failure to print, because `Cli.signal` stops all processes if the output
-    // has no reader.
-    printed.catch(() => undefined);
-    const end = await process.ended;
-    // The wait for the last output has a limit, because a child of the ended process may keep the
-    // output open.
-    const late = new AbortController();
-    const waited = sleep(this.#cli.environment, printedMs, late.signal).catch(() => undefined);
-    await Promise.race([printed.catch(() => undefined), waited]);
-    late.abort();
+    const end = await endOf(process, printed, this.#cli.environment);
     this.#running.delete(number);
+    this.#hasStarted ||= process.hasStarted;
     for (const outcome of outcomes) this.#runs[outcome] += process.runs[outcome];
     return { end, isObsolete: process.isObsolete };
   }
@@ -185,7 +177,10 @@ export class Supervisor {
     if (end.error !== undefined) {
       throw new UsageError(`A worker process cannot be started: ${end.error.message}`);
     }
-    if (end.code === exitCodes.usage) {
+    // Once a process has worked, the command line is right. User code may exit with any code, and a
+    // deploy may be replacing the module.
+    const hasStarted = this.#hasStarted || [...this.#running.values()].some((each) => each.hasStarted);
+    if (end.code === exitCodes.usage && !hasStarted) {
       throw new UsageError(
         `The command line of the worker is wrong: see the error of process ${number} above.`,
       );

@@ -64,7 +64,6 @@ export class WorkerLog {
       db.on("backgroundFailure", ({ doing, error }) => this.#backgroundFailed(doing, error)),
     ];
     if (cli.err.isTerminal) this.#showProgress();
-    if (cli.io.report !== undefined) this.#reportSoon();
   }
 
   /**
@@ -77,6 +76,7 @@ export class WorkerLog {
     schedules: readonly AnySchedule[] = [],
     created?: string,
   ): Promise<void> {
+    if (this.#cli.io.report !== undefined) this.#keepReporting();
     const { observers } = worker;
     const names = schedules.map(({ name }) => name);
     const places = Object.entries(served).flatMap(([what, url]) =>
@@ -163,13 +163,10 @@ export class WorkerLog {
     this.#cli.io.report?.({ runs: this.#runs, isObsolete: this.#isObsolete } satisfies WorkerReport);
   }
 
-  #reportSoon(): void {
+  #keepReporting(): void {
+    this.#report();
     const { environment } = this.#cli;
-    const again = () => {
-      this.#report();
-      this.#reportSoon();
-    };
-    this.#timer = environment.setTimer(again, progressMs, { background: true });
+    this.#timer = environment.setTimer(() => this.#keepReporting(), progressMs, { background: true });
   }
 
   #backgroundFailed(doing: string, error: unknown): void {

@@ -29,8 +29,10 @@ it("a process keeps its channel after a signal, and ends when it has finished", 
   for await (const line of child.output) {
     lines.push(line);
     if (line !== "started") continue;
+    expect(child.hasStarted).toBe(false);
     child.kill("SIGTERM");
     await expect.poll(() => child.isObsolete).toBe(true);
+    expect(child.hasStarted).toBe(true);
     // The process ends without an answer.
     void child.ask({}, new AbortController().signal).catch(() => undefined);
   }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
+import { type Environment, sleep } from "../../environment/index.js";
 import { ClosedError, StoreError } from "../../errors/index.js";
 import { exitCodes } from "../print/exit.js";
 import type { Answered, EndSignal, Question } from "../print/io.js";
@@ -19,6 +20,28 @@ export function endedInOrder({ code, signal }: ProcessEnd, sent: EndSignal | und
   return code === exitCodes.ok || (signal !== undefined && signal === sent);
 }
 
+/** Milliseconds to wait for the last output of a process that has ended. */
+const printedMs = 1_000;
+
+/**
+ * Waits until a process has ended, and its output is printed. The wait for the output has a limit,
+ * because a child of the ended process may keep the output open.
+ */
+export async function endOf(
+  { ended }: WorkerProcess,
+  printed: Promise<unknown>,
+  environment: Environment,
+): Promise<ProcessEnd> {
+  // A failure to print is ignored: `Cli.signal` stops all processes if the output has no reader.
+  const settled = printed.catch(() => undefined);
+  const end = await ended;
+  const late = new AbortController();
+  const waited = sleep(environment, printedMs, late.signal).catch(() => undefined);
+  await Promise.race([settled, waited]);
+  late.abort();
+  return end;
+}
+
 /** A worker process, as its supervisor sees it. */
 export interface WorkerProcess {
   /** The output, line by line. The process is slowed down to the reader's speed. */
@@ -30,6 +53,8 @@ export interface WorkerProcess {
   readonly runs: WorkerReport["runs"];
   /** Whether the process reported that it has nothing left to run. */
   readonly isObsolete: boolean;
+  /** Whether the process has reported, so its command line and module were right when it started. */
+  readonly hasStarted: boolean;
   /**
    * Asks the process a question. Rejects if the process ends, or if `signal` is aborted before the
    * answer.
@@ -75,7 +100,7 @@ class Child implements WorkerProcess {
   readonly #child: ChildProcess;
   readonly #asked = new Map<number, (answered: Answered) => void>();
   #questions = 0;
-  #report: WorkerReport = { runs: noRuns, isObsolete: false };
+  #report: WorkerReport | undefined;
 
   constructor(child: ChildProcess) {
     this.#child = child;
@@ -118,11 +143,15 @@ class Child implements WorkerProcess {
   }
 
   get runs(): WorkerReport["runs"] {
-    return this.#report.runs;
+    return this.#report?.runs ?? noRuns;
   }
 
   get isObsolete(): boolean {
-    return this.#report.isObsolete;
+    return this.#report?.isObsolete ?? false;
+  }
+
+  get hasStarted(): boolean {
+    return this.#report !== undefined;
   }
 
   kill(signal: EndSignal | "SIGKILL"): void {
