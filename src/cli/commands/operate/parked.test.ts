@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import type { CommandLine } from "../../../../test/support/command-line.js";
-import { documents, libraryCommandLine, withLibrary } from "../../../../test/support/library.js";
+import { documents, libraryCommandLine, visits, withLibrary } from "../../../../test/support/library.js";
 import { observer } from "../../../observer/index.js";
 
 let cli: CommandLine;
@@ -61,6 +61,25 @@ describe("parked", () => {
   it("can be filtered", async () => {
     expect(await parked("--observer", "two")).toEqual(["two a", "two b"]);
     expect(await parked("--row", "b")).toEqual(["one b", "two b"]);
+    expect(await parked("--table", "visits")).toEqual([]);
+  });
+
+  it("takes a composite row in any form of JSON, as other commands do", async () => {
+    const seconds = observer("seconds", visits.seconds, () => Promise.reject(new Error("no")), {
+      attempts: 1,
+    });
+    await withLibrary(
+      cli,
+      async (db) => {
+        await db.transact((tx) => tx.set(visits.seconds, ["home", 1], 7));
+        await db.drain();
+      },
+      { observers: [seconds] },
+    );
+    expect(await parked("--row", '["home", 1]')).toEqual(['seconds ["home",1]']);
+    const wrong = await cli.run(["parked", "data", "--table", "visits", "--row", "home", "--discard"]);
+    expect(wrong).toMatchObject({ code: 2 });
+    expect(await parked("--table", "visits", "--row", '[ "home",1 ]', "--discard")).toHaveLength(1);
     expect(await parked("--table", "visits")).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { FailureGroups, isFailureMeant } from "../../../dashboard/index.js";
 import type { ParkedChange } from "../../../observer/index.js";
+import { definition } from "../../../schema/index.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand, parsedBy } from "../../command.js";
 import {
@@ -12,6 +13,7 @@ import {
   rowText,
 } from "../../database/observed-text.js";
 import { type OpenedDatabase, withDatabase } from "../../database/open-database.js";
+import { parseRow, showRow } from "../../input/key-text.js";
 import { findTable } from "../../input/target.js";
 import { counted, cutToWidth } from "../../print/layout.js";
 import { parseCount } from "../../time.js";
@@ -69,7 +71,10 @@ export function addParked(program: Command, cli: Cli): void {
           throw new UsageError(
             "--group only lists. To retry or discard one kind of error, give --error with a part of it, and --observer.",
           );
-        if (options.table !== undefined) findTable(opened, options.table);
+        if (options.table !== undefined) {
+          const table = findTable(opened, options.table);
+          if (options.row !== undefined) parseRow(table[definition], options.row);
+        }
         await checkObserver(opened, options.observer);
         await (options.group ? listGroups(cli, opened, options) : handleParked(cli, opened, options));
       }),
@@ -129,5 +134,16 @@ function isMeant(
 ): boolean {
   if (table !== undefined && parked.table !== table) return false;
   if (!isFailureMeant(parked, { text: error })) return false;
-  return row === undefined || rowText(opened, parked) === row;
+  return row === undefined || isRow(opened, parked, row);
+}
+
+/** Whether a text that a person typed is the key of the change's row. JSON has several forms of one key. */
+function isRow(opened: OpenedDatabase, parked: ParkedChange, text: string): boolean {
+  const table = opened.table(parked.table);
+  if (table === undefined) return rowText(opened, parked) === text;
+  try {
+    return showRow(table[definition], parseRow(table[definition], text)) === rowText(opened, parked);
+  } catch {
+    return false;
+  }
 }
