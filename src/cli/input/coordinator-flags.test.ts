@@ -7,7 +7,7 @@ import { systemEnvironment } from "../../environment/index.js";
 import { Cli } from "../cli.js";
 import { coordinatorArguments, coordinatorOf } from "./coordinator-flags.js";
 
-async function cliWith(env: Record<string, string> = {}): Promise<Cli> {
+async function cliWith(env: Record<string, string> = {}, environment = systemEnvironment): Promise<Cli> {
   const line = await CommandLine.create();
   await line.write("token", "\n first \nsecond\n");
   await line.write("empty", "\n");
@@ -17,7 +17,7 @@ async function cliWith(env: Record<string, string> = {}): Promise<Cli> {
     stdout: new Printed(),
     stderr: new Printed(),
     cwd: line.folder,
-    environment: systemEnvironment,
+    environment,
     env,
     onSignal: () => () => undefined,
   });
@@ -84,6 +84,19 @@ describe("the coordinator options of a command", () => {
     expect(token()).toEqual(["first", "second"]);
     await writeFile(join(cli.io.cwd, "token"), "second\n");
     await eventually(() => expect(token()).toEqual(["second"]));
+  });
+
+  it("keep the authority while its file is empty", async () => {
+    let nowMs = 0;
+    const cli = await cliWith({}, { ...systemEnvironment, monotonic: () => nowMs });
+    const told = await coordinatorOf(cli, remote, { tlsCa: "ca.pem" });
+    const { tls } = told as { tls: () => { ca: string } };
+    await writeFile(join(cli.io.cwd, "ca.pem"), "");
+    nowMs += 1_000;
+    expect(tls().ca).toBe("authority");
+    await writeFile(join(cli.io.cwd, "ca.pem"), "another authority");
+    nowMs += 1_000;
+    expect(tls().ca).toBe("another authority");
   });
 
   it("come from the environment if there are no flags", async () => {

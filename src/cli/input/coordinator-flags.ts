@@ -86,7 +86,11 @@ async function tlsOf(cli: Cli, { tls, tlsCa, tlsCert, tlsKey }: CoordinatorFlags
     cert: await read("--tls-cert", tlsCert),
     key: await read("--tls-key", tlsKey),
   };
-  return rereading(cli, [tlsCa, tlsCert, tlsKey], first, ([ca, cert, key]) => ({ ca, cert, key }));
+  return rereading(cli, [tlsCa, tlsCert, tlsKey], first, (texts) => {
+    const [ca, cert, key] = texts;
+    if (texts.some((text) => text?.trim() === "")) throw new UsageError("A TLS file is empty.");
+    return { ca, cert, key };
+  });
 }
 
 /** Returns the flags as arguments for another process of this program. */
