@@ -42,12 +42,20 @@ describe("times", () => {
     expect(parseMoment("2025-01-01T00:00:00+01:00")).toEqual(new Date("2024-12-31T23:00:00Z"));
   });
 
-  it.each(["", "now", "2025-13-01", "2025-1-1", "12:00", "-5", "1.5", "99999999999999999999"])(
-    "refuse %j",
-    (text) => {
-      expect(() => parseMoment(text)).toThrow(UsageError);
-    },
-  );
+  it.each([
+    "",
+    "now",
+    "2025-13-01",
+    "2025-02-30",
+    "2025-02-29T12:00:00Z",
+    "2025-1-1",
+    "12:00",
+    "-5",
+    "1.5",
+    "99999999999999999999",
+  ])("refuse %j", (text) => {
+    expect(() => parseMoment(text)).toThrow(UsageError);
+  });
 
   it("are formatted as dates", () => {
     expect(showTimestamp(1_735_689_600_000_999)).toBe("2025-01-01T00:00:00.000Z");

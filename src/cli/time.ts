@@ -42,7 +42,9 @@ export function parseMoment(text: string): number | Date {
     if (Number.isSafeInteger(timestamp)) return timestamp;
   } else if (isoDate.test(text)) {
     const date = new Date(text);
-    if (!Number.isNaN(date.getTime())) return date;
+    const day = text.slice(0, 10);
+    // `Date` reads 30 February as 2 March.
+    if (!Number.isNaN(date.getTime()) && new Date(day).toISOString().startsWith(day)) return date;
   }
   throw new UsageError(
     `${JSON.stringify(text)} is neither a timestamp (microseconds since 1970) nor a date such as 2025-01-31 or ` +
