@@ -46,6 +46,15 @@ describe("bench", () => {
     expect(lines.find((line) => line.startsWith("WHAT"))).toContain("P99 MS");
   });
 
+  it("loads fewer rows at once if they are large, so that a transaction can hold them", async () => {
+    const large = ["--duration", "1ms", "--rows", "9", "--concurrency", "1", "--value-bytes", "1000000"];
+    const { code, documents } = await cli.run(["bench", "data", ...large, "--json"]);
+    expect(code).toBe(0);
+    const { results } = documents[0] as { results: readonly { name: string; operations: number }[] };
+    expect(results[0]).toMatchObject({ name: "load, 8 rows at once", operations: 9 });
+    expect((await cli.run(["export", "data"])).stdout).not.toContain('{"table":"percolator_bench"');
+  });
+
   it("stops on a signal, and removes its rows", async () => {
     const command = cli.start(["bench", "data", "--duration", "1h", "--rows", "100"]);
     command.signal("SIGINT");

@@ -20,7 +20,9 @@ interface BenchOptions extends CoordinatorFlags {
 
 /** The only table that the command changes. */
 const benchTable = table("percolator_bench", { value: bytes(), count: int() });
-const rowsAtOnce = 500;
+const maxRowsAtOnce = 500;
+/** Bytes of values in a transaction: well below the most that a transaction may write. */
+const bytesAtOnce = 8 * 1024 * 1024;
 
 export function addBench(program: Command, cli: Cli): void {
   const command = databaseCommand(program, "bench", {
@@ -52,10 +54,14 @@ export function addBench(program: Command, cli: Cli): void {
           await bench(cli, db, options, progress);
         } finally {
           progress.end();
-          await clear(db);
+          await clear(db, rowsAtOnce(options));
         }
       }),
     );
+}
+
+function rowsAtOnce({ valueBytes }: BenchOptions): number {
+  return Math.max(1, Math.min(maxRowsAtOnce, Math.floor(bytesAtOnce / Math.max(1, valueBytes))));
 }
 
 async function bench(cli: Cli, db: Database, options: BenchOptions, progress: Progress): Promise<void> {
@@ -113,20 +119,17 @@ function loads(
 }
 
 /** Writes the rows, many in each transaction. */
-async function fill(
-  cli: Cli,
-  db: Database,
-  { rows, valueBytes }: BenchOptions,
-  progress: Progress,
-): Promise<Measured> {
+async function fill(cli: Cli, db: Database, options: BenchOptions, progress: Progress): Promise<Measured> {
+  const { rows, valueBytes } = options;
+  const atOnce = rowsAtOnce(options);
   const value = new Uint8Array(valueBytes);
   let next = 0;
   const batch = async () => {
     const from = next;
-    next += rowsAtOnce;
+    next += atOnce;
     await db.transact(
       (tx) => {
-        for (let row = from; row < Math.min(rows, from + rowsAtOnce); row++)
+        for (let row = from; row < Math.min(rows, from + atOnce); row++)
           tx.set(benchTable.value, rowName(row), value);
       },
       { label: "percolator bench", signal: cli.signal },
@@ -137,21 +140,23 @@ async function fill(
   while (next < rows) await batch();
   const seconds = (cli.environment.monotonic() - startedAt) / 1_000;
   throwIfAborted(cli.signal, "The measurement");
-  return { name: `load, ${rowsAtOnce} rows at once`, operations: rows, seconds, quantiles: undefined };
+  return { name: `load, ${atOnce} rows at once`, operations: rows, seconds, quantiles: undefined };
 }
 
 /** Removes all rows of the table, including those of an interrupted measurement. */
-async function clear(db: Database): Promise<void> {
-  for (let left = true; left; ) {
-    left = await db.transact(async (tx) => {
-      let found = 0;
-      for await (const { row } of tx.scan(benchTable, { limit: rowsAtOnce })) {
+async function clear(db: Database, limit: number): Promise<void> {
+  // Continues behind the last row, because a scan from the beginning passes all that were removed.
+  let after: string | undefined;
+  do {
+    after = await db.transact(async (tx) => {
+      let last: string | undefined;
+      for await (const { row } of tx.scan(benchTable, { limit, after })) {
         await tx.deleteRow(benchTable, row);
-        found++;
+        last = row;
       }
-      return found > 0;
+      return last;
     });
-  }
+  } while (after !== undefined);
 }
 
 function rowName(index: number): string {
