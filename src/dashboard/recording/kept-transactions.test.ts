@@ -42,6 +42,22 @@ test("the slow ones are sorted, bounded, and forgotten after the window", () => 
   expect(kept.list("slow", 3 * windowMs)).toEqual([]);
 });
 
+test("the slow ones after an incident are kept, although all of it were slower", () => {
+  const kept = keeping();
+  for (let id = 0; id < 200; id++) kept.add(commit(id, 5_000));
+  kept.add(commit(200, 100));
+  expect(kept.list("slow", 200)).toHaveLength(200);
+  for (let id = 0; id < 300; id++) kept.add(commit(id, 100, 2 * windowMs + id));
+  expect(kept.list("slow", 2 * windowMs + 300).map(({ durationMs }) => durationMs)).toEqual(
+    Array(200).fill(100),
+  );
+  // Those of the incident's end are still in the window when its beginning is forgotten.
+  const later = keeping();
+  for (let id = 0; id < 200; id++) later.add(commit(id, 5_000, id * 1_000));
+  later.add(commit(200, 100, windowMs + 50_000));
+  expect(later.list("slow", windowMs + 50_000)).toHaveLength(150);
+});
+
 test("all lists are bounded", () => {
   const kept = keeping();
   for (let id = 0; id < 10_000; id++)

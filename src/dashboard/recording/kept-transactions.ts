@@ -24,6 +24,8 @@ export class KeptTransactions<T> {
   readonly #read: (transaction: T) => Kept;
   readonly #windowMs: number;
   readonly #lists: Record<TransactionList, T[]> = { recent: [], slow: [], conflicts: [], failed: [] };
+  /** No slow transaction ended before. */
+  #slowSince = Number.POSITIVE_INFINITY;
 
   /** `windowMs`: how long a transaction counts as slow. */
   constructor(read: (transaction: T) => Kept, windowMs: number) {
@@ -44,14 +46,13 @@ export class KeptTransactions<T> {
   /** Keeps the slowest, sorted by duration, the slowest first. Of equally slow ones, the newest. */
   #addSlow(transaction: T): void {
     const { durationMs, endedAt } = this.#read(transaction);
-    const { slow } = this.#lists;
-    const last = slow.at(-1);
-    if (last !== undefined && slow.length === maxOfKind) {
-      if (this.#read(last).durationMs > durationMs) return;
-      this.#lists.slow = slow.filter((each) => this.#read(each).endedAt > endedAt - this.#windowMs);
-      if (this.#lists.slow.length === maxOfKind) this.#lists.slow.pop();
-    }
+    if (this.#lists.slow.length === maxOfKind) this.#forgetSlow(endedAt);
     const list = this.#lists.slow;
+    if (list.length === maxOfKind) {
+      if (this.#read(list.at(-1)!).durationMs > durationMs) return;
+      list.pop();
+    }
+    this.#slowSince = Math.min(this.#slowSince, endedAt);
     let low = 0;
     let high = list.length;
     while (low < high) {
@@ -60,6 +61,14 @@ export class KeptTransactions<T> {
       else high = middle;
     }
     list.splice(low, 0, transaction);
+  }
+
+  /** Removes slow transactions that ended before the window. */
+  #forgetSlow(nowMs: number): void {
+    const since = nowMs - this.#windowMs;
+    if (this.#slowSince > since) return;
+    this.#lists.slow = this.#lists.slow.filter((each) => this.#read(each).endedAt > since);
+    this.#slowSince = Math.min(...this.#lists.slow.map((each) => this.#read(each).endedAt));
   }
 
   /** The transactions of a list at a time, newest first; the slow ones slowest first. */
