@@ -1,4 +1,5 @@
 import { type Database, open } from "percolatordb";
+import { liveResponse } from "percolatordb/live";
 import { live } from "percolatordb/live/client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ask, pages, served, tables } from "./pipeline.js";
@@ -49,4 +50,21 @@ test("a wrong table or row is refused, and a foreign host as everywhere", async 
     ask(new URL(pathOf("a"), dashboard.url), { headers: { "last-event-id": "nonsense" } }),
   ]);
   expect(answers.map(({ status }) => status)).toEqual([404, 400, 405, 421, 400]);
+});
+
+test("the live clients of the program take no place of a page", async () => {
+  await using dashboard = await served(db);
+  const ending = new AbortController();
+  const { signal } = ending;
+  for (let client = 0; client < 100; client++) {
+    await liveResponse(
+      db,
+      (snapshot) => snapshot.get(pages.body, "a"),
+      new Request("http://app.example", { signal }),
+    );
+  }
+  const answer = await fetch(new URL(pathOf("a"), dashboard.url));
+  expect(answer.status).toBe(200);
+  await answer.body?.cancel();
+  ending.abort();
 });

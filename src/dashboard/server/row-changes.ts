@@ -1,11 +1,32 @@
+import type { Database } from "../../database/index.js";
 import { AbortedError } from "../../errors/index.js";
-import { liveQuery, liveResponse } from "../../live/http/index.js";
+import { type LiveDatabase, liveQuery, liveResponse } from "../../live/http/index.js";
 import { definition, parseRowText } from "../../schema/index.js";
 import type { ViewContext } from "../views/context.js";
 import type { Parameters } from "../views/parameters.js";
 
 /** Pages that follow a row at the same time. */
 const maxFollowed = 100;
+
+/**
+ * What `liveResponse` reads from, by database. It counts the clients of each such object, so pages do
+ * not share a count with the program's own clients.
+ */
+const followed = new WeakMap<Database, LiveDatabase>();
+
+function followedOf(db: Database): LiveDatabase {
+  let live = followed.get(db);
+  if (live === undefined) {
+    live = {
+      get isClosed() {
+        return db.isClosed;
+      },
+      live: (read, options) => db.live(read, options),
+    };
+    followed.set(db, live);
+  }
+  return live;
+}
 
 /**
  * `GET api/row/live`: tells a page when the row that it shows has changed, as server-sent events with
@@ -23,7 +44,7 @@ export async function rowChanges(
     // Each run has a new timestamp, and there is a run only if the row has changed.
     return snapshot.timestamp;
   });
-  return await liveResponse(db, query, request, {
+  return await liveResponse(followedOf(db), query, request, {
     environment,
     throttleMs: 250,
     maxConnections: maxFollowed,
