@@ -1,4 +1,4 @@
-import { type Environment, type Timer, throwIfAborted } from "../../environment/index.js";
+import { type Environment, throwIfAborted } from "../../environment/index.js";
 import { InvalidArgumentError } from "../../errors/index.js";
 import type { ClaimKey, Cluster, ClusterActivity } from "../../observer/index.js";
 import { byteString, type MaybePromise } from "../../store/index.js";
@@ -18,8 +18,8 @@ export interface RemoteClusterOptions {
 }
 
 /**
- * How long to wait for the answer to a claim, in milliseconds. After that, the claim counts as
- * granted.
+ * How long to wait for the answer to a claim, in milliseconds, also while it waits to be sent. After
+ * that, the claim counts as granted.
  */
 const claimMs = 500;
 /**
@@ -116,7 +116,12 @@ export class RemoteCluster implements Cluster {
     if (this.#held.size < limits.claimsOfSession) this.#held.set(name, key);
     if (this.#stream === undefined || this.#steps.length >= maxSteps) return true;
     const claimed = new Promise<boolean>((resolve) => {
-      this.#tell({ step: { type: "claim", key }, resolve });
+      const timer = this.#environment.setTimer(() => resolve(true), claimMs);
+      const answered = (isGranted: boolean) => {
+        timer.cancel();
+        resolve(isGranted);
+      };
+      this.#tell({ step: { type: "claim", key }, resolve: answered });
     });
     return claimed.then((isGranted) => {
       if (!isGranted) this.#held.delete(name);
@@ -233,14 +238,7 @@ export class RemoteCluster implements Cluster {
 
   #send(stream: SessionStream, waiting: readonly WaitingStep[]): void {
     const claims = waiting.filter(({ step }) => step.type === "claim");
-    let timer: Timer | undefined;
-    if (claims.length > 0) {
-      timer = this.#environment.setTimer(() => {
-        for (const { resolve } of claims) resolve?.(true);
-      }, claimMs);
-    }
     const answered = (granted: readonly boolean[]) => {
-      timer?.cancel();
       for (const [index, { resolve }] of claims.entries()) resolve?.(granted[index] ?? true);
       for (const { step, resolve } of waiting) if (step.type === "busy") resolve?.(true);
       if (this.#steps.length > 0) this.#flushSoon();
