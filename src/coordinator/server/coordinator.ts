@@ -24,7 +24,7 @@ import type { LeaderFailure, LeaderStatus } from "../../oracle/index.js";
 import { keepalive, coordinatorLimits as limits } from "../limits.js";
 import { Leadership } from "../membership/leadership.js";
 import { Server, ServerCredentials } from "../packages.js";
-import { Admission } from "../security/admission.js";
+import { Admission, checkToken } from "../security/admission.js";
 import { checkServerCertificate } from "../security/server-certificate.js";
 import { ReplaceableCredentials } from "../security/server-credentials.js";
 import { type Address, formatAddress } from "../wire/address.js";
@@ -221,6 +221,7 @@ class CoordinatorServer implements Coordinator {
         "A coordinator cannot start or stop using TLS while it runs. Restart it.",
       );
     }
+    for (const token of tokens) checkToken(token);
     if (tls !== undefined) {
       const checked = checkServerCertificate(tls, this.#settings, this.#options.environment.now());
       this.#credentials!.replace(tls);
