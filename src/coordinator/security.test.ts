@@ -178,6 +178,28 @@ describe("secrets that change while a coordinator runs", () => {
     expect(await outcomeOf(client)).toBe("token");
   });
 
+  test("a session whose first join was refused joins later, without being asked again", async () => {
+    const coordinator = await all.lead({ token: "new" });
+    let token = "old";
+    let retry = () => {};
+    const held: typeof environment = {
+      ...environment,
+      setTimer: (callback, delayMs, options) => {
+        if (delayMs !== 10_000) return environment.setTimer(callback, delayMs, options);
+        retry = callback;
+        return { cancel: () => undefined };
+      },
+    };
+    const options = { addresses: [coordinator.address], token: () => token, environment: held };
+    const { cluster } = all.client(options);
+    await expect(cluster.join("s")).rejects.toMatchObject({ reason: "token" });
+    token = "new";
+    const joined = cluster.join("s");
+    retry();
+    await joined;
+    expect(await cluster.alive("s")).toBe(true);
+  });
+
   test("the certificate, for later connections", async () => {
     const coordinator = await all.lead({ tls });
     const { certificateExpires } = coordinator;

@@ -14,9 +14,8 @@ import { SessionStream } from "./session-stream.js";
 
 const retrying: Backoff = { initialMs: 50, maximumMs: 2_000 };
 /**
- * How long to wait after a refusal before the session tries to join again, in milliseconds. This
- * applies only if the session had joined before. The cause may be temporary: for example, an
- * operator is replacing a token.
+ * How long to wait after a refusal before the session tries to join again, in milliseconds. The
+ * cause may be temporary: for example, an operator is replacing a token.
  */
 const refusedMs = 10_000;
 /**
@@ -47,7 +46,7 @@ export interface SessionKeeperOptions {
 export class SessionKeeper {
   readonly #options: SessionKeeperOptions;
   readonly #leaving = new AbortController();
-  readonly #known: Promise<void>;
+  #known!: Promise<void>;
   readonly #running: Promise<void>;
   #stream: SessionStream | undefined;
   #settle!: { readonly resolve: () => void; readonly reject: (error: unknown) => void };
@@ -55,16 +54,21 @@ export class SessionKeeper {
 
   constructor(options: SessionKeeperOptions) {
     this.#options = options;
+    this.#expect();
+    this.#running = this.#run();
+  }
+
+  #expect(): void {
     this.#known = new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
     // Callers of `known` get the rejection.
     this.#known.catch(() => undefined);
-    this.#running = this.#run();
   }
 
   /**
-   * Resolves when the session has joined. Rejects if it never will, or when `signal` is aborted.
+   * Resolves when the session has joined. Rejects if the coordinator refuses it, although the session
+   * tries to join again later. Also rejects when it leaves, or when `signal` is aborted.
    */
   known(signal: AbortSignal | undefined): Promise<void> {
     return unlessAborted(this.#known, signal, "Joining the cluster");
@@ -102,7 +106,7 @@ export class SessionKeeper {
       const isRefused = error instanceof CoordinatorError;
       if (isRefused && !this.#wasKnown) {
         this.#settle.reject(error);
-        return;
+        this.#expect();
       }
       const delayMs = isRefused ? refusedMs : backoffDelay(environment, retrying, ++failures);
       await sleep(environment, delayMs, this.#leaving.signal).catch(() => undefined);
