@@ -14,6 +14,7 @@ import {
  */
 export class BegunTransactions {
   readonly #cores = new Set<CoreTransaction>();
+  #ended: ClosedError | undefined;
 
   /** Starts a transaction. Its deadline ends it if its caller does not. */
   async begin(
@@ -34,6 +35,8 @@ export class BegunTransactions {
       this.#cores.add(core);
       // A forgotten transaction holds back garbage collection only until its deadline.
       limit.whenOver((reason) => core.fence(reason));
+      // The database may have been closed while the transaction began.
+      if (this.#ended !== undefined) core.fence(this.#ended);
       return new Transaction(core);
     } catch (error) {
       limit.end();
@@ -45,6 +48,7 @@ export class BegunTransactions {
    * Ends all of these transactions. Otherwise their deadline timers would keep the process alive.
    */
   end(error: ClosedError): void {
+    this.#ended = error;
     for (const core of this.#cores) core.fence(error);
   }
 }
