@@ -1,4 +1,4 @@
-import { float, int, type Transaction, text, tuple } from "percolatordb";
+import { float, int, json, type Transaction, text, tuple } from "percolatordb";
 import { attach, attachedTables, attachTables } from "percolatordb/postgres";
 import { expect, test } from "vitest";
 import type { TransactionRunner } from "../../../src/database/index.js";
@@ -7,7 +7,7 @@ import { moveChanges } from "../../../src/postgres/attach/move.js";
 import { definition } from "../../../src/schema/index.js";
 import { openAlone } from "../../support/databases.js";
 import { storeAt } from "../../support/postgres/index.js";
-import { Shop } from "./shop.js";
+import { rowsOf, Shop } from "./shop.js";
 
 test("a copy goes on behind a chunk that was cut because its rows are large", async () => {
   await using shop = await Shop.create();
@@ -103,3 +103,35 @@ test("a move reads the columns of its rows together, and does not ask about tabl
   expect(labels).toEqual(["move attached tables"]);
   expect(together).toBe(2);
 });
+
+test("a comparison of rows with long keys deletes none that SQL has", async () => {
+  await using shop = await Shop.create();
+  const rows = 2_000;
+  await shop.sql('create table T.pages (id text collate "C" primary key, total float8)');
+  // JSON has six bytes for each such character, so the keys that are compared at once have more than 16 MiB.
+  await shop.sql(
+    `insert into T.pages select repeat(chr(1), 1450) || lpad(i::text, 6, '0'), 1 from generate_series(1, ${rows}) i`,
+  );
+  const pages = attach(`${shop.schema}.pages`, { columns: { total: float() } });
+  await using db = await openAlone(await storeAt(shop.place), { tables: [pages] });
+  await attachTables(db, [pages]);
+  await db.drain();
+  await using snapshot = await db.snapshot();
+  let found = 0;
+  for await (const _ of snapshot.scan(pages)) found++;
+  expect(found).toBe(rows);
+});
+
+test.each(["\\ud83d", "\\uD83D", "\\u0000"])(
+  "a row with %s in its JSON, which the server cannot read, may change during a copy",
+  async (escaped) => {
+    await using shop = await Shop.create();
+    await shop.sql("create table T.docs (id int primary key, doc json); insert into T.docs values (1, '1')");
+    const docs = attach(`${shop.schema}.docs`, { key: tuple(int()), columns: { doc: json<unknown>() } });
+    await using db = await openAlone(await storeAt(shop.place), { tables: [docs] });
+    await attachTables(db, [docs]);
+    await shop.sql("update T.docs set doc = $1 where id = 1", [`"${escaped}"`]);
+    await db.drain();
+    expect(await rowsOf(db, docs)).toEqual([[1, { doc: JSON.parse(`"${escaped}"`) }]]);
+  },
+);

@@ -1,4 +1,4 @@
-import { int, text, tuple } from "percolatordb";
+import { int, json, text, tuple } from "percolatordb";
 import { attach, attachedTables, attachTables, postgresStore } from "percolatordb/postgres";
 import { Pool } from "pg";
 import { expect, test } from "vitest";
@@ -88,4 +88,16 @@ test("the texts of a LATIN1 database arrive", async () => {
     [1, { name: "Zoë" }],
     [2, { name: "Ähre" }],
   ]);
+});
+
+test("a row of a LATIN1 database, whose JSON escapes a character that the encoding lacks, may change during a copy", async () => {
+  await using server = await withEncoding("LATIN1");
+  const { pool, store } = server;
+  await pool.query("create table docs (id int primary key, doc json); insert into docs values (1, '1')");
+  const docs = attach("public.docs", { key: tuple(int()), columns: { doc: json<string>() } });
+  await using db = await openAlone(store, { tables: [docs] });
+  await attachTables(db, [docs]);
+  await pool.query("update docs set doc = $1 where id = 1", [String.raw`"\u20ac"`]);
+  await db.drain();
+  expect(await rowsOf(db, docs)).toEqual([[1, { doc: "€" }]]);
 });

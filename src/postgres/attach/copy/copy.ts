@@ -131,9 +131,11 @@ async function read(
   rows: string,
   values: readonly unknown[],
 ): Promise<Read> {
-  // The server cannot take a member of JSON in which \u0000 occurs.
+  // The server cannot take a member of JSON in which \u0000 or half of a surrogate pair occurs, or, unless its
+  // encoding is UTF-8, a character that the encoding lacks.
   const key = `case when octet_length(o.content::text) > ${rowLimit.maxBytes} then null
-    when strpos(o.content::text, ${quoteText(String.raw`\u0000`)}) > 0 then o.content
+    when strpos(o.content::text, ${quoteText(String.raw`\u`)}) > 0 and (getdatabaseencoding() <> 'UTF8'
+      or o.content::text ~* ${quoteText(String.raw`\\u(0000|d[89a-f])`)}) then o.content
     else json_build_object(${followed.keyColumns.map((name) => `${quoteText(name)}, o.content->${quoteText(name)}`).join(", ")}) end`;
   const query = plannedEachTime(`
     select case when not fits then 'x' when bytes > ${rowLimit.maxBytes} then 'l' else 's' end as kind,
@@ -223,10 +225,11 @@ async function lastKey({ connections, schema }: Attached, followed: Followed): P
 async function pruneRows(
   attached: Attached,
   followed: Followed,
-  { after, until: known, rows: copied }: Cursor,
+  cursor: Cursor,
   tx: Tx,
   limit: number,
 ): Promise<Step> {
+  const { after, until: known, rows: copied } = cursor;
   const { keyColumns, source } = followed;
   const key = source.target[definition].key;
   const last = known?.[0] ?? (await ourLastKey(tx, followed));
@@ -258,6 +261,8 @@ async function pruneRows(
   const found = await read(attached, followed, rows, [JSON.stringify(texts)]);
   const { pending } = found;
   if (found.mustWait) return { next: undefined, pending };
+  // A row that was left out must not look deleted.
+  if (found.isCut) return await pruneRows(attached, followed, cursor, tx, Math.ceil(limit / 2));
   const kept = new Set([...found.rows.map((row) => nameOf(followed, row)), ...found.keys]);
   for (const row of ours) {
     if (!kept.has(keyName(followed, row))) await tx.deleteRow(source.target, row as never);
