@@ -188,6 +188,20 @@ test("`TRUNCATE ... CASCADE` of another table deletes the rows of an attached on
   await shop.sql(`create table T.customers (name text primary key); insert into T.customers values ('a'), ('b');
     alter table T.orders add foreign key (customer) references T.customers`);
   await shop.sql("truncate T.customers cascade");
+test("a virtual generated column, which triggers do not see, is refused", async (context) => {
+  const [{ server_version_num: version } = {}] = await shop.sql("show server_version_num");
+  if (Number(version) < 180_000) context.skip();
+  await shop.sql(
+    "create table T.lines (id int primary key, price float8, gross float8 generated always as (price * 2) virtual)",
+  );
+  const lines = attach(`${shop.schema}.lines`, { key: tuple(int()), columns: { gross: float() } });
+  await using other = await openAlone(await storeAt(shop.place), { tables: [orders, lines] });
+  await expect(attachTables(other, [lines])).rejects.toMatchObject({
+    code: "SCHEMA",
+    message: expect.stringMatching(/column gross: it is a virtual generated column.*stored/),
+  });
+});
+
   await shop.expectEqual(db, orders);
   expect(await rowsOf(db, orders)).toEqual([]);
 });

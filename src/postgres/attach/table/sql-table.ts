@@ -13,6 +13,8 @@ export interface SqlColumn {
   /** The type's name, or `enum`. For a domain, that of the type that it restricts. */
   readonly type: string;
   readonly isDomain: boolean;
+  /** Whether it is generated when it is read. */
+  readonly isVirtual: boolean;
   /** The type as a cast writes it. */
   readonly cast: string;
   /** Number and type, as an attachment records them: see {@link columnShape}. */
@@ -44,6 +46,11 @@ export async function fittingTable(setting: Setting, source: AttachedSource): Pr
     if (column === undefined) {
       throw new SchemaError(
         `${sql} has no column ${JSON.stringify(name)}. Its columns: ${[...byName.keys()].join(", ")}.`,
+      );
+    }
+    if (column.isVirtual) {
+      throw new SchemaError(
+        `${sql}, column ${name}: it is a virtual generated column, whose value triggers do not see. Drop it, and add it with \`stored\`.`,
       );
     }
     const { tag } = codec!;
@@ -131,7 +138,8 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
            else quote_ident(n.nspname) || '.' || quote_ident(t.typname) end,
          ${columnShape("a", "t", "n")},
          (select k.place from pg_index i, unnest(i.indkey::smallint[]) with ordinality k(attnum, place)
-          where i.indrelid = a.attrelid and i.indisprimary and k.attnum = a.attnum and k.place <= i.indnkeyatts)
+          where i.indrelid = a.attrelid and i.indisprimary and k.attnum = a.attnum and k.place <= i.indnkeyatts),
+         a.attgenerated = 'v'
        from pg_attribute a join pg_type t on t.oid = a.atttypid join pg_namespace n on n.oid = t.typnamespace
        where a.attrelid = $1::oid and a.attnum > 0 and not a.attisdropped order by a.attnum`,
     ),
@@ -142,10 +150,11 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
     { connections },
     rows.map(([name]) => [sql, name!]),
   );
-  const columns = rows.map(([name, type, isDomain, cast, shape, place]) => ({
+  const columns = rows.map(([name, type, isDomain, cast, shape, place, isVirtual]) => ({
     name: name!,
     type: type!,
     isDomain: isDomain === "t",
+    isVirtual: isVirtual === "t",
     cast: cast!,
     shape: shape!,
     typeNames: namesOf([sql, name!]),
