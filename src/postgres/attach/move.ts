@@ -133,6 +133,8 @@ async function moveBatch(attached: Attached): Promise<Batch | typeof contended> 
       const rowsOfOne = isOfOne ? Math.ceil(tried.rows / 2) : wholeSize.rowsOfOne;
       // A large piece may also be too slow for the deadline of one request.
       const isLarge = isOfOne && tried.rows > wholeSize.rows;
+        // The next call looks at the declarations again.
+        if (batch.isStale) return contended;
       if (isTooLarge(error) || isLarge) pieces.set(attached.connections, { xid: first[0], rowsOfOne });
       if (!isTooLarge(error)) throw error;
     }

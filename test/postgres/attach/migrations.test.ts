@@ -1,6 +1,10 @@
 import { type Database, float, int, observer, text, tuple } from "percolatordb";
 import { attach, attachedTables, attachTables, detachTable } from "percolatordb/postgres";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { TransactionRunner } from "../../../src/database/index.js";
+import { type Environment, systemEnvironment } from "../../../src/environment/index.js";
+import { moveChanges } from "../../../src/postgres/attach/move.js";
+import { definition } from "../../../src/schema/index.js";
 import { openAlone } from "../../support/databases.js";
 import { storeAt } from "../../support/postgres/index.js";
 import { rowsOf, Shop, sums } from "./shop.js";
@@ -184,10 +188,6 @@ test("a generated column arrives as it is stored, and an identity column may be 
   ]);
 });
 
-test("`TRUNCATE ... CASCADE` of another table deletes the rows of an attached one", async () => {
-  await shop.sql(`create table T.customers (name text primary key); insert into T.customers values ('a'), ('b');
-    alter table T.orders add foreign key (customer) references T.customers`);
-  await shop.sql("truncate T.customers cascade");
 test("a virtual generated column, which triggers do not see, is refused", async (context) => {
   const [{ server_version_num: version } = {}] = await shop.sql("show server_version_num");
   if (Number(version) < 180_000) context.skip();
@@ -202,6 +202,10 @@ test("a virtual generated column, which triggers do not see, is refused", async 
   });
 });
 
+test("`TRUNCATE ... CASCADE` of another table deletes the rows of an attached one", async () => {
+  await shop.sql(`create table T.customers (name text primary key); insert into T.customers values ('a'), ('b');
+    alter table T.orders add foreign key (customer) references T.customers`);
+  await shop.sql("truncate T.customers cascade");
   await shop.expectEqual(db, orders);
   expect(await rowsOf(db, orders)).toEqual([]);
 });
@@ -482,4 +486,34 @@ test("a role that may not remove the triggers of a renamed table is told what to
   await shop.sql(`grant select on T.orders to ${role.name}`);
   await attachTables(lowly, [same]);
   await shop.expectEqual(db, orders);
+});
+
+test("a worker of an older declaration moves no change from after the table was attached with a newer one", async () => {
+  await shop.sql("alter table T.orders add note text");
+  const newer = attach(`${shop.schema}.orders`, {
+    key: tuple(int()),
+    columns: { customer: text(), total: float(), note: text() },
+  });
+  await using other = await openAlone(await storeAt(shop.place), { tables: [newer] });
+  // This process knows for a second that its table is copied, and all happens within it.
+  const environment: Environment = { ...systemEnvironment, monotonic: () => 0 };
+  await using older = await openAlone(await storeAt(shop.place, { environment }), { tables: [orders, sums] });
+  await moveChanges({ database: older, store: older.openedStore, tables: [orders[definition]] });
+  let isFirst = true;
+  const database: TransactionRunner = {
+    transact: async (run, options) => {
+      if (isFirst) {
+        isFirst = false;
+        // The older process has read the attachments, and not yet the outbox.
+        await attachTables(other, [newer]);
+        await other.drain();
+        await shop.sql("update T.orders set customer = 'c', note = 'new' where id = 1");
+      }
+      return await older.transact(run, options);
+    },
+  };
+  const request = { database, store: older.openedStore, tables: [orders[definition]] };
+  expect(await moveChanges(request)).toMatchObject({ isContended: true });
+  await other.drain();
+  expect((await rowsOf(other, newer))[0]).toEqual([1, { customer: "c", total: 1, note: "new" }]);
 });

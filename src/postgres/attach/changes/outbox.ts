@@ -23,6 +23,8 @@ export interface Batch {
   readonly rows: number;
   /** Whether more changes wait. */
   readonly isFull: boolean;
+  /** Whether a followed table was attached again before the changes were read, maybe with other columns. */
+  readonly isStale: boolean;
 }
 
 /** As many as rows, because most transactions change one row. */
@@ -93,7 +95,7 @@ export async function readBatch(attached: Attached, size: BatchSize): Promise<Ba
     if (chosen.length > 0 && count > size.rows) break;
     chosen.push(group);
   }
-  if (chosen.length === 0) return { moved: [], writes: new Map(), rows: 0, isFull: false };
+  if (chosen.length === 0) return { moved: [], writes: new Map(), rows: 0, isFull: false, isStale: false };
   const batch = await readRows(attached, chosen, size);
   if (listed !== undefined && batch.rows === 0) {
     // Another process has moved them.
@@ -223,11 +225,13 @@ async function readRows(attached: Attached, groups: readonly Group[], size: Batc
   const writes = new Map<string, Write[]>();
   const moved: Moved[] = [];
   let at = 0;
+  let isStale = false;
   for (const [place, { xid, rows: expected }] of groups.entries()) {
     const end = rows.findIndex((row, i) => i >= at && row[0] !== xid);
     const own = rows.slice(at, end === -1 ? rows.length : end);
     if (own.length === 0 || (place > 0 && own.length < expected)) break;
-    for (const [, id, op, , content, bytes] of own) {
+    for (const [, id, op, , content, bytes, generation] of own) {
+      isStale ||= (attached.followed.get(id!)?.generation ?? generation) !== generation;
       const of = writes.get(id!) ?? [];
       writes.set(id!, of);
       const tooLargeBytes = typeof bytes === "string" ? Number(bytes) : undefined;
@@ -237,7 +241,7 @@ async function readRows(attached: Attached, groups: readonly Group[], size: Batc
     at += own.length;
   }
   const isWhole = moved.length === groups.length && at >= (groups[0]?.rows ?? 0);
-  return { moved, writes, rows: at, isFull: !isWhole };
+  return { moved, writes, rows: at, isFull: !isWhole, isStale };
 }
 
 /** Rows of the outbox that belong to the groups. `only`: a condition on the row `o`. */
@@ -256,7 +260,8 @@ async function readLogged(
   // Through the index of transactions, which has each one's order, whatever the server estimates.
   const read = plannedEachTime(
     `select xid, attachment, op, seq, case when bytes <= ${rowLimit.maxBytes} then content end,
-       case when bytes > ${rowLimit.maxBytes} then bytes end from (
+       case when bytes > ${rowLimit.maxBytes} then bytes end,
+       (select a.generation from ${schema}.attachments a where a.id = s.attachment) from (
        select *, sum(bytes) over w as total, row_number() over w as nth from (
          select o.xid, g.place, o.attachment, o.op, o.seq, o.content, coalesce(octet_length(o.content::text), 0) as bytes
          from ${chosen} cross join lateral (
