@@ -28,20 +28,23 @@ export function netMutations(changes: readonly CellChange[]): NetMutations {
   const first = changes[0];
   if (changes.length === 1 && isPut(first!)) return { deletes: [], puts: [first] };
   const deletes: CellChange<DeleteMutation>[] = [];
-  const puts = new Map<string, CellChange<PutMutation>>();
+  /** By part of a cell, and then by timestamp. */
+  const puts = new Map<string, Map<number, CellChange<PutMutation>>>();
   for (const change of changes) {
     const { cell, mutation } = change;
+    const place = `${mutation.part} ${cell}`;
+    const versions = puts.get(place);
     if (mutation.type === "put") {
-      puts.set(`${mutation.part} ${mutation.timestamp} ${cell}`, { ...change, mutation });
+      const put = { ...change, mutation };
+      if (versions === undefined) puts.set(place, new Map([[mutation.timestamp, put]]));
+      else versions.set(mutation.timestamp, put);
       continue;
     }
     deletes.push({ ...change, mutation });
-    for (const [key, put] of puts) {
-      const isSame = put.cell === cell && put.mutation.part === mutation.part;
-      if (isSame && isWithin(put.mutation.timestamp, mutation)) puts.delete(key);
-    }
+    for (const timestamp of versions?.keys() ?? [])
+      if (isWithin(timestamp, mutation)) versions!.delete(timestamp);
   }
-  return { deletes, puts: [...puts.values()] };
+  return { deletes, puts: [...puts.values()].flatMap((versions) => [...versions.values()]) };
 }
 
 function isPut(change: CellChange): change is CellChange<PutMutation> {
