@@ -56,7 +56,7 @@ export async function attachTables(
       await checkOtherDatabases(setting, sql);
       throw error;
     }
-    await purgeAll(setting, String(id));
+    await purgeAll(setting);
   }
 }
 
@@ -97,11 +97,17 @@ export async function detachTable(
   const what = { doing: `remove the triggers of ${sql}`, sql, blocking: "readers and writers" } as const;
   await runWithBriefLock(setting, removal(setting.schema, found.id), what, options);
   const { connections, schema } = setting;
-  // Without the row, all its changes are obsolete, and nobody moves them.
-  const remove = statement(`delete from ${schema}.attachments where id = $1::integer`);
-  await connections.repeat(remove, [found.id], "detach a table");
-  await purgeAll(setting, found.id);
+  // From here on nobody moves its changes. The row goes last, so that a call that fails can be repeated.
+  const mark = `update ${schema}.attachments set parked_at = now(), error = ${quoteText(detaching)} where id = ${found.id};`;
+  await runWithBriefLock(setting, `${removal(schema, found.id)}\n${mark}`, what, options);
+  await purgeAll(setting);
+  // Unless another process has attached it again meanwhile.
+  const remove = statement(`delete from ${schema}.attachments where id = $1::integer and error = $2`);
+  await connections.repeat(remove, [found.id, detaching], "detach a table");
 }
+/** What a detached table is parked with until its changes are deleted. */
+const detaching = "`detachTable` removed its triggers, and did not end. Repeat it.";
+
 
 function needSource(table: AnyTable): AttachedSource {
   const source = attachedSource(table[definition]);
@@ -186,8 +192,8 @@ update ${schema}.attachments set name = ${quoteText(source.target[definition].na
   where id = ${id};`;
 }
 
-async function purgeAll(setting: Setting, id: string): Promise<void> {
-  while (await purge(setting, id));
+async function purgeAll(setting: Setting): Promise<void> {
+  while (await purge(setting));
 }
 
 /** Makes the outbox, or brings it up to date. */

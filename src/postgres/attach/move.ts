@@ -65,7 +65,7 @@ async function moveOnce(request: MoveRequest): Promise<MoveOutcome> {
     if (waitMs > 0) return outcome(true, Math.min(batch.rows > 0 ? gatherMs() : lookMs, waitMs));
     const { hasMore, isContended } = await pace.run(() => copyNext(attached, pace, isUrgent));
     if (isContended) return contention;
-    const isBusy = (await purgeNext(attached)) || hasMore || batch.isFull;
+    const isBusy = (await purgeNext(attached, batch.isFull)) || hasMore || batch.isFull;
     return outcome(isBusy || batch.rows > 0, isBusy ? 0 : gatherMs());
   } catch (error) {
     if (!(error instanceof Unmovable)) throw error;
@@ -93,11 +93,24 @@ async function copyNext(
   return { hasMore: false, isContended: false, pending: 0, rest: 0 };
 }
 
-async function purgeNext(attached: Attached): Promise<boolean> {
-  for (const each of attached.attachments) {
-    // A parked table is compared when it is attached again, so its changes are not needed.
-    if (each.parked !== undefined && (await purge(attached, each.id))) return true;
+/** While many changes wait, obsolete ones are looked for this often: a look reads them all. */
+const purgeEveryMs = 10_000;
+
+/** When a process found no obsolete changes, and what was attached then. */
+const purged = new WeakMap<Setting["connections"], { readonly attached: string; readonly at: number }>();
+
+/** Deletes obsolete changes. Only those of a parked table become more while the attachments stay the same. */
+async function purgeNext(attached: Attached, isFull: boolean): Promise<boolean> {
+  const { attachments, connections } = attached;
+  const now = connections.environment.monotonic();
+  const last = purged.get(connections);
+  const shown = JSON.stringify(attachments.map(({ id, generation, parked }) => [id, generation, parked]));
+  if (last?.attached === shown) {
+    const isAnyParked = attachments.some(({ parked }) => parked !== undefined);
+    if (!isAnyParked || (isFull && now < last.at + purgeEveryMs)) return false;
   }
+  if (await purge(attached)) return true;
+  purged.set(connections, { attached: shown, at: now });
   return false;
 }
 
@@ -120,6 +133,8 @@ async function moveBatch(attached: Attached): Promise<Batch | typeof contended> 
         await forget(attached, last);
         const { batch, rowsOfOne } = await readFitting(attached);
         tried = batch;
+        // The next call looks at the declarations again.
+        if (batch.isStale) return contended;
         for (const [id, changes] of batch.writes) await apply(attached, tx, id, changes, rowsOfOne);
         if (batch.rows > 0) tx.setNote(lastNote, Buffer.from(JSON.stringify(batch.moved)));
         return batch;
@@ -133,8 +148,6 @@ async function moveBatch(attached: Attached): Promise<Batch | typeof contended> 
       const rowsOfOne = isOfOne ? Math.ceil(tried.rows / 2) : wholeSize.rowsOfOne;
       // A large piece may also be too slow for the deadline of one request.
       const isLarge = isOfOne && tried.rows > wholeSize.rows;
-        // The next call looks at the declarations again.
-        if (batch.isStale) return contended;
       if (isTooLarge(error) || isLarge) pieces.set(attached.connections, { xid: first[0], rowsOfOne });
       if (!isTooLarge(error)) throw error;
     }

@@ -60,17 +60,18 @@ export async function forget({ connections, schema }: Setting, last: readonly Mo
   );
 }
 
-/** Deletes some of the changes that nobody needs. Resolves to false if there are none. */
-export async function purge({ connections, schema }: Setting, id: string): Promise<boolean> {
+/**
+ * Deletes some of the changes that nobody needs: of a parked table, from before a table was attached again, and
+ * of a detached table. Reads the whole outbox. Resolves to false if there are none.
+ */
+export async function purge({ connections, schema }: Setting): Promise<boolean> {
   const rows = await connections.repeat(
     plannedEachTime(
       `with gone as (delete from ${schema}.outbox where ctid = any(array(
-         select o.ctid from ${schema}.outbox o left join ${schema}.attachments a on a.id = o.attachment
-         where o.attachment = $1::integer and (a.id is null or a.error is not null or o.seq <= a.since)
-         limit ${purgedRows})) returning 1)
+         select o.ctid from ${schema}.outbox o where not ${isLive(schema)} limit ${purgedRows})) returning 1)
        select count(*) from gone`,
     ),
-    [id],
+    [],
     "delete obsolete changes",
   );
   return Number(rows[0]![0]) > 0;
@@ -224,8 +225,8 @@ async function readRows(attached: Attached, groups: readonly Group[], size: Batc
   });
   const writes = new Map<string, Write[]>();
   const moved: Moved[] = [];
-  let at = 0;
   let isStale = false;
+  let at = 0;
   for (const [place, { xid, rows: expected }] of groups.entries()) {
     const end = rows.findIndex((row, i) => i >= at && row[0] !== xid);
     const own = rows.slice(at, end === -1 ? rows.length : end);
