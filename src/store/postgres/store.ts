@@ -218,7 +218,8 @@ export class PostgresStore implements RowStore {
     counts: boolean,
     options: CommitOptions | undefined,
   ): Promise<BatchAnswer> {
-    const request = new Request({ rows, ranges, counts }, options);
+    const until = this.#setting.connections.deadline();
+    const request = new Request({ rows, ranges, counts }, options, until);
     this.#queue.push(request);
     return await this.#track(request.answered);
   }

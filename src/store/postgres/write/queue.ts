@@ -1,6 +1,7 @@
 import type { BatchAnswer } from "../../mutation.js";
 import type { TableIds } from "../table/table-ids.js";
 import type { Connections } from "../wire/connections.js";
+import { NoAnswer, QueryFailure, storeError } from "../wire/failure.js";
 import type { Flushes } from "./flushes.js";
 import { Group } from "./group.js";
 import type { Request } from "./request.js";
@@ -35,6 +36,7 @@ export interface QueueParts {
  * | state of a request | next | when |
  * | --- | --- | --- |
  * | waiting | taken | its group is sent |
+ * | waiting | rejected | the groups before it took until its deadline |
  * | taken | committed | the server answered, or was asked what became of the group |
  * | committed | answered | a flush after the commit has ended |
  * | taken | rejected | the group was not committed, and cannot be any more |
@@ -96,6 +98,7 @@ export class CommitQueue {
     while (this.#waiting.length > 0) {
       if (this.#mayGather()) await this.#gather();
       if (!this.#waiting.every((request) => this.#isKnown(request))) await this.#learn();
+      this.#rejectLate();
       const group = this.#take();
       if (group !== undefined) await this.#commit(group);
     }
@@ -144,6 +147,17 @@ export class CommitQueue {
       const unable = this.#waiting.filter((request) => !this.#isKnown(request));
       this.#waiting = this.#waiting.filter((request) => !unable.includes(request));
       for (const request of unable) request.reject(error);
+    }
+  }
+
+  /** Rejects the requests that have waited for the groups before them until their deadline. */
+  #rejectLate(): void {
+    const { environment, place } = this.#connections;
+    const now = environment.monotonic();
+    for (const request of this.#waiting) {
+      if (!request.isWaiting || now < request.until) continue;
+      const late = new QueryFailure(new NoAnswer("earlier commits had no answer in time"), false);
+      request.reject(storeError(late, "commit", place));
     }
   }
 

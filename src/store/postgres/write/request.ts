@@ -18,14 +18,17 @@ export class Request {
   readonly task: Task;
   /** Given if the request may wait for others. */
   readonly company: CommitCompany | undefined;
+  /** The monotonic time until which it waits for a group. */
+  readonly until: number;
   readonly answered: Promise<BatchAnswer>;
   #resolve!: (answer: BatchAnswer) => void;
   #reject!: (error: unknown) => void;
   #stopListening: () => void = () => undefined;
   #state: "waiting" | "taken" | "over" = "waiting";
 
-  constructor(task: Task, options: CommitOptions | undefined) {
+  constructor(task: Task, options: CommitOptions | undefined, until: number) {
     this.task = task;
+    this.until = until;
     this.company = options?.company;
     this.answered = new Promise((resolve, reject) => {
       this.#resolve = resolve;

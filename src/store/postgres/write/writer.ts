@@ -64,7 +64,8 @@ export class Writer {
    * another error if nothing was committed.
    */
   async commit(group: Group, mode: CommitMode): Promise<CommittedGroup> {
-    const until = this.#connections.deadline();
+    // That of the newest request: the others have waited longer.
+    const { until } = group.requests.at(-1)!;
     const parameters = [mode, ...group.parameters()];
     let reason: unknown;
     for (let attempt = 1; ; attempt++) {
