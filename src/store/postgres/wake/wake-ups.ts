@@ -143,7 +143,10 @@ class Listener {
       const held = await this.#connections.hold();
       if (this.#isClosed) return held.end();
       this.#held = held;
-      held.onEnd(() => this.#retry());
+      // A connection that was given up may end late, when the next one is already being made.
+      held.onEnd(() => {
+        if (this.#held === held) this.#retry();
+      });
       held.onNotification((payload) => this.#hear(payload));
       const [row] = await held.run(`select ${this.#schema}.wake_channel()`);
       await held.run(`listen "${row![0]}"`);
