@@ -131,6 +131,32 @@ describe("a commit without an answer", () => {
     expect(await db.transact((tx) => tx.get(counters.value, "a"))).toBe(2);
   });
 
+  test.each(["ERROR", "FEHLER", "ОШИБКА"])(
+    "that the server refuses with %s was not made",
+    async (severity) => {
+      await using db = await openAlone(await openStore(), { tables: [counters] });
+      await increment(db);
+      pool.interfere = async (query, send) => {
+        if (!calls(query, "commit_group") && !calls(query, "settle_group")) return await send();
+        throw Object.assign(new Error("the disk is full"), { code: "53100", severity });
+      };
+      await expect(increment(db)).rejects.toMatchObject({ code: "STORE_FULL" });
+      pool.interfere = (_, send) => send();
+      expect(await increment(db)).toBe(1);
+    },
+  );
+
+  test("is unknown if the server panics, in whatever language", async () => {
+    await using db = await openAlone(await openStore(), { tables: [counters] });
+    await increment(db);
+    pool.interfere = async (query, send) => {
+      if (!calls(query, "commit_group") && !calls(query, "settle_group")) return await send();
+      throw Object.assign(new Error("the disk is full"), { code: "53100", severity: "PANIK" });
+    };
+    await expect(increment(db)).rejects.toBeInstanceOf(CommitOutcomeUnknownError);
+    pool.interfere = (_, send) => send();
+  });
+
   test("of a process that the server has forgotten is unknown, and the next commit registers again", async () => {
     await using db = await openAlone(await openStore(), { tables: [counters] });
     await increment(db);

@@ -16,10 +16,19 @@ export class QueryFailure extends Error {
     this.state =
       typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && severity !== undefined ? code : undefined;
     // An ERROR ends the transaction. A connection that ends with FATAL may end after the commit.
-    this.mayHaveRun =
-      isSent && (this.state === undefined || (severity !== "ERROR" && severity !== undefined));
+    this.mayHaveRun = isSent && (this.state === undefined || !isError(severity));
   }
 }
+
+/**
+ * How the server writes ERROR in the languages of `lc_messages`. The SQLSTATE does not tell it from PANIC: a full
+ * disk can be both. A word that is not here counts as the worse one.
+ */
+const errors: ReadonlySet<unknown> = new Set(
+  "ERROR BŁĄD CHYBA ERREUR ERRO ERRORE FEHLER FEL HATA ОШИБКА ПОМИЛКА შეცდომა 오류 错误 錯誤".split(" "),
+);
+
+const isError = (severity: unknown) => errors.has(severity);
 
 /** The query had no answer in time. */
 export class NoAnswer extends Error {}
@@ -43,7 +52,7 @@ export function endsConnection(error: unknown): boolean {
   const { code, severity } = error as { readonly code?: unknown; readonly severity?: unknown };
   // A failover may have left the connection at a server that is no longer the primary. `pg` would not prepare a
   // statement again on this connection.
-  return severity !== "ERROR" || code === readOnly || code === unprepared;
+  return !isError(severity) || code === readOnly || code === unprepared;
 }
 
 /**
