@@ -219,8 +219,7 @@ export class Transaction extends View {
    */
   async note(name: string): Promise<Uint8Array | undefined> {
     this.#core.assertOpen();
-    const { table, row, column } = systemCell(`note/${name}`, "note");
-    return (await this.#core.reader.row(table, row, [{ exact: column }], 1)).cells[0]?.value;
+    return await this.#core.reader.note(name);
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { Database } from "../../database/index.js";
 import { backoffDelay, sleep, throwIfAborted } from "../../environment/index.js";
 import { type AnyTable, definition } from "../../schema/index.js";
-import { settingOfDatabase } from "./changes/attached.js";
+import { settingToWrite } from "./changes/attached.js";
 import { readCursor } from "./copy/copy.js";
 import { moveChanges } from "./move.js";
 import { readAttachments } from "./table/attachment.js";
@@ -48,7 +48,7 @@ export async function copyTables(
   tables: readonly AnyTable[],
   { signal, onProgress }: CopyOptions = {},
 ): Promise<number> {
-  const setting = settingOfDatabase("copyTables", database);
+  const setting = settingToWrite("copyTables", database);
   const request = { database, store: database.openedStore, tables: tables.map((table) => table[definition]) };
   const names = new Set(request.tables.map((table) => attachedSource(table)?.sql));
   for (let conflicts = 0; ; ) {

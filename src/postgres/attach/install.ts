@@ -3,7 +3,7 @@ import { SchemaError } from "../../errors/index.js";
 import { type AnyTable, definition } from "../../schema/index.js";
 import { quoteText, type Setting, statement } from "../../store/postgres/index.js";
 import { checkLockOptions, type LockOptions, runWithBriefLock } from "./brief-lock.js";
-import { settingOfDatabase } from "./changes/attached.js";
+import { settingToWrite } from "./changes/attached.js";
 import { purge } from "./changes/outbox.js";
 import { declaredColumns, declaredKey, type Recorded, readAttachments } from "./table/attachment.js";
 import { outboxDefinition, removal, triggersDefinition } from "./table/definition.js";
@@ -34,7 +34,7 @@ export async function attachTables(
   tables: readonly AnyTable[],
   options: LockOptions = {},
 ): Promise<void> {
-  const setting = settingOfDatabase("attachTables", database);
+  const setting = settingToWrite("attachTables", database);
   checkLockOptions(options);
   const sources = tables.map(needSource);
   const planned = [];
@@ -78,7 +78,7 @@ export async function detachTable(
   table: AnyTable | string,
   options: LockOptions = {},
 ): Promise<void> {
-  const setting = settingOfDatabase("detachTable", database);
+  const setting = settingToWrite("detachTable", database);
   checkLockOptions(options);
   const sql = typeof table === "string" ? qualifiedName(table).sql : needSource(table).sql;
   const attachments = await readAttachments(setting);

@@ -11,6 +11,8 @@ import { checkPrivileges } from "./table/privileges.js";
 import { type AttachedSource, attachedSource } from "./table/source.js";
 import { fittingTable } from "./table/sql-table.js";
 
+type Snapshot = Awaited<ReturnType<Database["snapshot"]>>;
+
 /** How an attached table is. */
 export interface AttachedTableStatus {
   /** The SQL table, quoted. */
@@ -66,9 +68,14 @@ export async function attachedTables(
     .filter((each) => each !== undefined);
   const attachments = await readAttachments(setting);
   const found: AttachedTableStatus[] = [];
-  for (const attachment of attachments) {
-    const source = sources.find(({ sql }) => sql === attachment.sql);
-    found.push(await statusOf(database, setting, attachment, source, maxPending));
+  const snapshot = await database.snapshot();
+  try {
+    for (const attachment of attachments) {
+      const source = sources.find(({ sql }) => sql === attachment.sql);
+      found.push(await statusOf(snapshot, setting, attachment, source, maxPending));
+    }
+  } finally {
+    await snapshot.close();
   }
   for (const source of sources) {
     if (!attachments.some(({ sql }) => sql === source.sql)) found.push(await notAttached(setting, source));
@@ -77,7 +84,7 @@ export async function attachedTables(
 }
 
 async function statusOf(
-  database: Database,
+  snapshot: Snapshot,
   setting: Setting,
   attachment: Attachment,
   source: AttachedSource | undefined,
@@ -94,7 +101,7 @@ async function statusOf(
     problems.push(`The program declares other columns of ${sql}, or another key or name, than are attached.`);
   }
   if (source !== undefined && shape !== undefined) problems.push(...(await misfits(setting, source)));
-  const { phase, rows = 0 } = await database.transact((tx) => readCursor(tx, attachment));
+  const { phase, rows = 0 } = await readCursor(snapshot, attachment);
   return {
     source: sql,
     name,

@@ -2,7 +2,15 @@ import type { Database } from "../../database/index.js";
 import { sha256, sleep, throwIfAborted, unlessAborted } from "../../environment/index.js";
 import { checkDatabase, checkOptionNames, SchemaError, StoreError } from "../../errors/index.js";
 import { type AnyTable, definition } from "../../schema/index.js";
-import { quoteSchema, quoteText, type Setting, settingOf, statement } from "../../store/postgres/index.js";
+import {
+  checkWritable,
+  type Held,
+  quoteSchema,
+  quoteText,
+  type Setting,
+  settingOf,
+  statement,
+} from "../../store/postgres/index.js";
 import { quoteName } from "../attach/table/definition.js";
 import { type Existing, encodeMark, type Mark, readExisting, readIndex, readMarks } from "./existing.js";
 import { viewFunctions } from "./functions.js";
@@ -67,7 +75,7 @@ export async function postgresViews(
 ): Promise<PostgresViewsReport> {
   checkOptionNames("postgresViews", options, optionNames);
   const { dryRun = false, indexes = true, removeOthers = false, signal, onProgress } = options;
-  const setting = needSetting("postgresViews", database);
+  const setting = needSetting("postgresViews", database, dryRun);
   const target = targetOf(setting, options.schema);
   for (const table of tables) checkTable(table);
   await checkEncoding(setting);
@@ -143,7 +151,7 @@ export async function dropPostgresViews(
   options: Pick<PostgresViewsOptions, "schema" | "dryRun" | "signal"> = {},
 ): Promise<PostgresViewsReport> {
   checkOptionNames("dropPostgresViews", options, { schema: true, dryRun: true, signal: true });
-  const setting = needSetting("dropPostgresViews", database);
+  const setting = needSetting("dropPostgresViews", database, options.dryRun === true);
   const target = targetOf(setting, options.schema);
   const existing = await readExisting(setting, target.sql);
   const gone = [...existing.values()].filter((each) => isOwn(setting, each));
@@ -174,10 +182,13 @@ export async function dropPostgresViews(
   };
 }
 
-function needSetting(call: string, database: Database): Setting {
+function needSetting(call: string, database: Database, onlyReads: boolean): Setting {
   checkDatabase(call, database);
   const setting = settingOf(database.openedStore);
-  if (setting !== undefined) return setting;
+  if (setting !== undefined) {
+    if (!onlyReads) checkWritable(setting, `run \`${call}\``);
+    return setting;
+  }
   throw new SchemaError(
     `SQL views need a database on PostgreSQL. ${database.openedStore.description} is not one.`,
   );

@@ -70,6 +70,14 @@ export function settingOf(store: object): Setting | undefined {
   return Reflect.get(store, settingKey) as Setting | undefined;
 }
 
+/** Throws if the store was opened for reading only. */
+export function checkWritable({ readOnly, connections }: Setting, doing: string): void {
+  if (!readOnly) return;
+  throw new StoreError(
+    `The database at ${connections.place} was opened with \`readOnly\`, so it cannot ${doing}.`,
+  );
+}
+
 /** See `postgresStore`. */
 export class PostgresStore implements RowStore {
   readonly description: string;
@@ -264,11 +272,7 @@ export class PostgresStore implements RowStore {
 
   #writing(doing: string, options: StoreRequestOptions | undefined): void {
     this.#open(doing, options);
-    if (this.#setting.readOnly) {
-      throw new StoreError(
-        `The database at ${this.description} was opened with \`readOnly\`, so it cannot ${doing}.`,
-      );
-    }
+    checkWritable(this.#setting, doing);
   }
 
   #open(doing: string, options?: StoreRequestOptions): void {

@@ -15,6 +15,7 @@ import {
 import { columnsBelow, columnsFrom } from "../cell/column-parts.js";
 import type { CommittedCell, CommittedRow } from "../cell/committed.js";
 import { writeForm, writeHeaderBytes, writeStart } from "../cell/records.js";
+import { systemCell } from "../cell/system.js";
 import type { TransactionContext } from "../context.js";
 import { Prefetch } from "./prefetch.js";
 import type { ReadPredictor } from "./read-predictor.js";
@@ -131,6 +132,12 @@ export class SnapshotReader {
     const [cell] = cells;
     if (this.#context.yielding.isDue()) await this.#context.yielding.turn();
     return cell?.source === undefined ? undefined : decode(cell.source, cell.from, cell.source.length);
+  }
+
+  /** The note that a transaction stored under a name. `undefined` if there is none. */
+  async note(name: string): Promise<Uint8Array | undefined> {
+    const { table, row, column } = systemCell(`note/${name}`, "note");
+    return (await this.row(table, row, [{ exact: column }], 1)).cells[0]?.value;
   }
 
   /**

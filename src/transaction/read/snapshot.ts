@@ -54,6 +54,12 @@ export class Snapshot extends View {
     );
   }
 
+  /** Reads the note that a transaction stored under a name. @internal */
+  async note(name: string): Promise<Uint8Array | undefined> {
+    this.assertReadable();
+    return await this.#reader.note(name);
+  }
+
   /**
    * Every user cell of a table in row and column order, as the store's bytes, for exports. A wide
    * row may span several pages, so that memory stays bounded. The bytes of a page are valid only

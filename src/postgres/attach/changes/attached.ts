@@ -1,6 +1,6 @@
 import type { Database, MoveRequest, TransactionRunner } from "../../../database/index.js";
 import { checkDatabase, SchemaError } from "../../../errors/index.js";
-import { type Connections, type Setting, settingOf } from "../../../store/postgres/index.js";
+import { type Connections, checkWritable, type Setting, settingOf } from "../../../store/postgres/index.js";
 import type { Tx } from "../table/source.js";
 import type { Following } from "./follow.js";
 
@@ -28,6 +28,13 @@ export function needSetting({ store }: Pick<MoveRequest, "store">): Setting {
 export function settingOfDatabase(call: string, database: Database): Setting {
   checkDatabase(call, database);
   return needSetting({ store: database.openedStore });
+}
+
+/** As {@link settingOfDatabase}, for a call that writes. */
+export function settingToWrite(call: string, database: Database): Setting {
+  const setting = settingOfDatabase(call, database);
+  checkWritable(setting, `run \`${call}\``);
+  return setting;
 }
 
 /** Attempts of one call. Two processes at a time conflict, and then wait differently long. */
