@@ -100,6 +100,25 @@ export async function readIndex(
   return rows[0][0] === "t" ? "valid" : "invalid";
 }
 
+/** What views need in the database's schema, as far as it is there: indexes by name, and functions. */
+export async function readSupport({
+  connections,
+  schema,
+}: Setting): Promise<{ readonly indexes: readonly string[]; readonly hasFunctions: boolean }> {
+  const rows = await connections.repeat(
+    statement(
+      `select relname from pg_class where relnamespace = to_regnamespace($1) and relkind = 'i' and relname ~ '^view_(locks|[0-9]+)$'
+       union all select null from pg_proc where pronamespace = to_regnamespace($1) and proname = 'view_key'`,
+    ),
+    [schema],
+    "look for indexes and functions of views",
+  );
+  return {
+    indexes: rows.flatMap(([name]) => (name === null ? [] : [name!])),
+    hasFunctions: rows.some(([name]) => name === null),
+  };
+}
+
 /** The marks of all views of this package, in every schema. */
 export async function readMarks({
   connections,

@@ -12,7 +12,15 @@ import {
   statement,
 } from "../../store/postgres/index.js";
 import { quoteName } from "../attach/table/definition.js";
-import { type Existing, encodeMark, type Mark, readExisting, readIndex, readMarks } from "./existing.js";
+import {
+  type Existing,
+  encodeMark,
+  type Mark,
+  readExisting,
+  readIndex,
+  readMarks,
+  readSupport,
+} from "./existing.js";
 import { viewFunctions } from "./functions.js";
 import type {
   PostgresView,
@@ -127,7 +135,7 @@ export async function postgresViews(
     if (alone.length > 0) alone.push(`analyze ${setting.schema}.cells`);
   }
   const hasSchema = existing.size > 0 || (await schemaExists(setting, target.sql));
-  const create = `create schema ${target.sql};\ncomment on schema ${target.sql} is ${quoteText(schemaComment)};\n`;
+  const create = `create schema if not exists ${target.sql};\ncomment on schema ${target.sql} is ${quoteText(schemaComment)};\n`;
   const work: Work = {
     first: viewFunctions(setting.schema),
     alone,
@@ -159,17 +167,19 @@ export async function dropPostgresViews(
   const left = (await readMarks(setting)).filter(
     ({ schema, mark }) => mark.database === s && schema !== target.name,
   );
-  const needed = new Set(left.map(({ mark }) => mark.number));
+  // Those that a call that was interrupted has left too.
+  const { indexes, hasFunctions } = await readSupport(setting);
+  const needed = new Set(left.flatMap(({ mark }) => [`view_${mark.number}`, "view_locks"]));
   const drops = gone.map(({ name }) => `drop view ${target.sql}.${quoteName(name)};\n`).join("");
-  const indexes = [...new Set(gone.map(({ mark }) => mark!.number))].filter((number) => !needed.has(number));
   const work: Work = {
     first: `${drops}${dropEmptySchema(target.sql)}`,
-    alone: [...indexes, ...(left.length > 0 ? [] : ["locks"])].map(
-      (number) => `drop index concurrently if exists ${s}.view_${number}`,
-    ),
-    last: left.length > 0 ? "" : dropFunctions(s),
+    alone: indexes
+      .filter((name) => !needed.has(name))
+      .map((name) => `drop index concurrently if exists ${s}.${name}`),
+    last: left.length > 0 || !hasFunctions ? "" : dropFunctions(s),
   };
-  if (options.dryRun !== true && gone.length > 0) await run(setting, work, options.signal);
+  const isDone = gone.length === 0 && work.alone.length === 0 && work.last === "";
+  if (options.dryRun !== true && !isDone) await run(setting, work, options.signal);
   return {
     schema: target.name,
     views: gone.map(({ name, mark }) => ({
@@ -178,7 +188,7 @@ export async function dropPostgresViews(
       family: mark!.family,
       state: "removed",
     })),
-    sql: gone.length === 0 ? "" : textOf(setting, work),
+    sql: isDone ? "" : textOf(setting, work),
   };
 }
 
@@ -317,17 +327,19 @@ async function run(
   onProgress?: (progress: PostgresViewsProgress) => void,
 ): Promise<void> {
   const { connections, schema } = setting;
+  throwIfAborted(signal, "Making views");
   await connections.script(locked(schema, work.first), "make the functions of views");
   const indexes = work.alone.filter(makesIndex);
   for (const each of work.alone) {
     throwIfAborted(signal, "Making views");
-    const held = await connections.hold();
     const over = new AbortController();
+    let held: Held | undefined;
     if (onProgress !== undefined && makesIndex(each)) {
       const place = { index: indexes.indexOf(each) + 1, of: indexes.length };
       void tell(setting, (more) => onProgress({ ...place, ...more }), over.signal);
     }
     try {
+      held = await connections.hold();
       // No deadline: an index of a large table takes minutes.
       await unlessAborted(held.run(each), signal, "Making views");
     } catch (cause) {
@@ -339,15 +351,17 @@ async function run(
       );
     } finally {
       over.abort();
-      held.end();
+      held?.end();
     }
   }
   if (work.last !== "") await connections.script(locked(schema, work.last), "make the views");
 }
 
+/** A script that others wait for. Reading a catalog tells its session what those before it have made. */
 function locked(schema: string, script: string): string {
   return `set local lock_timeout = '${lockTimeout}';
 select pg_advisory_xact_lock(hashtextextended(${quoteText(`percolatordb views ${schema}`)}, 0));
+select from pg_namespace limit 0;
 ${script}`;
 }
 

@@ -1,10 +1,17 @@
 import { family, float, int, json, open, table, text, tuple } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
-import { attach, dropPostgresViews, type PostgresViewsOptions, postgresViews } from "percolatordb/postgres";
+import {
+  attach,
+  dropPostgresViews,
+  type PostgresViewsOptions,
+  postgresStore,
+  postgresViews,
+} from "percolatordb/postgres";
 import { Pool } from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { CommandLine, eventually, Printed } from "../../support/command-line.js";
 import { newPlace, type PostgresPlace, placeAt, removePlace } from "../../support/postgres/index.js";
+import { FaultyPool } from "../faulty-pool.js";
 
 let place: PostgresPlace;
 let pool: Pool;
@@ -120,6 +127,56 @@ test("removing all views removes the schema that was made for them", async () =>
   await db.transact((tx) => tx.set(shop.total, "a", 2));
   await postgresViews(db, [shop]);
   expect(await select(`select total from ${view("shop")}`)).toEqual([{ total: 2 }]);
+});
+
+test("removing views that was interrupted can be repeated", async () => {
+  await using db = await open(place.location, { tables: [shop] });
+  await postgresViews(db, [shop]);
+  await expect(dropPostgresViews(db, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+    code: "ABORTED",
+  });
+  expect(await select(`select * from ${view("shop")}`)).toEqual([]);
+  // What a call that ends after the views leaves: the indexes and functions.
+  await select(`drop schema ${quoted(schema)} cascade`);
+  expect(await dropPostgresViews(db)).toMatchObject({
+    views: [],
+    sql: expect.stringContaining("drop index"),
+  });
+  expect(
+    await select(
+      `select relname from pg_class where relnamespace = '${quoted(place.schema).replaceAll("'", "''")}'::regnamespace and relname like 'view%'`,
+    ),
+  ).toEqual([]);
+  expect(await dropPostgresViews(db)).toMatchObject({ views: [], sql: "" });
+});
+
+test("two programs may make the first views at the same time", async () => {
+  await using db = await open(place.location, { tables: [shop] });
+  await using other = await open(place.location, { tables: [shop] });
+  await Promise.all([db, other].map((each) => postgresViews(each, [shop], { indexes: false })));
+  expect(await select(`select * from ${view("shop")}`)).toEqual([]);
+});
+
+test("a server that cannot be reached is a StoreError", async () => {
+  const faulty = new FaultyPool(place.host);
+  await using db = await open(await postgresStore({ pool: faulty, schema: place.schema }), {
+    tables: [shop],
+  });
+  const connect = faulty.connect.bind(faulty);
+  let isAway = false;
+  faulty.interfere = async (query, send) => {
+    // The next connection is that on which an index is made.
+    if (query.text.includes("create or replace function")) isAway = true;
+    return await send();
+  };
+  faulty.connect = () => (isAway ? Promise.reject(new Error("refused")) : connect());
+  await expect(postgresViews(db, [shop])).rejects.toMatchObject({
+    code: "STORE",
+    message: expect.stringContaining("refused"),
+  });
+  isAway = false;
+  await db.close();
+  await faulty.end();
 });
 
 test("a program and a reader to whom backslashes in SQL are escapes", async () => {
