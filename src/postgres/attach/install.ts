@@ -95,7 +95,6 @@ export async function detachTable(
   await checkTriggers(setting, sql);
   await makeOutbox(setting, options);
   const what = { doing: `remove the triggers of ${sql}`, sql, blocking: "readers and writers" } as const;
-  await runWithBriefLock(setting, removal(setting.schema, found.id), what, options);
   const { connections, schema } = setting;
   // From here on nobody moves its changes. The row goes last, so that a call that fails can be repeated.
   const mark = `update ${schema}.attachments set parked_at = now(), error = ${quoteText(detaching)} where id = ${found.id};`;
@@ -105,9 +104,9 @@ export async function detachTable(
   const remove = statement(`delete from ${schema}.attachments where id = $1::integer and error = $2`);
   await connections.repeat(remove, [found.id, detaching], "detach a table");
 }
+
 /** What a detached table is parked with until its changes are deleted. */
 const detaching = "`detachTable` removed its triggers, and did not end. Repeat it.";
-
 
 function needSource(table: AnyTable): AttachedSource {
   const source = attachedSource(table[definition]);
@@ -163,9 +162,9 @@ async function reserve({ connections, schema }: Setting, source: AttachedSource)
   const { name } = source.target[definition];
   const rows = await connections.repeat(
     statement(
-      `with made as (insert into ${schema}.attachments (source, name, definition) values ($1, $2, '')
-         on conflict (source) do nothing returning id)
-       select id from made union all select id from ${schema}.attachments where source = $1`,
+      // The update changes nothing. It also returns a row that another process has made just now.
+      `insert into ${schema}.attachments (source, name, definition) values ($1, $2, '')
+       on conflict (source) do update set source = excluded.source returning id`,
     ),
     [source.sql, name],
     `attach ${source.sql}`,

@@ -207,6 +207,25 @@ test("attaching again compares: adds, changes and prunes what changed meanwhile"
   await expectEqual(db, orders);
 });
 
+test("a table may be attached while another process takes its number", async () => {
+  const { orders } = declare();
+  const outbox = `"${place.schema.replaceAll('"', '""')}"`;
+  await pool.query(`create table ${shop}.first (id int primary key, total float8)`);
+  const first = attach(`${shop}.first`, { key: tuple(int()), columns: { total: float() } });
+  await using db = await openAlone(await storeAt(place), { tables: [orders, first] });
+  await attachTables(db, [first]);
+  const other = await begin();
+  const insert = `insert into ${outbox}.attachments (source, name, definition) values ($1, 'orders', '')`;
+  await other.query(insert, [`"${shop}"."orders"`]);
+  const attaching = attachTables(db, [orders]);
+  attaching.catch(() => undefined);
+  const waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and strpos(query, $1) > 0";
+  await expect.poll(async () => (await pool.query(waiting, [`${outbox}.attachments`])).rowCount).toBe(1);
+  await commit(other);
+  await attaching;
+  await expectEqual(db, orders);
+});
+
 test("a large update arrives in one transaction", async () => {
   const { orders, add } = declare();
   await pool.query(`insert into ${shop}.orders select i, 'c', 0 from generate_series(1, 5000) i`);
