@@ -281,3 +281,26 @@ test("without prepared statements, no session keeps anything between two stateme
   );
   expect(names.rows).toEqual([]);
 });
+
+test("a deadline may be longer than a timer of Node", async () => {
+  const { host, schema } = place;
+  const connection = { host, user: role, database: "postgres" };
+  const store = await postgresStore({ connection, schema, deadlineMs: Number.MAX_SAFE_INTEGER });
+  // Each connection that the pool gave up would count.
+  expect(await store.statistics!()).toMatchObject({ failures: 0 });
+  await store.close();
+});
+
+test("a two-phase transaction that is aborted while it takes a timestamp says so", async () => {
+  const pool = new FaultyPool(place.host);
+  const store = await postgresStore({ pool, schema: place.schema });
+  const db = await open(store, { tables: [documents], commit: "two-phase", collectEveryMs: 0 });
+  const controller = new AbortController();
+  pool.interfere = (query, send) => {
+    if (calls(query, "commit_group")) controller.abort();
+    return send();
+  };
+  await expect(db.begin({ signal: controller.signal })).rejects.toMatchObject({ code: "ABORTED" });
+  await db.close();
+  await pool.end();
+});

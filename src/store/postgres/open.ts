@@ -136,7 +136,8 @@ function makePool(
   return new Pool({
     application_name: "percolatordb",
     // Without it, a server that accepts a connection and never answers would keep the pool from ending.
-    connectionTimeoutMillis: deadlineMs,
+    // A longer time would be no time.
+    connectionTimeoutMillis: Math.min(deadlineMs, 2 ** 31 - 1),
     ...where,
     // One more, which listens.
     max: max + 1,

@@ -200,6 +200,7 @@ export class PostgresStore implements RowStore {
         this.#writing("take a timestamp", options);
         const answer = await this.#write([], [], true, options);
         if (answer.answer === "applied") return answer.timestamp;
+        throwIfAborted(options?.signal, "Taking a timestamp");
         const cause = answer.answer === "unknown" ? answer.cause : undefined;
         throw new StoreError(`PostgreSQL gave out no timestamp (${this.description}).`, {
           cause,
