@@ -116,6 +116,20 @@ describe("a renamed schema", () => {
     await (await open(at(), { create: false })).close();
   });
 
+  test("is told to a role that does not own it", async () => {
+    await (await open(place.location, { tables: [documents] })).close();
+    const lowly = `${role}_lowly`;
+    await sql(`create role ${lowly} login; grant usage on schema ${quote(place.schema)} to ${lowly};
+      grant all on all tables in schema ${quote(place.schema)} to ${lowly}`);
+    try {
+      await rename();
+      const { location } = placeAt(place.host, renamed, lowly);
+      await expect(open(location)).rejects.toThrow(/was renamed.*percolator init/);
+    } finally {
+      await sql(`drop owned by ${lowly}; drop role ${lowly}`);
+    }
+  });
+
   test("with attached tables must be renamed back", async () => {
     await (await open(place.location)).close();
     await sql(`create table ${quote(place.schema)}.outbox (seq int8)`);

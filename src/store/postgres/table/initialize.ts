@@ -37,7 +37,7 @@ export async function initialize(
       `There is no database at ${place}. Make it with \`percolator init\`, or open it with \`create: true\`.`,
     );
   }
-  if (found.isRenamed) await checkRenamed(connections, schema, create);
+  if (found.isRenamed) await checkRenamed(connections, schema);
   if (found.version === undefined || found.version < schemaVersion || found.isRenamed) {
     await makeTables(connections, schema, found, create);
     found = await look(connections, schema);
@@ -51,37 +51,47 @@ export async function initialize(
 }
 
 /**
- * Throws if the functions of a renamed schema may not be made again. The triggers of attached tables belong to
+ * Throws if the functions of a renamed schema must not be made again. The triggers of attached tables belong to
  * the writers' transactions, and fail since the schema was renamed: renaming it back helps at once.
  */
-async function checkRenamed(connections: Connections, schema: string, create: boolean): Promise<void> {
+async function checkRenamed(connections: Connections, schema: string): Promise<void> {
   const outbox = await connections.repeat(
     statement("select to_regclass($1) is not null"),
     [`${schema}.outbox`],
     "look for attached tables",
   );
-  const renamed = `The schema of the database at ${connections.place} was renamed, and its functions contain the old name. `;
   if (outbox[0]![0] === "t") {
-    throw new StoreError(
-      `${renamed}Writers of its attached tables fail, so rename it back with \`alter schema ... rename to ...\`.`,
+    throw renamedSchema(
+      connections,
+      "Writers of its attached tables fail, so rename it back with `alter schema ... rename to ...`.",
     );
   }
-  if (!create) throw new StoreError(`${renamed}Correct them with \`percolator init\`, or rename it back.`);
 }
+
+const renamedSchema = ({ place }: Connections, advice: string, cause?: unknown) =>
+  new StoreError(
+    `The schema of the database at ${place} was renamed, and its functions contain the old name. ${advice}`,
+    { cause },
+  );
 
 /** Makes the tables and functions, or upgrades those of an older version. */
 async function makeTables(
   connections: Connections,
   schema: string,
-  { hasSchema, version }: Found,
+  { hasSchema, version, isRenamed }: Found,
   mayWrite: boolean,
 ): Promise<void> {
-  const older = (cause?: unknown) =>
-    new StoreVersionError(
+  const older = (cause?: unknown) => {
+    if (isRenamed) {
+      const advice = "Correct them with `percolator init`, as the user who owns them, or rename it back.";
+      return renamedSchema(connections, advice, cause);
+    }
+    return new StoreVersionError(
       `The database at ${connections.place} has version ${version} of its tables, but this package needs version ` +
         `${schemaVersion}. Upgrade them with \`percolator init\`, as the user who owns them.`,
       { cause },
     );
+  };
   if (!mayWrite) throw older();
   try {
     await connections.script(definition(schema, !hasSchema), "make the tables");
