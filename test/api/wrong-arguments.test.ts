@@ -62,7 +62,8 @@ const garbage: readonly (readonly [name: string, value: unknown])[] = [
   ["0", 0],
   ["NaN", Number.NaN],
   ["an empty text", ""],
-  ["a text", "x"],
+  // As a location it leaves no folder behind.
+  ["a text", "memory:"],
   ["true", true],
   ["an object", {}],
   ["an array", []],
