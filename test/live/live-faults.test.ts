@@ -299,3 +299,42 @@ test("an outage is waited for, within `timeoutMs`", async () => {
   });
   await clock.until(db.close());
 });
+
+test.each(["before", "after"])("a change is not missed if a look fails %s it finds it", async (when) => {
+  const store = memoryStore();
+  const readRange = store.readRange.bind(store);
+  let isAway = false;
+  store.readRange = (read, request) => {
+    const feed = isAway && read.table === "~feeds" ? Buffer.from(read.start!.row).toString() : "";
+    if (feed.startsWith("live others")) {
+      const fail = () => Promise.reject(new StoreError("The connection was reset.", { retryable: true }));
+      return when === "before" ? fail() : settle().then(fail);
+    }
+    if (feed.startsWith("live counters") && when === "before")
+      return settle().then(() => readRange(read, request));
+    return readRange(read, request);
+  };
+  await using db = await open(store, { tables });
+  await set(db, "a", 1);
+  const other = db.live((snapshot) => snapshot.get(others.value, "x"));
+  await next(other);
+  const query = db.live((snapshot) => snapshot.get(counters.value, "a"));
+  await next(query);
+  const waiting = other.next();
+  // Whole looks have succeeded, so the query runs again at their position.
+  let changed = next(query);
+  await untilFollowed(db, 2);
+  await set(db, "a", 2);
+  expect((await changed).value).toBe(2);
+  changed = next(query);
+  await untilFollowed(db, 2);
+  isAway = true;
+  await set(db, "a", 3);
+  expect((await changed).value).toBe(3);
+  changed = next(query);
+  isAway = false;
+  await set(db, "a", 4);
+  expect((await changed).value).toBe(4);
+  await Promise.all([query.return(), other.return(), waiting]);
+  expect(db.liveSizes).toEqual({ queries: 0, followed: 0, tables: 0, logged: 0 });
+});

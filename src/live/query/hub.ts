@@ -68,7 +68,10 @@ export class LiveHub {
   /** How many queries need each followed table. */
   readonly #needs = new Map<FollowedTable, Set<HubQuery>>();
   #position = 0;
-  /** The place in the log at which the look in progress began. */
+  /**
+   * The place in the log at which the look in progress began, or the first of those that have failed
+   * since the last success.
+   */
   #lookMark: LogMark | undefined;
   /** Ends the looks. Undefined if nothing is followed. */
   #looking: AbortController | undefined;
@@ -197,6 +200,7 @@ export class LiveHub {
     if (this.#tables.size > 0) return;
     this.#looking?.abort();
     this.#looking = undefined;
+    this.#endLook();
   }
 
   #look(): void {
@@ -234,20 +238,26 @@ export class LiveHub {
     if (lateMs > maxLateMs) await sleep(environment, Math.min(longPauseMs, lateMs / 2), signal);
   }
 
+  #endLook(): void {
+    this.#lookMark?.end();
+    this.#lookMark = undefined;
+  }
+
   /** Reads the feeds of all tables up to a timestamp, and makes the affected queries due. */
   async #lookUpTo(upTo: number, signal: AbortSignal): Promise<void> {
     const due = new Set<HubQuery>();
-    // A run that begins during the look reads at the old position.
-    const mark = this.#log.mark();
-    this.#lookMark = mark;
+    // A run that begins during the look, or after it has failed, reads at the old position.
+    this.#lookMark ??= this.#log.mark();
     try {
-      await Promise.all([...this.#tables.values()].map((table) => this.#read(table, upTo, due, signal)));
+      const reads = [...this.#tables.values()].map((table) => this.#read(table, upTo, due, signal));
+      // If one fails, the others still find changes.
+      const failed = (await Promise.allSettled(reads)).find((read) => read.status === "rejected");
+      if (failed !== undefined) throw failed.reason;
       await this.#findLoaded(upTo, due);
       if (signal.aborted) return;
       this.#position = upTo;
+      this.#endLook();
     } finally {
-      mark.end();
-      if (this.#lookMark === mark) this.#lookMark = undefined;
       // Only now, because the runs read at the new position.
       for (const query of due) query.makeDue();
     }
