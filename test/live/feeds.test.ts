@@ -407,3 +407,30 @@ describe("bad input", () => {
     });
   });
 });
+
+test("entries stay if the store does not confirm that the feed's floor has moved", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const store = memoryStore({ environment });
+  const mutate = store.mutate.bind(store);
+  let lost = 0;
+  // Requests to which no answer comes, and that were not applied.
+  store.mutate = async (mutation, options) => {
+    if (Buffer.from(mutation.row).toString() !== "feed/brief") return await mutate(mutation, options);
+    lost++;
+    return "unknown";
+  };
+  const brief = feed("brief", [orders.total], { retentionMs: 60_000 });
+  const db = await clock.until(open(store, { feeds: [brief], environment, collectEveryMs: 0 }));
+  const set = (total: number) => clock.until(db.transact((tx) => tx.set(orders.total, "a", total)));
+  await set(0);
+  const since = await clock.until(now(db));
+  await set(1);
+  await clock.advance(120_000);
+  await set(2);
+  await clock.until(db.collect());
+  expect(lost).toBeGreaterThan(0);
+  const changes = await clock.until(take(db, brief, since, 2));
+  expect(changes.map(({ value }) => value)).toEqual([1, 2]);
+  await clock.until(db.close());
+});

@@ -2,7 +2,7 @@ import type { FeedRecord, Registry } from "../../observer/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import { allColumns, isRemote, type Position } from "../../store/index.js";
 import { afterFeed, feedOfRow, feedTable, type TransactionContext } from "../../transaction/index.js";
-import { raiseMark } from "./feed-marks.js";
+import { raiseMark, readMark } from "./feed-marks.js";
 import { isLeaseOver } from "./leases.js";
 import { removeEntries } from "./remove-entries.js";
 import { removeFeed, removeForgotten } from "./remove-feed.js";
@@ -46,7 +46,9 @@ async function trimFeed(
   const floor = Math.min(latest, Math.floor(now - retentionMs * 1_000));
   if (floor <= 0) return;
   await raiseMark(context.store, name, "floor", floor);
-  await removeEntries(context, name, floor, signal);
+  // The store may not have said whether it has moved the floor.
+  const raised = await readMark(context.store, name, "floor");
+  await removeEntries(context, name, Math.min(floor, raised), signal);
 }
 
 /** The names of the feeds that have entries, whether they are recorded or not. */
