@@ -57,10 +57,11 @@ export async function drop(
       );
     }
   }
+  let record!: StoredDropped;
   await registry.change(async (tx, view) => {
-    if (recordOf(view, target) !== undefined) return false;
-    const kind = checkUnused(view, target);
-    const record: StoredDropped = { droppedAt: registry.context.environment.now(), kind };
+    const known = recordOf(view, target);
+    record = known ?? { droppedAt: registry.context.environment.now(), kind: checkUnused(view, target) };
+    if (known !== undefined) return false;
     tx.write({ ...droppedCell(table, column ?? wholeTable), value: encodeJson(record) });
     const description = view.tables.get(table)!;
     const columns = description.columns.filter((each) => each.name !== column);
@@ -79,11 +80,11 @@ export async function drop(
       kind: "drop",
       table,
       column,
-      columns: columnsOf(await registry.fresh(), target),
+      columns: columnsOf(target, record),
       edition: editionOf(target),
       looksOnly: false,
       doing: `Dropping ${name}`,
-      handle: (cells) => remove(registry, cells, options.signal),
+      handle: (cells) => remove(registry, target, record, cells, options.signal),
     },
     options,
   );
@@ -185,29 +186,34 @@ function checkUnused(view: RegistryView, target: DropTarget): StoredDropped["kin
   return found?.kind ?? null;
 }
 
-function columnsOf(view: RegistryView, target: DropTarget): readonly ColumnRange[] {
-  const { column } = target;
+function columnsOf({ column }: DropTarget, { kind }: StoredDropped): readonly ColumnRange[] {
   if (column === undefined) return userColumns as readonly ColumnRange[];
-  const isFamily = recordOf(view, target)?.kind === "family";
-  return [isFamily ? familyRange(column) : { exact: columnPath(column) }];
+  return [kind === "family" ? familyRange(column) : { exact: columnPath(column) }];
 }
 
 /**
  * Deletes cells in one transaction, as programs do: live queries then see that the values are gone.
+ * Returns undefined if the name was released, because the cells may belong to its next use. The
+ * transaction is serializable, so the name is not released before it commits.
  */
 async function remove(
   registry: Registry,
+  { table, column = wholeTable }: DropTarget,
+  record: StoredDropped,
   cells: readonly PassedCell[],
   signal: AbortSignal | undefined,
-): Promise<{ changed: number; failed: number }> {
-  await registry.retrying(async () => {
-    const tx = await CoreTransaction.begin(registry.context, { label: "drop", signal });
+): Promise<{ changed: number; failed: number } | undefined> {
+  return await registry.retrying(async () => {
+    const options = { isolation: "serializable", label: "drop", signal } as const;
+    const tx = await CoreTransaction.begin(registry.context, options);
     try {
-      for (const { table, row, column } of cells) tx.write({ table, row, column, value: undefined });
+      const stored = await registry.read(tx, droppedCell(table, column));
+      if (stored?.equals(encodeJson(record)) !== true) return undefined;
+      for (const { row, column } of cells) tx.write({ table, row, column, value: undefined });
       await tx.commit();
+      return { changed: cells.length, failed: 0 };
     } finally {
       tx.rollback();
     }
   }, signal);
-  return { changed: cells.length, failed: 0 };
 }

@@ -58,8 +58,11 @@ export interface Pass {
   readonly recordEveryMs?: number | undefined;
   /** The subject of messages. */
   readonly doing: string;
-  /** Handles some cells. Returns how many it changed, and how many it could not change. */
-  readonly handle: (cells: readonly PassedCell[]) => Promise<{ changed: number; failed: number }>;
+  /**
+   * Handles some cells. Returns how many it changed, and how many it could not change. Undefined if
+   * another call has ended the pass, so that this one ends too.
+   */
+  readonly handle: (cells: readonly PassedCell[]) => Promise<{ changed: number; failed: number } | undefined>;
 }
 
 /** What a pass did. */
@@ -221,8 +224,9 @@ class RunningPass {
       }
       for (let from = 0; from < cells.length; from += cellsAtOnce) {
         throwIfAborted(this.#options.signal, doing);
-        const { changed, failed } = await this.#pass.handle(cells.slice(from, from + cellsAtOnce));
-        this.#count(changed, failed);
+        const handled = await this.#pass.handle(cells.slice(from, from + cellsAtOnce));
+        if (handled === undefined) return undefined;
+        this.#count(handled.changed, handled.failed);
       }
       const { next } = page;
       this.#state = {

@@ -2,6 +2,7 @@ import { setTimeout as turn } from "node:timers/promises";
 import { type Database, family, int, json, observer, open, storedAs, table, text } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
 import { uniqueConstraint } from "percolatordb/recipes";
+import { ProcessStore, TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { everyVariant, temporaryFolder, withDatabase, withTwo } from "../support/databases.js";
 import { gather } from "../support/gather.js";
@@ -160,6 +161,36 @@ test("a drop that was interrupted continues", async () => {
   expect(report).toMatchObject({ removed: 600, continued: true });
   expect((await db.schema()).unfinished).toEqual([]);
   for (const row of await rows(db)) expect(row).not.toHaveProperty("total");
+});
+
+test("a drop that was paused deletes nothing that was written after the name was released", async () => {
+  const clock = new TestClock();
+  const store = memoryStore({ environment: clock.process() });
+  const openAs = (environment: ReturnType<typeof clock.process>) =>
+    clock.until(open(new ProcessStore(store, environment), { environment, collectEveryMs: 0 }));
+  const paused = clock.process();
+  const slow = await openAs(paused);
+  const fast = await openAs(clock.process());
+  const target = { table: "orders", column: "total" };
+  await clock.until(fill(slow, 600));
+  let hasBegun = false;
+  const dropping = slow.drop(target, {
+    onProgress: ({ changed }) => {
+      if (changed > 0 && !hasBegun) paused.suspend();
+      hasBegun = changed > 0;
+    },
+  });
+  while (!paused.isSuspended) await clock.advance(1);
+  expect(await clock.until(fast.drop(target))).toMatchObject({ removed: 600, continued: true });
+  await clock.until(fast.release(target));
+  await clock.until(fill(fast, 600));
+  paused.resume();
+  expect(await clock.until(dropping)).toMatchObject({ removed: 256 });
+  const found = await clock.until(rows(fast));
+  expect(found.filter((row) => "total" in row)).toHaveLength(600);
+  expect((await clock.until(fast.schema())).unfinished).toEqual([]);
+  await clock.until(slow.close());
+  await clock.until(fast.close());
 });
 
 test("a drop that was interrupted before its first page keeps the name", async () => {
