@@ -1,8 +1,8 @@
 import { type Database, open } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
-import { TestClock } from "percolatordb/testing";
+import { ProcessStore, TestClock } from "percolatordb/testing";
 import { expect, test } from "vitest";
-import { cells, chain, commit, copy, read, stuck, watched } from "../support/settling.js";
+import { cells, chain, commit, copy, failureOf, read, stuck, watched } from "../support/settling.js";
 import { settle } from "./live-values.js";
 
 /*
@@ -82,6 +82,31 @@ test("a commit whose entry is no longer kept is waited for as far as it is due",
     letGo();
     await waiting;
   });
+});
+
+test("a commit is not settled if its feed was removed, and the process does not know that yet", async () => {
+  const clock = new TestClock();
+  const store = memoryStore({ environment: clock.process() });
+  const capabilities = { ...store.capabilities, remote: true };
+  const openOne = async () => {
+    const environment = clock.process();
+    const place = new ProcessStore(store, environment);
+    Object.defineProperty(place, "capabilities", { value: capabilities });
+    return await clock.until(open(place, { observers: chain, collectEveryMs: 0, environment }));
+  };
+  const reader = await openOne();
+  const writer = await openOne();
+  // Nobody works. The first call records the feed.
+  const first = await clock.until(commit(reader, (tx) => tx.set(cells.other, "r", 1)));
+  await clock.until(reader.settled(first));
+  await clock.until(writer.removeFeed(feed));
+  const each = await clock.until(commit(writer, (tx) => tx.set(cells.a, "r", 1)));
+  const failure = failureOf(reader.settled(each, { timeoutMs: 3_000 }));
+  failure.catch(() => undefined);
+  await clock.advance(5_000);
+  expect((await clock.until(failure)).code).toBe("TIMEOUT");
+  await clock.until(writer.close());
+  await clock.until(reader.close());
 });
 
 test("the feed is kept for ten minutes after a call, and then no commit pays for it", async () => {

@@ -24,6 +24,8 @@ export class EntryTail {
   #position: number;
   #timer: Timer | undefined;
   #hasEnded = false;
+  /** Why it could not read on. */
+  #failure: { readonly error: unknown } | undefined;
 
   /** Begins after the entry of the commit at `position`. */
   constructor(registry: Registry, clock: CommitClock, record: FeedRecord, position: number) {
@@ -45,10 +47,13 @@ export class EntryTail {
       this.#lookLater();
     }
     try {
-      await unlessAborted(this.#catchUp(waiter, signal), signal, waiting);
+      while (waiter.position < this.#position && !waiter.hasEnded) {
+        await unlessAborted(this.#catchUp(waiter, signal), signal, waiting);
+      }
       // No other work comes between: from here on, the waiter misses no batch.
       this.#waiters.add(waiter);
       waiter.endIfDone();
+      if (this.#failure !== undefined) waiter.fail(this.#failure.error);
       await unlessAborted(waiter.done, signal, waiting);
     } finally {
       this.#waiters.delete(waiter);
@@ -56,13 +61,19 @@ export class EntryTail {
     }
   }
 
-  /** Reads what the others have read already. */
+  /** Reads a batch of what the others have read already. */
   async #catchUp(waiter: Waiter, signal: AbortSignal): Promise<void> {
-    while (waiter.position < this.#position) {
-      const upTo = this.#position;
-      await waiter.read(...(await this.#read(waiter.position, () => upTo, signal)));
-      if (waiter.hasEnded) return;
+    const upTo = this.#position;
+    await this.#tell(waiter, ...(await this.#read(waiter.position, () => upTo, signal)));
+  }
+
+  async #tell(waiter: Waiter, batch: EntryBatch, view: RegistryView): Promise<void> {
+    // On a store outside of this process, the view may be too old to show that the feed was removed.
+    if (isRemote(this.#registry.context.store) && waiter.passesRoot(batch)) {
+      const current = await this.#registry.retrying(() => this.#registry.reload(), this.#stop.signal);
+      if (!this.#isIn(current)) throw stale(waiter.position);
     }
+    await waiter.read(batch, view);
   }
 
   #end(): void {
@@ -78,9 +89,10 @@ export class EntryTail {
         const newest = () => this.#clock.after(this.#position, signal);
         const [batch, view] = await this.#read(this.#position, newest, signal);
         this.#position = batch.upTo;
-        for (const waiter of this.#waiters) await waiter.read(batch, view);
+        for (const waiter of this.#waiters) await this.#tell(waiter, batch, view);
       }
     } catch (error) {
+      this.#failure = { error };
       for (const waiter of this.#waiters) waiter.fail(error);
       this.#end();
     }
@@ -93,19 +105,21 @@ export class EntryTail {
   ): Promise<readonly [batch: EntryBatch, view: RegistryView]> {
     const registry = this.#registry;
     const { name } = this.#record;
-    const batch = await registry.retrying(async () => {
+    const [batch, view] = await registry.retrying(async () => {
       const read = { feed: name, since, upTo: await upTo(), limit: entriesAtOnce, signal };
-      return await readEntries(registry.context, read);
+      const entries = await readEntries(registry.context, read);
+      return [entries, await this.#viewAfter(entries)] as const;
     }, signal);
-    const view = await this.#viewAfter(batch);
-    const isSame = view.feedRecords.get(name)?.record.since === this.#record.since;
     const isLate = mayBeTrimmed(registry.context, this.#record, since, batch.upTo);
-    if (!isSame || (isLate && since < (await readMark(registry.context.store, name, "floor")))) {
-      throw new StaleSnapshotError(
-        `The changes after ${since} are not known any more: this process has not asked for them for too long.`,
-      );
-    }
+    if (!this.#isIn(view) || (isLate && since < (await readMark(registry.context.store, name, "floor"))))
+      throw stale(since);
     return [batch, view];
+  }
+
+  /** Whether the feed is still recorded. */
+  #isIn({ feedRecords }: RegistryView): boolean {
+    const { name, since } = this.#record;
+    return feedRecords.get(name)?.record.since === since;
   }
 
   /**
@@ -130,3 +144,9 @@ export class EntryTail {
 }
 
 const waiting = "Waiting for derived writes";
+
+function stale(since: number): StaleSnapshotError {
+  return new StaleSnapshotError(
+    `The changes after ${since} are not known any more: this process has not asked for them for too long.`,
+  );
+}

@@ -124,6 +124,13 @@ export class Waiter {
     return `${names.join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
   }
 
+  /** Whether a batch goes past the commit's entry, and does not have it. */
+  passesRoot({ entries, upTo }: EntryBatch): boolean {
+    const { root = 0 } = this.#start;
+    if (this.#position >= root || upTo < root) return false;
+    return !entries.some(({ commitTimestamp }) => commitTimestamp === root);
+  }
+
   /** Reads entries. Entries that it has read already are skipped. */
   async read(batch: EntryBatch, view: RegistryView): Promise<void> {
     if (this.#hasEnded) return;
