@@ -1,4 +1,4 @@
-import { type Database, open, table, text, tuple } from "percolatordb";
+import { type Database, LimitExceededError, open, type Transaction, table, text, tuple } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
 import { describe, expect, test } from "vitest";
 import { gather } from "../../../test/support/gather.js";
@@ -195,4 +195,31 @@ test("a definition changes without a gap: both are kept, the new one is built, t
   expect(await gather(now.find(snapshot, "four"))).toEqual([["b"]]);
   expect(await gather(old.find(snapshot, "six"))).toEqual([["b"]]);
   expect(await db.drop({ table: "by_tag" })).toMatchObject({ removed: 4 });
+});
+
+test("a rebuild takes fewer rows at a time if the terms of many are too much for a transaction", async () => {
+  const byTag = exactIndex("by_tag", articles.tags, { by: text(), of: words });
+  await using db = await open("memory:");
+  await db.transact((tx) => {
+    for (let row = 0; row < 100; row++) tx.set(articles.tags, [`${row}`], "a b c");
+  });
+  // As with thousands of terms a row: a transaction has its limit, only at fewer reads.
+  const limited = {
+    transact: <T>(run: (tx: Transaction) => Promise<T>, options?: Parameters<Database["transact"]>[1]) =>
+      db.transact(async (tx) => {
+        let reads = 0;
+        const get = tx.get.bind(tx);
+        tx.get = (column, row) => {
+          reads++;
+          return get(column, row);
+        };
+        const result = await run(tx);
+        if (reads > 90) throw new LimitExceededError("Too many reads.");
+        return result;
+      }, options),
+  } as unknown as Database;
+  const seen: number[] = [];
+  const report = await byTag.rebuild(limited, { onProgress: ({ visited }) => seen.push(visited) });
+  expect(report).toMatchObject({ visited: 100 + 300, added: 300, removed: 0 });
+  expect(seen.slice(0, 3)).toEqual([25, 51, 78]);
 });

@@ -1,4 +1,10 @@
-import { type Column, type Database, InvalidArgumentError, type Transaction } from "../../index.js";
+import {
+  type Column,
+  type Database,
+  InvalidArgumentError,
+  PercolatorError,
+  type Transaction,
+} from "../../index.js";
 import { checkOptions } from "../options.js";
 import { checkDatabase } from "../view.js";
 
@@ -70,13 +76,14 @@ export interface Rebuildable {
   readonly isStale: (tx: Transaction, entry: unknown, value: unknown) => Promise<boolean>;
 }
 
-const rowsAtOnce = 100;
+const maxRows = 100;
 const maxExamples = 100;
 
 /**
  * Makes the entries of a unique constraint or an index those of its current definition. First adds
  * what is missing, and then removes what no row has. Each transaction is serializable, so programs
- * with the current definition may write meanwhile.
+ * with the current definition may write meanwhile. If the entries of its rows are more than a
+ * transaction can hold, it takes fewer rows.
  */
 export async function rebuild(
   db: Database,
@@ -104,13 +111,15 @@ export async function rebuild(
     duplicates: 0,
   };
   const examples: DuplicateValue[] = [];
+  let atOnce = maxRows;
   for (;;) {
     const { phase } = state;
     const isLast = phase === "remove";
     const visitedColumn = isLast ? entries : column;
-    const page = await db.transact(
+    const limit = atOnce;
+    const visiting = db.transact(
       async (tx) => {
-        const { rows, next } = await readPage(tx, visitedColumn, state.next);
+        const { rows, next } = await readPage(tx, visitedColumn, state.next, limit);
         const found = isLast
           ? { ...nothing, removed: await remove(tx, entries, isStale, rows) }
           : await add(tx, restore, rows);
@@ -136,6 +145,15 @@ export async function rebuild(
       },
       { isolation: "serializable", label: "rebuild", signal },
     );
+    const page = await visiting.catch((error: unknown) => {
+      const isTooMuch = error instanceof PercolatorError && error.code === "LIMIT_EXCEEDED";
+      if (!isTooMuch || limit === 1) throw error;
+    });
+    if (page === undefined) {
+      atOnce = Math.floor(limit / 2);
+      continue;
+    }
+    atOnce = Math.min(maxRows, limit + 1);
     state = page.after;
     examples.push(...page.duplicates.slice(0, maxExamples - examples.length));
     const { visited, added, removed, duplicates } = state;
@@ -155,15 +173,16 @@ async function readPage(
   tx: Transaction,
   column: Column<unknown, unknown>,
   from: string | null,
+  limit: number,
 ): Promise<{ readonly rows: Rows; readonly next: string | null }> {
   const { key } = column.table;
   const bounds = from === null ? {} : { start: key.decode(Buffer.from(from, "hex")) };
   const rows: { row: unknown; value: unknown }[] = [];
   // One more than is handled: the row with which the next transaction begins.
-  for await (const found of tx.scan(column, { ...bounds, limit: rowsAtOnce + 1 })) rows.push(found);
-  const next = rows[rowsAtOnce];
+  for await (const found of tx.scan(column, { ...bounds, limit: limit + 1 })) rows.push(found);
+  const next = rows[limit];
   return {
-    rows: rows.slice(0, rowsAtOnce),
+    rows: rows.slice(0, limit),
     next: next === undefined ? null : Buffer.from(key.encode(next.row as never)).toString("hex"),
   };
 }
