@@ -52,11 +52,13 @@ export function columnOf<V, K>(table: AnyTable, name: string): Column<V, K> {
 }
 
 /**
- * Returns the column with its stored bytes as values. Recipes use it to move values even if the
- * column's codec refuses them.
+ * Returns the column or family with its stored bytes as values. Recipes use it to move values even if
+ * the codec refuses them.
  */
-export function bytesOf<K>(column: Column<unknown, K>): Column<Uint8Array, K> {
-  return Object.create(column, { codec: { value: bytes() } }) as Column<Uint8Array, K>;
+export function bytesOf<K>(column: Column<unknown, K>): Column<Uint8Array, K>;
+export function bytesOf<K>(family: Family<unknown, K>): Family<Uint8Array, K>;
+export function bytesOf(stored: object): unknown {
+  return Object.create(stored, { codec: { value: bytes() } });
 }
 
 /** The column's name in the program, by which rows have its value. */

@@ -1,7 +1,18 @@
 import { appendFile, cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { type Column, type Database, type Family, int, json, open, table, text, tuple } from "percolatordb";
+import {
+  type Column,
+  codec,
+  type Database,
+  type Family,
+  int,
+  json,
+  open,
+  table,
+  text,
+  tuple,
+} from "percolatordb";
 import { backup, restore } from "percolatordb/backup";
 import { memoryStore } from "percolatordb/memory";
 import {
@@ -482,4 +493,51 @@ test("`skip` drops the entries of a key up to a sequence, and the queue counts w
   await db.transact(async (tx) => expect(await queue.waiting(tx, "a")).toBe(1));
   await db.drain();
   expect(receiver.values.get("a")).toEqual(["3"]);
+});
+
+test("an entry that cannot be read stops only those behind it, and can be skipped", async () => {
+  const receiver = new Receiver();
+  const encode = (value: string) => Buffer.from(value);
+  const before = codec<string>({ encode, decode: (bytes) => Buffer.from(bytes).toString() });
+  const after = codec<string>({
+    encode,
+    decode: (bytes) => {
+      const value = Buffer.from(bytes).toString();
+      if (value === "bad") throw new Error("no such value");
+      return value;
+    },
+  });
+  const old = exportQueue("queue", { value: before, deliver: () => {} });
+  const queue = exportQueue("queue", {
+    value: after,
+    observer: { attempts: 3, backoff: { initialMs: 1, maximumMs: 1 } },
+    deliver: receiver.deliver,
+  });
+  await using db = await open("memory:", { tables: queue.tables, observers: [queue.observer] });
+  const bad = await db.transact(async (tx) => {
+    await old.add(tx, "a", "good 1");
+    const sequence = await old.add(tx, "a", "bad");
+    await old.add(tx, "a", "good 2");
+    return sequence;
+  });
+  await db.drain();
+  expect(receiver.values.get("a")).toEqual(["good 1"]);
+  const [parked] = await gather(db.parked());
+  expect(parked?.error.message).toContain(`key "a": entry ${bad} cannot be read: `);
+  expect(await db.transact((tx) => queue.skip(tx, "a", bad))).toBe(1);
+  for (const each of await gather(db.parked())) await db.retry(each);
+  await db.drain();
+  expect(receiver.values.get("a")).toEqual(["good 1", "good 2"]);
+});
+
+test("a call has at most `together` entries, also if `batch` is larger", async () => {
+  const receiver = new Receiver();
+  const queue = exportQueue("queue", { value: text(), together: 10, deliver: receiver.deliver });
+  await using db = await open("memory:", { tables: queue.tables, observers: [queue.observer] });
+  await db.transact(async (tx) => {
+    for (let n = 0; n < 50; n++) await queue.add(tx, "a", `${n}`);
+  });
+  await db.drain();
+  expect(receiver.values.get("a")).toHaveLength(50);
+  expect(Math.max(...receiver.calls.map(({ length }) => length))).toBe(10);
 });

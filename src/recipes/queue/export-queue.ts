@@ -5,12 +5,14 @@ import {
   type Environment,
   type Family,
   family,
+  InvalidValueError,
   int,
   type KeyCodec,
   LimitExceededError,
   type Observer,
   type ObserverOptions,
   observer,
+  PercolatorError,
   type Signal,
   signal,
   systemEnvironment,
@@ -120,6 +122,7 @@ export class ExportQueue<V, K = string> {
   readonly #sizes: DeliverySizes;
   readonly #maxWaiting: number;
   readonly #entries: Family<V, K>;
+  readonly #bytes: Family<Uint8Array, K>;
   /** How many entries were added, and how many of them were delivered or skipped. */
   readonly #added: Column<number, K>;
   readonly #delivered: Column<number, K>;
@@ -135,9 +138,10 @@ export class ExportQueue<V, K = string> {
     this.name = name;
     this.#keys = keyText(options.key);
     this.#environment = options.environment ?? systemEnvironment;
-    this.#sizes = new DeliverySizes(wholeOption("batch", options.batch ?? 100, 1, 10_000));
     this.#maxWaiting = wholeOption("waiting", options.waiting ?? 10_000, 1, 1_000_000);
+    const batch = wholeOption("batch", options.batch ?? 100, 1, 10_000);
     const together = wholeOption("together", options.together ?? 1_000, 1, 100_000);
+    this.#sizes = new DeliverySizes(Math.min(batch, together));
     this.#delivery = new Delivery(options.deliver, together, this.#environment);
     const columns = {
       entries: family(options.value),
@@ -150,6 +154,7 @@ export class ExportQueue<V, K = string> {
     const due = table(`${name}_due`, { due: signal() }, { key: tuple(text(), int()) });
     this.tables = [queue, due];
     this.#entries = familyOf(queue, "entries");
+    this.#bytes = bytesOf(this.#entries);
     this.#added = columnOf(queue, "added");
     this.#delivered = columnOf(queue, "delivered");
     this.#lastAdded = columnOf(queue, "lastAdded");
@@ -196,7 +201,7 @@ export class ExportQueue<V, K = string> {
     // `percolator restore` may still start at the timestamp of the backup, so the clock counts too.
     const now = Math.floor(this.#environment.now() * 1_000);
     const sequence = Math.max(last + 1, tx.startTimestamp, now);
-    tx.set(bytesOf(this.#entries.at(qualifierOf(sequence))), key, bytes);
+    tx.set(this.#bytes.at(qualifierOf(sequence)), key, bytes);
     tx.set(this.#added, key, added + 1);
     tx.set(this.#lastAdded, key, sequence);
     tx.notify(this.#due, [keyAsText, 0]);
@@ -220,10 +225,20 @@ export class ExportQueue<V, K = string> {
     limit = Number.POSITIVE_INFINITY,
   ): AsyncGenerator<ExportEntry<V, K>> {
     checkView("entries", view);
+    yield* this.#waitingIn(this.#entries, view, key, limit);
+  }
+
+  /** Yields the values of a family, or their bytes. */
+  async *#waitingIn<T>(
+    family: Family<T, K>,
+    view: View,
+    key: K,
+    limit = Number.POSITIVE_INFINITY,
+  ): AsyncGenerator<ExportEntry<T, K>> {
     const delivered = (await view.get(this.#lastDelivered, key)) ?? (await view.get(this.#delivered, key));
     const start = qualifierOf((delivered ?? 0) + 1);
     const range = Number.isFinite(limit) ? { start, limit } : { start };
-    for await (const { qualifier, value } of view.entries(this.#entries, key, range)) {
+    for await (const { qualifier, value } of view.entries(family, key, range)) {
       yield { key, sequence: Number(qualifier), value };
     }
   }
@@ -244,8 +259,9 @@ export class ExportQueue<V, K = string> {
   }
 
   async #skip(tx: Transaction, key: K, sequence: number): Promise<number> {
-    const skipped: ExportEntry<V, K>[] = [];
-    for await (const entry of this.entries(tx, key)) {
+    const skipped: ExportEntry<Uint8Array, K>[] = [];
+    // Their bytes, because an entry that cannot be read can be skipped too.
+    for await (const entry of this.#waitingIn(this.#bytes, tx, key)) {
       if (entry.sequence > sequence) break;
       skipped.push(entry);
     }
@@ -256,19 +272,11 @@ export class ExportQueue<V, K = string> {
 
   async #deliver(tx: Transaction, [keyAsText, turn]: DueKey, signal: AbortSignal): Promise<void> {
     const key = this.#keys.parse(keyAsText);
-    const { codec } = this.#entries;
     const size = this.#sizes.of(keyAsText);
-    const entries: { readonly sequence: number; readonly bytes: Uint8Array }[] = [];
-    for await (const { sequence, value } of this.entries(tx, key, size)) {
-      entries.push({ sequence, bytes: codec.encode(value) });
-    }
+    const entries: ExportEntry<Uint8Array, K>[] = [];
+    for await (const entry of this.#waitingIn(this.#bytes, tx, key, size)) entries.push(entry);
     if (entries.length === 0) return;
-    const copies = () =>
-      entries.map(({ sequence, bytes }) => ({
-        key: this.#keys.parse(keyAsText),
-        sequence,
-        value: codec.decode(bytes),
-      }));
+    const copies = () => entries.map((entry) => this.#decode(keyAsText, entry));
     try {
       await this.#delivery.deliver(entries.length, copies, signal);
     } catch (error) {
@@ -279,6 +287,21 @@ export class ExportQueue<V, K = string> {
     const delivered = await this.#remove(tx, key, entries);
     if (delivered === (await tx.get(this.#added, key))) return;
     tx.notify(this.#due, [keyAsText, nextTurn(turn, Math.floor(delivered / size))]);
+  }
+
+  /** The error for a value that cannot be read names the entry, so that it can be skipped. */
+  #decode(keyAsText: string, { sequence, value }: ExportEntry<Uint8Array, K>): ExportEntry<V, K> {
+    const key = this.#keys.parse(keyAsText);
+    try {
+      return { key, sequence, value: this.#entries.codec.decode(value) };
+    } catch (error) {
+      if (!(error instanceof PercolatorError && error.code === "INVALID_VALUE")) throw error;
+      throw new InvalidValueError(
+        `Export queue "${this.name}", key ${JSON.stringify(keyAsText)}: entry ${sequence} cannot be read: ${error.message}. ` +
+          "Correct the codec, or drop the entry with `skip`.",
+        { cause: error },
+      );
+    }
   }
 
   /** Deletes the first entries of a key. Resolves to the number of entries that were ever delivered. */
