@@ -62,11 +62,11 @@ const ofId: Partial<Record<LiveErrorCode, { readonly status: number; readonly me
   },
 };
 
-/** A refusal for an error before the first event. */
-export function refusalOf(error: unknown): Refusal {
+/** A refusal for an error before the first event. `hasId`: whether the client has sent an id. */
+export function refusalOf(error: unknown, hasId: boolean): Refusal {
   if (error instanceof Refusal) return error;
   const code = codeOf(error);
-  const known = ofId[code];
+  const known = hasId ? ofId[code] : undefined;
   if (known !== undefined) return new Refusal(known.status, code, known.message);
   if (code === "SCHEMA") return new Refusal(404, code, "The database has no such feed.", { cause: error });
   return new Refusal(503, code, "The server cannot read the database now. Try again.", {

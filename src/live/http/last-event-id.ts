@@ -42,7 +42,8 @@ export function lastFeedId(request: Request): number | undefined {
   return given === undefined ? undefined : timestampOf(/^\d{1,16}$/.exec(given)?.[0]);
 }
 
-function lastEventId(request: Request): string | undefined {
+/** The id that the client has sent. Undefined if it has none. */
+export function lastEventId(request: Request): string | undefined {
   const header = request.headers.get("last-event-id");
   // An empty id is what `EventSource` has before the first one.
   return header || (new URL(request.url).searchParams.get(parameter) ?? "") || undefined;

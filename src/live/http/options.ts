@@ -95,8 +95,18 @@ const ofLive: OptionNames<LiveResponseOptions> = { ...common, throttleMs: true, 
 const ofFeed: OptionNames<FeedResponseOptions> = { ...common, snapshot: true, batch: true };
 const ofCors: OptionNames<CorsOptions> = { origins: true, credentials: true, headers: true };
 
-/** Numbers, which must be more than 0. */
-const numbers = ["heartbeatMs", "slowMs", "maxAgeMs", "maxBytes", "maxConnections"] as const;
+/** The least value of each option that is a number. */
+const least = {
+  heartbeatMs: 1,
+  slowMs: 1,
+  maxAgeMs: 1,
+  maxBytes: 1,
+  maxConnections: 1,
+  throttleMs: 0,
+  timeoutMs: 1,
+} as const;
+/** That of `db.changes`. */
+const maxBatch = 100_000;
 
 /** Throws an InvalidArgumentError if an option of `liveResponse` is unknown or invalid. */
 export function checkLiveOptions(options: LiveResponseOptions): void {
@@ -106,15 +116,20 @@ export function checkLiveOptions(options: LiveResponseOptions): void {
 /** Throws an InvalidArgumentError if an option of `feedResponse` is unknown or invalid. */
 export function checkFeedOptions(options: FeedResponseOptions): void {
   check("feedResponse", options, ofFeed);
+  const { batch = 1 } = options;
+  if (Number.isSafeInteger(batch) && batch >= 1 && batch <= maxBatch) return;
+  throw new InvalidArgumentError(
+    `\`batch\` of \`feedResponse\` must be a whole number from 1 to ${maxBatch}, not ${describeValue(batch)}.`,
+  );
 }
 
 function check<O extends StreamOptions>(call: string, options: O, names: OptionNames<O>): void {
   checkOptionNames(call, options, names);
-  for (const name of numbers) {
-    const value = options[name];
-    if (value === undefined || (Number.isFinite(value) && value >= 1)) continue;
+  for (const [name, minimum] of Object.entries(least)) {
+    const value = (options as LiveResponseOptions)[name as keyof typeof least];
+    if (value === undefined || (Number.isFinite(value) && value >= minimum)) continue;
     throw new InvalidArgumentError(
-      `\`${name}\` of \`${call}\` must be a number of at least 1, not ${describeValue(value)}.`,
+      `\`${name}\` of \`${call}\` must be a number of at least ${minimum}, not ${describeValue(value)}.`,
     );
   }
   for (const name of ["authorize", "onError"] as const) {

@@ -3,6 +3,7 @@ import { ClosedError } from "../../errors/index.js";
 import { corsHeaders, preflight, withCors } from "./cors.js";
 import { EventStream, eventText, type ServerEvent } from "./event-stream.js";
 import { codeOf, errorData, Refusal, refusalOf, refused } from "./failure.js";
+import { lastEventId } from "./last-event-id.js";
 import type { StreamOptions } from "./options.js";
 
 /** The events of a response, and comments that show that the server works. */
@@ -56,7 +57,7 @@ export async function respond(
   } catch (error) {
     // Frees the place of the connection, and ends the reading.
     stream?.leave();
-    const refusal = refusalOf(error);
+    const refusal = refusalOf(error, lastEventId(request) !== undefined);
     if (refusal.cause !== undefined) tell(options, refusal.cause, request);
     return refused(refusal, cors);
   }

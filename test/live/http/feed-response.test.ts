@@ -294,6 +294,11 @@ describe("feedResponse", () => {
       await expect(
         feedResponse(db, orderFeed, request(), { throttleMs: 1 } as FeedResponseOptions),
       ).rejects.toThrow("`feedResponse` has no option `throttleMs`");
+      for (const batch of [0, 1.5, 100_001]) {
+        await expect(feedResponse(db, orderFeed, request(), { batch, snapshot: true })).rejects.toThrow(
+          "`batch` of `feedResponse` must be a whole number from 1 to 100000",
+        );
+      }
     });
   });
 });

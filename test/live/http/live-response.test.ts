@@ -416,6 +416,8 @@ describe("liveResponse", () => {
     [{ maxAgeMs: Number.NaN }, "`maxAgeMs` of `liveResponse`"],
     [{ maxBytes: -1 }, "`maxBytes` of `liveResponse`"],
     [{ maxConnections: 0 }, "`maxConnections` of `liveResponse`"],
+    [{ throttleMs: -1 }, "`throttleMs` of `liveResponse` must be a number of at least 0, not -1"],
+    [{ timeoutMs: 0 }, "`timeoutMs` of `liveResponse` must be a number of at least 1, not 0"],
     [{ authorize: true }, "`authorize` of `liveResponse` must be a function"],
     [{ onError: "log" }, "`onError` of `liveResponse` must be a function"],
     [{ cors: { origins: "https://a.example" } }, '`cors.origins` of `liveResponse` must be "*", or origins'],
