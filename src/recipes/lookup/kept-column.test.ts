@@ -106,3 +106,14 @@ test("an entry that is too long refuses the value, and nothing of it is written"
     expect(await names.findByKey(snapshot, "bob and xx")).toBeUndefined();
   }
 });
+
+test("`set` without a value is refused, and deletes nothing", async () => {
+  await using db = await open("memory:", { tables });
+  await db.transact((tx) => email.set(tx, ["u", "1"], "ann@x"));
+  for (const keeper of [emails, byDomain, email]) {
+    const setting = db.transact((tx) => keeper.set(tx, ["u", "1"], undefined as never));
+    await expect(setting).rejects.toMatchObject({ code: "INVALID_VALUE" });
+  }
+  await using snapshot = await db.snapshot();
+  expect(await snapshot.get(users.email, ["u", "1"])).toBe("ann@x");
+});

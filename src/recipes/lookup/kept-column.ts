@@ -42,29 +42,29 @@ export function isColumnKeeper(value: unknown): value is ColumnKeeper<unknown, u
 const inTurn = callsInTurn();
 
 /**
- * Sets a kept column of a row and updates everything that depends on it, or writes nothing. An
- * `undefined` value deletes the cell.
+ * Sets a kept column of a row and updates everything that depends on it, or writes nothing. If no
+ * value is `given`, deletes the cell.
  */
 export function writeKept<V, K>(
   tx: Transaction,
   keeper: ColumnKeeper<V, K>,
   row: K,
-  value: V | undefined,
+  given: { readonly value: V } | undefined,
 ): Promise<void> {
-  return quiet(write(tx, keeper, row, value));
+  return quiet(write(tx, keeper, row, given));
 }
 
 async function write<V, K>(
   tx: Transaction,
   keeper: ColumnKeeper<V, K>,
   row: K,
-  value: V | undefined,
+  given: { readonly value: V } | undefined,
 ): Promise<void> {
-  checkTransaction(value === undefined ? "delete" : "set", tx);
+  checkTransaction(given === undefined ? "delete" : "set", tx);
   const { column } = keeper;
   const keys = keyText(column.table.key as KeyCodec<K>);
   const rowText = keys.format(row);
-  const bytes = value === undefined ? undefined : takeValue(tx, column, row, value);
+  const bytes = given && takeValue(tx, column, row, given.value);
   await inTurn(tx, async () => {
     const own = keys.parse(rowText);
     const before = await tx.get(column, own);
@@ -108,7 +108,7 @@ export class ColumnWriter<V, K = string> implements ColumnKeeper<V, K> {
    * @throws UniqueConstraintError if another row has the value.
    */
   set(tx: Transaction, row: NoInfer<K>, value: NoInfer<V>): Promise<void> {
-    return writeKept(tx, this, row, value);
+    return writeKept(tx, this, row, { value });
   }
 
   /** Deletes the column of a row, and its entries. */

@@ -314,7 +314,7 @@ export class ExactIndex<V, I, K = string> extends SecondaryIndex<V, I, K> implem
    * {@link columnWriter} instead.
    */
   set(tx: Transaction, row: NoInfer<K>, value: NoInfer<V>): Promise<void> {
-    return writeKept(tx, this, row, value);
+    return writeKept(tx, this, row, { value });
   }
 
   /**

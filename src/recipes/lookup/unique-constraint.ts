@@ -87,7 +87,7 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyL
    * @throws UniqueConstraintError if another row has the value.
    */
   set(tx: Transaction, row: NoInfer<K>, value: NoInfer<V>): Promise<void> {
-    return writeKept(tx, this, row, value);
+    return writeKept(tx, this, row, { value });
   }
 
   /**
