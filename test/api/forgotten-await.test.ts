@@ -40,6 +40,13 @@ const calls: Readonly<Record<string, (tx: Transaction) => unknown>> = {
 
 const outbox = exportQueue("outbox", { value: text(), deliver: () => {} });
 const timers = schedule("timers", { value: text(), fire: () => {} });
+const parking = schedule("parking", {
+  value: text(),
+  attempts: 1,
+  fire: () => {
+    throw new Error("Not now.");
+  },
+});
 const limit = rateLimit("limit", { perSecond: 1 });
 
 /** Calls that read and then write. */
@@ -50,12 +57,13 @@ const forgotten: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>>
   "export queue": (tx) => outbox.add(tx, "a", "value"),
   schedule: (tx) => timers.at(tx, "a", 1e12, "value"),
   "schedule's cancel": (tx) => timers.cancel(tx, "a"),
+  "schedule's retry": (tx) => parking.retry(tx, "a"),
+  "schedule's discard": (tx) => parking.discard(tx, "a"),
   "rate limit": (tx) => limit.take(tx, "a"),
 };
 
-const within = {
-  tables: [users, plain, emails.table, teams.table, ...outbox.tables, ...timers.tables, limit.table],
-};
+const recipes = [...outbox.tables, ...timers.tables, ...parking.tables, limit.table];
+const within = { tables: [users, plain, emails.table, teams.table, ...recipes] };
 
 test("a forgotten deleteRow whose read fails afterwards rejects only the transaction", async () => {
   const store = memoryStore();
@@ -136,7 +144,9 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
           tx.set(plain.note, "a", "first");
           await emails.set(tx, "a", "a@example.org");
           await timers.at(tx, "a", 1e12, "later");
+          await parking.at(tx, "a", 0, "parked");
         });
+        await parking.fireDue(db);
         const unhandled: unknown[] = [];
         const note = (reason: unknown) => void unhandled.push(reason);
         process.on("unhandledRejection", note);

@@ -254,18 +254,20 @@ export class Schedule<V, K = string> {
    */
   retry(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
     checkTransaction("retry", tx);
-    return this.#inTurn(tx, async () => {
-      const value = await this.#parked.take(tx, key);
-      if (value === undefined) return false;
-      await this.#put(tx, key, this.#environment.now(), value);
-      return true;
-    });
+    return quiet(this.#inTurn(tx, () => this.#retry(tx, key)));
+  }
+
+  async #retry(tx: Transaction, key: K): Promise<boolean> {
+    const value = await this.#parked.take(tx, key);
+    if (value === undefined) return false;
+    await this.#put(tx, key, this.#environment.now(), value);
+    return true;
   }
 
   /** Deletes a parked change. Resolves to false if none is parked. */
   discard(tx: Transaction, key: NoInfer<K>): Promise<boolean> {
     checkTransaction("discard", tx);
-    return this.#inTurn(tx, async () => (await this.#parked.take(tx, key)) !== undefined);
+    return quiet(this.#inTurn(tx, async () => (await this.#parked.take(tx, key)) !== undefined));
   }
 
   /**
