@@ -1,4 +1,4 @@
-import { type Database, int, open, table, text } from "percolatordb";
+import { type Codec, type Database, int, open, storedAs, table, text } from "percolatordb";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../test/support/databases.js";
 import { gather } from "../../../test/support/gather.js";
@@ -131,6 +131,22 @@ describe("a join", () => {
     select: (order, customer) => ({ total: order.total, name: customer.name }),
   });
   const options = { tables: [orders, customers, ...named.tables], observers: named.observers };
+
+  test("takes the values of renamed columns by their names in the program", async () => {
+    const renamed = derive("renamed", {
+      from: orders,
+      leftJoin: customers,
+      on: () => undefined,
+      columns: { day: storedAs("weekday", text()) as unknown as Codec<string> },
+      select: ({ day }) => ({ day }),
+    });
+    const { observers } = renamed;
+    await using db = await open("memory:", { tables: [orders, ...renamed.tables], observers });
+    await db.transact((tx) => tx.set(orders.day, "a", "monday"));
+    await db.drain();
+    await using snapshot = await db.snapshot();
+    expect(await snapshot.row(renamed.table, "a")).toEqual({ day: "monday" });
+  });
 
   test("changes every row of a right row, however many they are", async () => {
     await using db = await open("memory:", options);

@@ -17,7 +17,7 @@ import {
 } from "../../index.js";
 import { checkOptions, type OptionKind } from "../options.js";
 import { nextTurn } from "../queue/turns.js";
-import { columnOf, type View } from "../view.js";
+import { columnOf, propertyOf, type View } from "../view.js";
 import { type DerivationOptions, type DerivationParts, observerOptions } from "./derivation.js";
 import { setRow } from "./set-row.js";
 import { type AnyRow, type ColumnNames, Source, type SourceRow } from "./source.js";
@@ -294,7 +294,7 @@ class Join {
     if (other === undefined && this.#options.leftJoin === undefined) return undefined;
     const values = this.#options.select(left, other, row);
     if (values === undefined) return undefined;
-    const names = this.#columns.map(({ name }) => name);
+    const names = this.#columns.map(propertyOf);
     if (typeof values !== "object" || values === null || values instanceof Promise) {
       throw new InvalidValueError(`${this.#at(row)}: \`select\` must return an object or undefined.`);
     }
