@@ -1,8 +1,16 @@
-import { json, observer, open, table, text, tuple } from "percolatordb";
+import { int, json, observer, open, table, text, tuple } from "percolatordb";
 import { TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { gather } from "../../test/support/gather.js";
-import { combineQueue, eventualIndex, exactIndex, exportQueue, schedule, uniqueConstraint } from "./index.js";
+import {
+  combineQueue,
+  derive,
+  eventualIndex,
+  exactIndex,
+  exportQueue,
+  schedule,
+  uniqueConstraint,
+} from "./index.js";
 
 /**
  * Recipes and observers give decoded values and keys to functions of the program. Even if the
@@ -92,6 +100,58 @@ describe.each(["exact", "eventual"] as const)("an %s index", (kind) => {
       const entries = await gather(index.range(snapshot));
       expect(entries).toEqual(tags.map((by) => ({ by, row: ["a", "b"] })));
     }
+  });
+});
+
+describe("a derivation", () => {
+  const source = table("source", { day: text(), n: int() }, { key: pairKey });
+  const spoiled = <T>(key: PairKey, result: T): T => {
+    spoilKey(key);
+    return result;
+  };
+  const counts = derive("counts", {
+    from: source,
+    key: [text()],
+    groupBy: ({ day }, key) => spoiled(key, [day] as const),
+    count: true,
+    top: { n: 9, by: ({ n }, key) => spoiled(key, n) },
+  });
+  const index = derive("index", {
+    from: source,
+    key: [text()],
+    index: ({ day }, key) => spoiled(key, day === undefined ? [] : [[day] as const]),
+  });
+  const joined = derive("joined", {
+    from: source,
+    leftJoin: source,
+    on: ({ day }, key) => spoiled(key, ["right", day!] as const),
+    columns: { day: text() },
+    select: ({ day }, _, key) => spoiled(key, { day }),
+  });
+  const all = [counts, index, joined];
+
+  test("stays right if its functions change the keys that they are given", async () => {
+    const tables = [source, ...all.flatMap(({ tables }) => tables)];
+    const observers = all.flatMap(({ observers }) => observers);
+    await using db = await open("memory:", { tables, observers });
+    for (const day of ["monday", "tuesday"]) {
+      await db.transact((tx) => {
+        tx.set(source.day, ["a", "1"], day);
+        tx.set(source.n, ["a", "1"], 1);
+      });
+      await db.drain();
+    }
+    await using snapshot = await db.snapshot();
+    const top = [{ by: 1, row: '["a","1"]' }];
+    expect(await gather(snapshot.scan(counts.table))).toEqual([
+      { row: ["tuesday"], value: { count: 1, top } },
+    ]);
+    expect(await gather(snapshot.scan(index.table))).toEqual([
+      { row: ["tuesday", "a", "1"], value: { entry: true } },
+    ]);
+    expect(await gather(snapshot.scan(joined.table))).toEqual([
+      { row: ["a", "1"], value: { day: "tuesday" } },
+    ]);
   });
 });
 

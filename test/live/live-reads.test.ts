@@ -8,6 +8,7 @@ import {
   type Transaction,
   table,
   text,
+  tuple,
 } from "percolatordb";
 import { expect, test } from "vitest";
 import { collect, counted, settle } from "./live-values.js";
@@ -200,4 +201,21 @@ test("a bulk load that is published changes what was read of its table", async (
   await db.transact((tx) => tx.set(others.a, "b", 2));
   expect((await further).value).toHaveLength(2);
   await rows.end();
+});
+
+test("a query may change the keys that a scan gives it", async () => {
+  const pairs = table("pairs", { n: int() }, { key: tuple(text(), text()) });
+  await using db = await open("memory:", { tables: [pairs] });
+  await db.transact((tx) => tx.set(pairs.n, ["a", "1"], 1));
+  const query = counted(db, async (snapshot) => {
+    const found: unknown[] = [];
+    for await (const { row, value } of snapshot.scan(pairs.n, { limit: 1 }))
+      found.push([(row as unknown as string[]).pop(), value]);
+    return found;
+  });
+  expect((await query.next()).value).toEqual([["1", 1]]);
+  const changed = query.next();
+  await db.transact((tx) => tx.set(pairs.n, ["a", "1"], 2));
+  expect((await changed).value).toEqual([["1", 2]]);
+  await query.end();
 });

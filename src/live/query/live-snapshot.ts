@@ -90,10 +90,11 @@ export class LiveSnapshot extends Snapshot {
     if (range === undefined) return items;
     const progress = this.#reads.rows({ table: table.name, ...range, columns }, options.reverse ?? false);
     const isOneCell = isColumn(target);
-    return new RecordedScan(items, options.limit, progress, ({ row, value }) => ({
-      place: () => encodeRow(table, row),
-      cells: isOneCell ? 1 : cellsOf(value),
-    }));
+    return new RecordedScan(items, options.limit, progress, ({ row, value }) => {
+      // The function may change its key.
+      const key: unknown = Array.isArray(row) ? [...row] : row;
+      return { place: () => encodeRow(table, key), cells: isOneCell ? 1 : cellsOf(value) };
+    });
   }
 
   #recordCell(column: Column<unknown, unknown>, row: unknown): void {

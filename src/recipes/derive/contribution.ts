@@ -38,13 +38,14 @@ export class Contributions {
   /** What a row contributes. Undefined if it belongs to no group. */
   of(value: AnyRow, row: unknown): Contribution | undefined {
     const { groupBy, sum } = this.#options;
-    const group = groupBy === undefined ? onlyGroup : this.#groupOf(groupBy(value, row), row);
+    const key = this.#source.copyOf(row);
+    const group = groupBy === undefined ? onlyGroup : this.#groupOf(groupBy(value, key), row);
     if (group === undefined) return undefined;
-    const added = sum?.(value, row);
+    const added = sum?.(value, key);
     const ranked: Partial<Record<Ranking, Rankable>> = {};
     for (const ranking of this.rankings) {
       const rankBy = ranking === "top" ? this.#options.top!.by : this.#options[ranking]!;
-      const found = rankBy(value, row);
+      const found = rankBy(value, key);
       if (found !== undefined) ranked[ranking] = this.#rankable(ranking, found, row);
     }
     return { group, ...(added === undefined ? {} : { sum: this.#number("sum", added, row) }), ...ranked };

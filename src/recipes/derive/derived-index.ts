@@ -136,7 +136,7 @@ export function derivedIndex<T extends AnyTable, P extends KeyParts>(
 
   const termsOf = (value: AnyRow | undefined, row: unknown): ReadonlySet<string> => {
     if (value === undefined) return new Set();
-    const found = options.index(value, row);
+    const found = options.index(value, source.copyOf(row));
     try {
       return new Set([...found].map((each) => terms.format(each)));
     } catch (cause) {
@@ -151,22 +151,20 @@ export function derivedIndex<T extends AnyTable, P extends KeyParts>(
     }
   };
 
-  /** Returns the function that makes the keys of a row's entries, from a copy that `index` cannot change. */
-  const entryKeys = (row: unknown) => {
-    const own = rowKey.of(source.keys.parse(source.keys.format(row)));
-    return (each: string): readonly unknown[] => [...terms.parse(each), ...own];
-  };
+  const entryKey = (each: string, row: unknown): readonly unknown[] => [
+    ...terms.parse(each),
+    ...rowKey.of(row),
+  ];
 
   const update = async (tx: Transaction, row: unknown) => {
     const [value, known] = await Promise.all([source.read(tx, row), tx.get(stored, row)]);
     const before = new Set(known);
-    const keyOf = entryKeys(row);
     const after = termsOf(value, row);
     for (const each of after) {
-      if (!before.has(each)) tx.set(entries, keyOf(each), true);
+      if (!before.has(each)) tx.set(entries, entryKey(each, row), true);
     }
     for (const each of before) {
-      if (!after.has(each)) tx.delete(entries, keyOf(each));
+      if (!after.has(each)) tx.delete(entries, entryKey(each, row));
     }
     // Written even if it is unchanged, so that two runs of one row conflict.
     if (after.size === 0) tx.delete(stored, row);
@@ -179,9 +177,8 @@ export function derivedIndex<T extends AnyTable, P extends KeyParts>(
 
   async function* recompute(view: View) {
     for await (const { row, value } of source.scan(view)) {
-      const keyOf = entryKeys(row);
       for (const each of termsOf(value, row)) {
-        yield { row: keyOf(each) as unknown, value: { entry: true } as AnyRow };
+        yield { row: entryKey(each, row) as unknown, value: { entry: true } as AnyRow };
       }
     }
   }

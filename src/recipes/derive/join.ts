@@ -272,7 +272,7 @@ class Join {
   }
 
   #rightOf(left: AnyRow, row: unknown): { readonly key: unknown; readonly text: string } | undefined {
-    const key = this.#options.on(left, row);
+    const key = this.#options.on(left, this.#left.copyOf(row));
     if (key === undefined) return undefined;
     try {
       // Encoded only to refuse a key of the wrong type: a string key's text is the key itself.
@@ -292,7 +292,7 @@ class Join {
   async #valuesOf(view: View, left: AnyRow, right: unknown, row: unknown): Promise<AnyRow | undefined> {
     const other = right === undefined ? undefined : await this.#right.read(view, right);
     if (other === undefined && this.#options.leftJoin === undefined) return undefined;
-    const values = this.#options.select(left, other, row);
+    const values = this.#options.select(left, other, this.#left.copyOf(row));
     if (values === undefined) return undefined;
     const names = this.#columns.map(propertyOf);
     if (typeof values !== "object" || values === null || values instanceof Promise) {

@@ -82,6 +82,11 @@ export class Source {
     );
   }
 
+  /** Returns a row key for a function of the program, which may change it. */
+  copyOf(row: unknown): unknown {
+    return typeof row === "string" ? row : this.keys.parse(this.keys.format(row));
+  }
+
   /** Declares an observer for each column, named after it. Each hundred of them share their runs. */
   observers(
     prefix: string,
