@@ -18,7 +18,8 @@ const firstRetryMs = 1_000;
 /** The browser's time and randomness. */
 const browser: LiveClientEnvironment = {
   setTimer(callback, delayMs) {
-    const timer = setTimeout(callback, delayMs);
+    // A timer of 2^31 ms or more ends at once.
+    const timer = setTimeout(callback, Math.min(delayMs, 2e9));
     return { cancel: () => clearTimeout(timer) };
   },
   random: Math.random,
@@ -105,7 +106,7 @@ export async function* receive<T>(
           id = received.id ?? id;
         }
         const failed = messages.find(({ event }) => event === "error");
-        if (failed !== undefined) {
+        if (failed) {
           const { code, isFinal } = JSON.parse(failed.data) as { code: string; isFinal: boolean };
           throw new LiveError(code, `The server reports ${code}.`, { isFinal });
         }
@@ -152,7 +153,7 @@ function parse(block: string): Message {
   for (const line of block.split(/\r?\n/)) {
     const [, name, value = ""] = /^(event|id|data): ?(.*)$/s.exec(line) ?? [];
     if (name === "id") message.id = value;
-    else if (name !== undefined) message[name as "event" | "data"] += value;
+    else if (name) message[name as "event" | "data"] += value;
   }
   return message;
 }

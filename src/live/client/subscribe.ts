@@ -31,7 +31,7 @@ export function subscribe<T>(
       change("closed");
     }
   };
-  if (take !== undefined) void run(begin(), take, signal, onError);
+  if (take) void run(begin(), take, signal, onError);
   return {
     get state() {
       return state ?? "connecting";

@@ -531,3 +531,15 @@ describe("feed", () => {
     expect(scene.codes).toEqual(["QUIET"]);
   });
 });
+
+test.each([Number.POSITIVE_INFINITY, 2 ** 31])("a `quietMs` of %d is no short time", async (quietMs) => {
+  const wire = new FakeWire();
+  const errors: LiveError[] = [];
+  // With the timers of the browser, which end at once if their time is too long.
+  const options = { fetch: wire.fetch, quietMs, onError: (error: LiveError) => errors.push(error) };
+  const subscription = live("/live", { ...options, onValue: () => {} });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  subscription.close();
+  expect(errors).toEqual([]);
+  expect(wire.calls).toHaveLength(1);
+});
