@@ -75,7 +75,9 @@ function parseLine(line: string): ExportEntry<unknown, unknown> | undefined {
   for (let at = line.indexOf(beginning); at >= 0; at = line.indexOf(beginning, at + 1)) {
     try {
       const parsed = JSON.parse(line.slice(at)) as ExportEntry<unknown, unknown>;
-      if (Number.isSafeInteger(parsed.sequence)) return parsed;
+      // An object with other properties is a part of a value, behind which its line was cut off.
+      const isEntry = Object.keys(parsed).join() === "key,sequence,value";
+      if (isEntry && Number.isSafeInteger(parsed.sequence)) return parsed;
     } catch {
       // Half a line. Another entry may follow on the same line.
     }
