@@ -5,6 +5,7 @@ export { sha256 } from "./crypto.js";
 export type { Environment, ProcessMeter, ProcessVitals, Timer } from "./environment.js";
 export { packageManifest } from "./manifest.js";
 export { onAbort } from "./on-abort.js";
+export { onRejection } from "./on-rejection.js";
 export { OneAtATime } from "./one-at-a-time.js";
 export { Pace } from "./pace.js";
 export { SingleFlight } from "./single-flight.js";

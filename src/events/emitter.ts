@@ -1,10 +1,11 @@
+import { onRejection } from "../environment/index.js";
 import { InvalidArgumentError } from "../errors/index.js";
 import { eventCatalogue } from "./catalogue.js";
 import type { EventListener, EventMap, EventName } from "./events.js";
 
 /**
  * Calls the listeners of an event synchronously, in the order in which they were added. If a
- * listener throws, the emitter removes it and reports the failure.
+ * listener throws or rejects, the emitter removes it and reports the failure.
  */
 export class Emitter {
   readonly #listeners = new Map<EventName, ReadonlySet<(event: never) => void>>();
@@ -22,15 +23,19 @@ export class Emitter {
 
   emit<N extends EventName>(name: N, event: EventMap[N]): void {
     for (const listener of this.#listeners.get(name) ?? []) {
+      const failed = (error: unknown) => this.#failed(name, listener, error);
       try {
-        (listener as EventListener<N>)(event);
+        onRejection((listener as EventListener<N>)(event), failed);
       } catch (error) {
-        this.#remove(name, listener);
-        if (name !== "backgroundFailure") {
-          this.emit("backgroundFailure", { doing: `A listener of the event "${name}"`, error });
-        }
+        failed(error);
       }
     }
+  }
+
+  #failed(name: EventName, listener: (event: never) => void, error: unknown): void {
+    this.#remove(name, listener);
+    if (name === "backgroundFailure") return;
+    this.emit("backgroundFailure", { doing: `A listener of the event "${name}"`, error });
   }
 
   #remove(name: EventName, listener: (event: never) => void): void {

@@ -64,6 +64,22 @@ describe("an emitter", () => {
     expect(heard).toBe(2);
   });
 
+  test("does so with a listener that rejects", async () => {
+    const events = new Emitter();
+    const failures: unknown[] = [];
+    events.on("backgroundFailure", ({ doing }) => failures.push(doing));
+    const rejects: () => unknown = () => Promise.reject(new Error("mine"));
+    events.on("backgroundFailure", rejects);
+    events.on("commit", rejects);
+    events.emit("commit", commit);
+    await new Promise(setImmediate);
+    events.emit("commit", commit);
+    events.emit("backgroundFailure", { doing: "x", error: 1 });
+    await new Promise(setImmediate);
+    expect(failures).toEqual(['A listener of the event "commit"', "x"]);
+    expect(events.hasListeners("commit")).toBe(false);
+  });
+
   test("a failure listener that throws causes no endless loop", () => {
     const events = new Emitter();
     events.on("backgroundFailure", () => {

@@ -1,4 +1,4 @@
-import { abortError } from "../environment/index.js";
+import { abortError, onRejection } from "../environment/index.js";
 import { ClosedError, ConflictError, InternalError } from "../errors/index.js";
 import type { Cause, EventMap } from "../events/index.js";
 import type { CommitCompany, MaybePromise, RowMutation } from "../store/index.js";
@@ -252,11 +252,15 @@ export class CoreTransaction {
     const cells = this.buffer.size;
     try {
       this.#assertCommittable();
-      this.#state = "committing";
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    this.#state = "committing";
+    try {
       this.#trace?.keepWrites(this.buffer);
       outcome = this.#commitBuffered();
     } catch (error) {
-      return this.#state === "committing" ? this.#failed(error) : Promise.reject(error);
+      return this.#failed(error);
     }
     // Callbacks take less memory than an `async` function, and thousands of commits may wait here.
     return Promise.resolve(outcome).then(
@@ -370,11 +374,13 @@ export class CoreTransaction {
     this.#trace?.keepHints(outcome.hints);
     this.#tellTransaction("committed");
     if (this.#afterCommit === undefined) return;
+    const report = (error: unknown) =>
+      context.events.emit("backgroundFailure", { doing: "An onCommit function", error });
     for (const run of this.#afterCommit) {
       try {
-        run(outcome.commitTimestamp ?? startTimestamp);
+        onRejection(run(outcome.commitTimestamp ?? startTimestamp), report);
       } catch (error) {
-        context.events.emit("backgroundFailure", { doing: "An onCommit function", error });
+        report(error);
       }
     }
   }

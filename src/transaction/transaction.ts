@@ -277,7 +277,7 @@ export class Transaction extends View {
   /**
    * Calls `run` once after the commit with the commit timestamp, or with the start timestamp if
    * nothing was written. Does not call it after a conflict or a rollback. An error that `run`
-   * throws goes to the event `backgroundFailure`.
+   * throws, or with which its promise rejects, goes to the event `backgroundFailure`.
    */
   onCommit(run: (commitTimestamp: number) => void): void {
     this.#core.onCommit(run);
