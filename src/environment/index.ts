@@ -1,6 +1,7 @@
 export { abortError, readUnderSignals, throwIfAborted, underSignals, unlessAborted } from "./abort.js";
 export { type Backoff, backoffDelay } from "./backoff.js";
 export { BoundedTasks } from "./bounded-tasks.js";
+export { type ClockReading, elapsedMs, longAgo, readClocks } from "./clocks.js";
 export { sha256 } from "./crypto.js";
 export type { Environment, ProcessMeter, ProcessVitals, Timer } from "./environment.js";
 export { packageManifest } from "./manifest.js";

@@ -1,4 +1,11 @@
-import { backoffDelay, type Environment, sleep, throwIfAborted } from "../environment/index.js";
+import {
+  backoffDelay,
+  type ClockReading,
+  type Environment,
+  readClocks,
+  sleep,
+  throwIfAborted,
+} from "../environment/index.js";
 import { ClosedError, NotLeaderError, OracleUnavailableError } from "../errors/index.js";
 import { Alarm } from "./alarm.js";
 import {
@@ -11,7 +18,7 @@ import type { LeaseRecord } from "./lease-record.js";
 import { isRecord, isSameLease, LeaseRow, type StandingLease } from "./lease-row.js";
 import { checkCount, type TimestampRange } from "./range.js";
 import { RangeQueue } from "./range-queue.js";
-import { type ClockReading, readClocks, Term, wallUs } from "./term.js";
+import { Term, wallUs } from "./term.js";
 import { WatchedLease } from "./watched-lease.js";
 import { TimestampWindow } from "./window.js";
 

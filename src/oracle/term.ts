@@ -1,17 +1,7 @@
-import type { Environment } from "../environment/index.js";
+import { type ClockReading, elapsedMs } from "../environment/index.js";
 import { encodeLease, type LeaseRecord } from "./lease-record.js";
 import type { StandingLease } from "./lease-row.js";
 import { TimestampWindow } from "./window.js";
-
-/** A moment on both clocks, in milliseconds. */
-export interface ClockReading {
-  readonly monotonic: number;
-  readonly wall: number;
-}
-
-export function readClocks(environment: Environment): ClockReading {
-  return { monotonic: environment.monotonic(), wall: environment.now() };
-}
 
 /** Wall time in whole microseconds. 0 if the clock does not show a time after 1970. */
 export function wallUs(wallMs: number): number {
@@ -53,17 +43,10 @@ export class Term {
   }
 
   /**
-   * Whether no other candidate can lead yet. Both clocks must confirm it. The monotonic clock may
-   * stop while a machine sleeps, but the wall clock advances, so the wall clock can reveal that the
-   * lease has expired.
+   * Whether no other candidate can lead yet. Both clocks must confirm it: see {@link elapsedMs}.
    */
   holds(at: ClockReading): boolean {
-    const { leaseMs } = this.#lease.record;
-    return (
-      !this.isDoubted &&
-      at.monotonic - this.#leasedAt.monotonic < leaseMs &&
-      !(at.wall - this.#leasedAt.wall >= leaseMs)
-    );
+    return !this.isDoubted && elapsedMs(this.#leasedAt, at) < this.#lease.record.leaseMs;
   }
 
   /**

@@ -25,3 +25,15 @@ test("a caller that needs the current state reads it itself", async () => {
   await Promise.all([safepoint.check(1), safepoint.current(), safepoint.current()]);
   expect(store.reads.length).toBe(3);
 });
+
+test("a copy from before the machine slept is too old, though the monotonic clock stood still", async () => {
+  let wall = 1_700_000_000_000;
+  const environment = { ...systemEnvironment, monotonic: () => 0, now: () => wall };
+  const store = new DistantTestStore();
+  const safepoint = new Safepoint(store, environment, 1_000);
+  await safepoint.check(10);
+  await new Safepoint(store, systemEnvironment, 1_000).publish(100);
+  await safepoint.check(10);
+  wall += 7_200_000;
+  await expect((async () => safepoint.check(10))()).rejects.toMatchObject({ code: "STALE_SNAPSHOT" });
+});

@@ -1,4 +1,4 @@
-import type { Environment } from "../environment/index.js";
+import { type ClockReading, type Environment, elapsedMs, longAgo, readClocks } from "../environment/index.js";
 import { StaleSnapshotError } from "../errors/index.js";
 import {
   isRemote,
@@ -29,9 +29,9 @@ export class Safepoint {
   readonly #environment: Environment;
   readonly cacheMs: number;
   #known = 0;
-  #readAt = Number.NEGATIVE_INFINITY;
+  #readAt = longAgo;
   /** A read under way, which other checks may share. */
-  #asked: { readonly at: number; readonly answer: Promise<number> } | undefined;
+  #asked: { readonly at: ClockReading; readonly answer: Promise<number> } | undefined;
   #guardStart = -1;
   #guard: RowMutation | undefined;
 
@@ -63,13 +63,13 @@ export class Safepoint {
   }
 
   get #ageMs(): number {
-    return this.#environment.monotonic() - this.#readAt;
+    return elapsedMs(this.#readAt, readClocks(this.#environment));
   }
 
   /** Like {@link current}, but shares a read under way if it is younger than `cacheMs`. */
   #recent(): MaybePromise<number> {
-    const at = this.#environment.monotonic();
-    if (this.#asked !== undefined && at - this.#asked.at < this.cacheMs) return this.#asked.answer;
+    const at = readClocks(this.#environment);
+    if (this.#asked !== undefined && elapsedMs(this.#asked.at, at) < this.cacheMs) return this.#asked.answer;
     const answer = this.current();
     if (!(answer instanceof Promise)) return answer;
     const asked = { at, answer };
@@ -83,16 +83,16 @@ export class Safepoint {
 
   /** Reads the safepoint from the store. */
   current(): MaybePromise<number> {
-    const readAt = this.#environment.monotonic();
+    const readAt = readClocks(this.#environment);
     const page = this.#store.readRow(readSafepoint);
     if (page instanceof Promise) return page.then((answer) => this.#learn(answer, readAt));
     return this.#learn(page, readAt);
   }
 
-  #learn(page: RowPage, readAt: number): number {
+  #learn(page: RowPage, readAt: ClockReading): number {
     const found = page.cells[0]?.write?.timestamp ?? 0;
     if (found >= this.#known) this.#known = found;
-    if (readAt > this.#readAt) this.#readAt = readAt;
+    if (readAt.monotonic >= this.#readAt.monotonic) this.#readAt = readAt;
     return this.#known;
   }
 

@@ -218,6 +218,18 @@ describe("many callers whose view of the registry is too old", () => {
     expect(counted.reads).toBe(2);
   });
 
+  test("read it again after the machine slept, though the monotonic clock stood still", async () => {
+    const { environment, counted, registry } = await aging();
+    await registry.fresh();
+    counted.reads = 0;
+    await registry.fresh();
+    expect(counted.reads).toBe(0);
+    const wakesAt = environment.now() + 7_200_000;
+    environment.now = () => wakesAt;
+    await registry.fresh();
+    expect(counted.reads).toBe(1);
+  });
+
   test("but not a read that began before their own change", async () => {
     const { environment, registry, change } = await aging();
     await environment.advance(2_000);

@@ -1,4 +1,13 @@
-import { backoffDelay, type Environment, OneAtATime, sleep } from "../../environment/index.js";
+import {
+  backoffDelay,
+  type ClockReading,
+  type Environment,
+  elapsedMs,
+  longAgo,
+  OneAtATime,
+  readClocks,
+  sleep,
+} from "../../environment/index.js";
 import { ConflictError, InternalError, PercolatorError, SchemaError } from "../../errors/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import { type AnyTable, definition, type Feed, isTable, type TableDefinition } from "../../schema/index.js";
@@ -90,9 +99,9 @@ export class Registry implements Schemas, Notifications {
   readonly #listeners = new Set<(hints: readonly Hint[], commitTimestamp: number) => void>();
   #context: TransactionContext | undefined;
   #view: RegistryView | undefined;
-  #readAt = Number.NEGATIVE_INFINITY;
+  #readAt = longAgo;
   /** A read in progress, which all callers share meanwhile. */
-  #asked: { readonly at: number; readonly answer: Promise<RegistryView> } | undefined;
+  #asked: { readonly at: ClockReading; readonly answer: Promise<RegistryView> } | undefined;
   #lastKnown: TableDefinition | undefined;
   #epoch = 0;
   readonly #released = new Map<string, Map<string, number>>();
@@ -154,10 +163,7 @@ export class Registry implements Schemas, Notifications {
 
   fresh(): MaybePromise<RegistryView> {
     if (this.#view === undefined) return this.#load();
-    if (isRemote(this.#store)) {
-      const age = this.#environment.monotonic() - this.#readAt;
-      return age < this.cacheMs ? this.#view : this.#recent();
-    }
+    if (isRemote(this.#store)) return this.#ageMs < this.cacheMs ? this.#view : this.#recent();
     const page = this.#store.readRow(readGeneration);
     if (page instanceof Promise) return page.then((answer) => this.#unlessChanged(answer));
     return this.#unlessChanged(page);
@@ -165,8 +171,12 @@ export class Registry implements Schemas, Notifications {
 
   refresh(): void {
     if (this.#view === undefined || !isRemote(this.#store)) return;
-    if (this.#environment.monotonic() - this.#readAt < this.cacheMs / 2) return;
+    if (this.#ageMs < this.cacheMs / 2) return;
     this.#recent().catch(() => undefined);
+  }
+
+  get #ageMs(): number {
+    return elapsedMs(this.#readAt, readClocks(this.#environment));
   }
 
   /**
@@ -174,8 +184,8 @@ export class Registry implements Schemas, Notifications {
    * `cacheMs` ago, because a result may be as old as the beginning of its read.
    */
   #recent(): Promise<RegistryView> {
-    const at = this.#environment.monotonic();
-    if (this.#asked !== undefined && at - this.#asked.at < this.cacheMs) return this.#asked.answer;
+    const at = readClocks(this.#environment);
+    if (this.#asked !== undefined && elapsedMs(this.#asked.at, at) < this.cacheMs) return this.#asked.answer;
     const asked = { at, answer: this.#load() };
     this.#asked = asked;
     const end = () => {
@@ -409,7 +419,7 @@ export class Registry implements Schemas, Notifications {
         await tx.commit();
         // The next caller must see the change, even if this store's views are cached.
         if (changed) {
-          this.#readAt = Number.NEGATIVE_INFINITY;
+          this.#readAt = longAgo;
           this.#asked = undefined;
         }
         return tx.commitTimestamp ?? tx.startTimestamp;
@@ -450,12 +460,12 @@ export class Registry implements Schemas, Notifications {
   async #load(): Promise<RegistryView> {
     const { active } = this.context;
     for (let attempt = 1; ; attempt++) {
-      const readAt = this.#environment.monotonic();
+      const readAt = readClocks(this.#environment);
       const at = await currentTimestamp(this.context);
       const unregister = active.register(at);
       try {
         const view = await readRegistry(new SnapshotReader(this.context, at));
-        this.#readAt = Math.max(this.#readAt, readAt);
+        if (readAt.monotonic >= this.#readAt.monotonic) this.#readAt = readAt;
         if (this.#view === undefined || view.at > this.#view.at) this.#keep(view);
         return this.#view!;
       } catch (error) {

@@ -25,6 +25,7 @@ async function start(bulkMutations: boolean) {
   const other = await clock.until(open(store, { ...options, environment: clock.process() }));
   return {
     clock,
+    environment,
     store,
     hooks,
     secondaries,
@@ -90,6 +91,19 @@ test("a secondary that is sent late has its guard, and does not restore a value 
   expect(secondaries.slice(before).map((mutation) => mutation.guards.length)).toEqual([1]);
   expect(await clock.until(bobOf(other))).toBeUndefined();
   expect(await clock.until(other.inspect(accounts, "bob"))).toEqual([]);
+});
+
+test("so has one that is sent after the machine slept, though its monotonic clock stood still", async () => {
+  await using one = await start(true);
+  const { clock, environment, hooks, db, secondaries } = one;
+  const pause = hooks.pauseBefore("commit-secondary");
+  await clock.until(transfer(db));
+  await pause.reached;
+  const wakesAt = environment.now() + graceMs;
+  environment.now = () => wakesAt;
+  pause.resume();
+  await clock.until(db.idle());
+  expect(secondaries.map((mutation) => mutation.guards.length)).toEqual([1]);
 });
 
 test("one that was sent in time may arrive as late as the retention: newer versions are still there", async () => {

@@ -1,4 +1,4 @@
-import { unlessAborted } from "../../environment/index.js";
+import { type ClockReading, elapsedMs, readClocks, unlessAborted } from "../../environment/index.js";
 import { CommitOutcomeUnknownError, ConflictError, StoreError } from "../../errors/index.js";
 import { equalBytes, type Guard, type Mutation, type MutationAnswer } from "../../store/index.js";
 import type { BufferedWrite } from "../buffer.js";
@@ -75,8 +75,8 @@ class TwoPhaseCommit {
   #announcement: Announcement | undefined;
   /** Chunks whose prewrite was applied or may have been. */
   readonly #locked = new Set<Chunk>();
-  /** Monotonic time at which the transaction first asked for a commit timestamp. */
-  #askedAt: number | undefined;
+  /** When the transaction first asked for a commit timestamp. */
+  #askedAt: ClockReading | undefined;
 
   constructor(context: TransactionContext, request: CommitRequest) {
     this.#context = context;
@@ -266,7 +266,7 @@ class TwoPhaseCommit {
   #takeTimestamp(): Promise<number> {
     const { signal } = this.#request;
     const info = { startTimestamp: this.#request.start, label: this.#request.label };
-    this.#askedAt ??= this.#context.environment.monotonic();
+    this.#askedAt ??= readClocks(this.#context.environment);
     return this.#context.hooks.step("commit-timestamp", info, () => this.#context.oracle.next({ signal }));
   }
 
@@ -449,7 +449,7 @@ class TwoPhaseCommit {
    */
   #secondaryGuards(first: BufferedWrite): readonly Guard[] {
     const { store, settings, environment } = this.#context;
-    const sinceAskedMs = environment.monotonic() - this.#askedAt!;
+    const sinceAskedMs = elapsedMs(this.#askedAt!, readClocks(environment));
     if (mayGoInBulk(store.capabilities, settings.retentionMs, sinceAskedMs)) return [];
     return [lockedGuard(first.column, this.#request.start)];
   }
