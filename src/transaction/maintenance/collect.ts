@@ -253,10 +253,11 @@ class Collection {
     const observers = view.observersOf(cell.table, cell.column);
     const isMarker = newest !== undefined && writeForm(newest.value) === "delete";
     const isAsked = observers.length > 0 && (next !== undefined || isMarker);
-    const acknowledged = isAsked ? await this.#recorded(cell, observers, "acknowledgment") : nothing;
     // Keeps parked versions too. If an operator marks a parked change as handled, the observer's
-    // next run gets the parked version as its `previous`.
+    // next run gets the parked version as its `previous`. That makes the parked start the
+    // acknowledgment, so one of the two reads finds it only in this order.
     const parked = isAsked && next !== undefined ? await this.#recorded(cell, observers, "parked") : nothing;
+    const acknowledged = isAsked ? await this.#recorded(cell, observers, "acknowledgment") : nothing;
     const runs = [...acknowledged.values(), ...parked.values()];
     const kept = await this.#dropWrites(cell, runs);
     const isDropped =
