@@ -1,4 +1,4 @@
-import { backoffDelay, sleep } from "../../environment/index.js";
+import { backoffDelay, sleep, throwIfAborted } from "../../environment/index.js";
 import type { ConflictError } from "../../errors/index.js";
 import type { Mutation, MutationAnswer, RowMutation } from "../../store/index.js";
 import type { BufferedWrite } from "../buffer.js";
@@ -69,8 +69,11 @@ export async function prewrite(
   chunk: Chunk,
 ): Promise<Prewritten> {
   const first = chunk.writes[0]!;
+  const { signal, start } = request;
+  const doing = `Committing the transaction that started at ${start}`;
   let wasCleared = false;
   for (let repeat = 1; ; ) {
+    throwIfAborted(signal, doing);
     // Built for each attempt, so that the lock carries the current time.
     const mutation = prewriteMutation(context, request, primary, chunk);
     const answer = await commitStep(context, request, "prewrite", first, () =>
@@ -87,7 +90,8 @@ export async function prewrite(
       wasCleared = true;
     } else {
       if (repeat >= maxRepeats) return answer;
-      await sleep(context.environment, backoffDelay(context.environment, repeating, repeat++));
+      const waitMs = backoffDelay(context.environment, repeating, repeat++);
+      await sleep(context.environment, waitMs, signal, doing);
     }
   }
 }

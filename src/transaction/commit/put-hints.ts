@@ -1,4 +1,4 @@
-import { backoffDelay, sleep } from "../../environment/index.js";
+import { backoffDelay, sleep, throwIfAborted } from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
 import type { Hint, ObservedColumns, TransactionContext } from "../context.js";
 import { checkLoads } from "./load-barrier.js";
@@ -48,12 +48,15 @@ async function putOneHint(
 ): Promise<void> {
   const { table, row, column } = hint.address;
   const info = { startTimestamp: request.start, commitTimestamp: commit, label: request.label };
+  const doing = `Committing the transaction that started at ${request.start}`;
   for (let repeat = 1; repeat <= maxRepeats; repeat++) {
+    throwIfAborted(request.signal, doing);
     const answer = await context.hooks.step("hints", info, () =>
       context.store.mutate({ table, row, guards: [], mutations: [putHint(column, commit)] }),
     );
     if (answer === "applied") return;
-    await sleep(context.environment, backoffDelay(context.environment, repeating, repeat));
+    const waitMs = backoffDelay(context.environment, repeating, repeat);
+    await sleep(context.environment, waitMs, request.signal, doing);
   }
   throw new StoreError(
     `The store did not acknowledge a hint for the observer "${hint.observer}", so the transaction at ${request.start} is ` +
