@@ -27,3 +27,10 @@ test("it gets one every 10 ms if what is done with the reads takes long", async 
   // It looks at the time after every 64th read.
   expect(loop.turns).toBe(20);
 });
+
+test("it gets one during a scan of pages that show nothing", async () => {
+  const loop = busyLoop(0);
+  const yielding = new Yielding(loop.environment);
+  for (let page = 0; page < 640; page++) if (yielding.isDueAfterPage(0)) await yielding.turn();
+  expect(loop.turns).toBe(10);
+});

@@ -6,6 +6,11 @@ const readsPerTurn = 1_024;
 const turnEveryMs = 10;
 /** After how many reads to look at the time. */
 const readsPerLook = 64;
+/**
+ * A page of a scan counts as at least so many reads. It may have passed over thousands of cells
+ * that it does not show.
+ */
+const readsPerPage = 16;
 
 /**
  * Gives the event loop turns between reads. Stores in this process answer at once, so a program
@@ -34,6 +39,11 @@ export class Yielding {
     if (this.#environment.monotonic() - this.#lastTurnAt >= turnEveryMs) return true;
     this.#lookAt += readsPerLook;
     return false;
+  }
+
+  /** The same for a page of a scan with `cells` cells. */
+  isDueAfterPage(cells: number): boolean {
+    return this.isDue(Math.max(readsPerPage, cells));
   }
 
   /** Resolves after the event loop has had its turn. */

@@ -110,8 +110,8 @@ function rangeHolds(tables: Tables, range: RangeGuard): boolean {
   if (table === undefined) return true;
   const start = range.start && { row: range.start };
   const end = range.end && { row: range.end };
-  for (const cell of ascending(table, range, bounds(start, end))) {
-    if (cell !== undefined && range.absent.some((each) => hasVersion(cell[each.part], each.from, each.to)))
+  for (const { cell, isWanted } of ascending(table, range, bounds(start, end))) {
+    if (isWanted && range.absent.some((each) => hasVersion(cell[each.part], each.from, each.to)))
       return false;
   }
   return true;

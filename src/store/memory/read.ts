@@ -24,15 +24,21 @@ export function bounds(start: Position | undefined, end: Position | undefined): 
   };
 }
 
+/** A cell that a walk visits, and whether the read asks for it. */
+interface Visit {
+  readonly cell: MemoryCell;
+  readonly isWanted: boolean;
+}
+
 /**
- * Yields the wanted cells from `low` to `high`, ascending. Yields undefined for some unwanted
- * cells, so that the caller can count visited cells.
+ * Yields the wanted cells from `low` to `high`, ascending. Also yields some unwanted cells, so that
+ * the caller can count visited cells and end its page there.
  */
 export function* ascending(
   table: MemoryTable,
   read: Pick<RangeRead, "columns">,
   { low, high }: Bounds,
-): Generator<MemoryCell | undefined, void> {
+): Generator<Visit, void> {
   const all = wantsAll(read.columns);
   let misses = 0;
   for (let from: string | undefined = low; from !== undefined; ) {
@@ -42,12 +48,12 @@ export function* ascending(
       if (high !== undefined && cell.key >= high) return;
       if (all || wantedRange(read.columns, cell.column) !== undefined) {
         misses = 0;
-        yield cell;
+        yield { cell, isWanted: true };
       } else if (++misses < missesBeforeSeek) {
-        yield undefined;
+        yield { cell, isWanted: false };
       } else {
         misses = 0;
-        yield undefined;
+        yield { cell, isWanted: false };
         const column = firstWanted(read.columns, cell.column);
         from = column === undefined ? rowEnd(cell.row) : cellKey(cell.row, column);
         break;
@@ -61,7 +67,7 @@ function* descending(
   table: MemoryTable,
   read: Pick<RangeRead, "columns">,
   { low, high }: Bounds,
-): Generator<MemoryCell | undefined, void> {
+): Generator<Visit, void> {
   let misses = 0;
   let below = high;
   for (let again = true; again; ) {
@@ -70,12 +76,12 @@ function* descending(
       if (cell.key < low) return;
       if (wantedRange(read.columns, cell.column) !== undefined) {
         misses = 0;
-        yield cell;
+        yield { cell, isWanted: true };
       } else if (++misses < missesBeforeSeek) {
-        yield undefined;
+        yield { cell, isWanted: false };
       } else {
         misses = 0;
-        yield undefined;
+        yield { cell, isWanted: false };
         below = cellKey(cell.row, lastWantedBound(read.columns, cell.column));
         again = true;
         break;
@@ -98,8 +104,8 @@ export function readRow(table: MemoryTable | undefined, read: RowRead, limits: P
   const most = read.limit ?? limits.cells;
   const range = { low: cellKey(read.row, undefined), high: rowEnd(read.row) };
   let bytes = 0;
-  for (const cell of ascending(table, read, range)) {
-    const view = cell && viewCell(cell, read.at);
+  for (const { cell, isWanted } of ascending(table, read, range)) {
+    const view = isWanted ? viewCell(cell, read.at) : undefined;
     if (view === undefined) continue;
     if (cells.length >= most || bytes >= limits.bytes) return { row: read.row, cells, next: view.column };
     cells.push(view);
@@ -118,10 +124,10 @@ function readAscending(table: MemoryTable, read: RangeRead, limits: PageLimits):
   const page = new RangePageBuilder(limits, read.limit);
   let row: Uint8Array | undefined;
   let scanned = 0;
-  for (const cell of ascending(table, read, bounds(read.start, read.end))) {
+  for (const { cell, isWanted } of ascending(table, read, bounds(read.start, read.end))) {
     scanned++;
-    if (cell === undefined) continue;
     if (page.isFull(scanned)) return page.page({ row: cell.row, column: cell.column });
+    if (!isWanted) continue;
     const view = viewCell(cell, read.at);
     if (view === undefined) continue;
     if (row === undefined || !equalBytes(row, cell.row)) {
@@ -143,15 +149,15 @@ function readDescending(table: MemoryTable, read: RangeRead, limits: PageLimits)
   let row: Uint8Array | undefined;
   let isShown = false;
   let scanned = 0;
-  for (const cell of descending(table, read, bounds(read.start, read.end))) {
+  for (const { cell, isWanted } of descending(table, read, bounds(read.start, read.end))) {
     scanned++;
-    if (cell === undefined) continue;
     if (row === undefined || !equalBytes(row, cell.row)) {
       const isOver = page.hasAllRows || page.isFull(scanned);
       if (row !== undefined && isOver) return page.reversedPage({ row });
       row = cell.row;
       isShown = false;
     }
+    if (!isWanted) continue;
     const view = viewCell(cell, read.at);
     if (view === undefined) continue;
     if (!isShown) page.begin(row);
@@ -170,11 +176,11 @@ export function readRaw(table: MemoryTable | undefined, read: RawRead, limits: P
   let versions = 0;
   let bytes = 0;
   let scanned = 0;
-  for (const cell of ascending(table, read, bounds(read.start, read.end))) {
+  for (const { cell, isWanted } of ascending(table, read, bounds(read.start, read.end))) {
     scanned++;
-    if (cell === undefined) continue;
     const full = versions >= limits.cells || bytes >= limits.bytes || scanned > limits.scanned;
     if (full) return { rows, next: { row: cell.row, column: cell.column } };
+    if (!isWanted) continue;
     const found = rawVersions(
       cell,
       read.parts,

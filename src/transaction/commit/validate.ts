@@ -49,6 +49,7 @@ async function validateRow(
   for await (const { cells } of pages(readFrom)) {
     for (const cell of cells)
       validateCell(context, request, { table, row, column: cell.column }, cell, commit);
+    if (context.yielding.isDue(Math.max(1, cells.length))) await context.yielding.turn();
   }
 }
 
@@ -67,6 +68,7 @@ async function validateRange(
       for (const cell of cells)
         validateCell(context, request, { table, row, column: cell.column }, cell, commit);
     }
+    if (context.yielding.isDueAfterPage(page.rows.length)) await context.yielding.turn();
   }
 }
 

@@ -161,7 +161,7 @@ export class SnapshotReader {
     const cells = await this.#settler.row(table, row, columns, page);
     this.#tell(table, row, shown, cells);
     trace?.readRow(table, row, columns, fromMs);
-    if (this.#context.yielding.isDue(cells.length)) await this.#context.yielding.turn();
+    if (this.#context.yielding.isDue(Math.max(1, cells.length))) await this.#context.yielding.turn();
     return { cells, next };
   }
 
@@ -189,7 +189,7 @@ export class SnapshotReader {
     const answer = ahead ?? this.#context.store.readRange({ ...read, at: this.timestamp }, this.#request);
     const page: RangePage = answer instanceof Promise ? await answer : answer;
     const rows = this.#settleAtOnce(read.table, page.rows) ?? (await this.#settleRange(read, page));
-    if (this.#context.yielding.isDue(rows.length)) await this.#context.yielding.turn();
+    if (this.#context.yielding.isDueAfterPage(rows.length)) await this.#context.yielding.turn();
     // Collection may have removed rows from the page. The safepoint check detects that.
     await this.#settler.checkSafepoint();
     for (const { row, cells } of rows) this.#tell(read.table, row, [], cells);

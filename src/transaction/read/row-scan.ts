@@ -46,7 +46,7 @@ export class RowScan<T> {
   readonly #buffer: WriteBuffer | undefined;
   readonly #recorded: { -readonly [K in keyof ReadRange]: ReadRange[K] };
   /** A row whose remaining cells come with the next page. */
-  #partial: CommittedRow | undefined;
+  #partial: { readonly row: Uint8Array; readonly cells: CommittedCell[] } | undefined;
   #start: Position | undefined;
   #end: Position | undefined;
   #limit: number;
@@ -155,19 +155,18 @@ export class RowScan<T> {
    */
   #joinDivided(rows: readonly CommittedRow[], next: Position | undefined): readonly CommittedRow[] {
     let joined = rows;
-    if (this.#partial !== undefined) {
-      const held = this.#partial;
+    const held = this.#partial;
+    this.#partial = undefined;
+    if (held !== undefined) {
       const first = rows[0];
-      this.#partial = undefined;
-      if (first !== undefined && Buffer.compare(first.row, held.row) === 0) {
-        joined = [{ row: held.row, cells: [...held.cells, ...first.cells] }, ...rows.slice(1)];
-      } else {
-        joined = [held, ...rows];
-      }
+      const goesOn = first !== undefined && Buffer.compare(first.row, held.row) === 0;
+      if (goesOn) for (const cell of first.cells) held.cells.push(cell);
+      joined = [held, ...(goesOn ? rows.slice(1) : rows)];
     }
     const last = joined.at(-1);
     if (next?.column !== undefined && last !== undefined && Buffer.compare(last.row, next.row) === 0) {
-      this.#partial = last;
+      // A row of many pages is copied once, not with each page.
+      this.#partial = held !== undefined && last === held ? held : { row: last.row, cells: [...last.cells] };
       return joined.slice(0, -1);
     }
     return joined;

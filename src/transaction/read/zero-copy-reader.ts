@@ -161,7 +161,7 @@ export class ZeroCopyReader {
     const page = this.#zeroCopy.column({ ...read, column, at: this.#timestamp }, take);
     if (page === undefined) return undefined;
     const { yielding } = this.#context;
-    if (yielding.isDue(page.cells)) await yielding.turn();
+    if (yielding.isDueAfterPage(page.cells)) await yielding.turn();
     // Collection may have removed rows from the page. The safepoint check detects that.
     await this.#checkSafepoint();
     return { items, next: page.next, stopped: page.stopped };
