@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { bareContext } from "../../test/support/context.js";
 import { countingOracle } from "../../test/support/distant-store.js";
@@ -87,4 +88,11 @@ test("a turn that does not end is over after 5 s, for one waiting caller at a ti
   expect(begun).toEqual([1, 2]);
   await environment.advance(1);
   expect(begun).toEqual([1, 2, 3]);
+});
+
+test("a turn that begins at once leaves no listener on the caller's signal", async () => {
+  const turns = new RowTurns(systemEnvironment);
+  const { signal } = new AbortController();
+  for (let turn = 0; turn < 3; turn++) (await turns.take("row", signal))();
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });

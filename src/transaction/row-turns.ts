@@ -44,10 +44,13 @@ export class RowTurns {
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve(nothing);
       let stopListening = nothing;
+      let hasBegun = false;
       const waiting = this.wait(row, (end) => {
+        hasBegun = true;
         stopListening();
         resolve(end);
       });
+      if (hasBegun) return;
       stopListening = onAbort(signal, () => {
         waiting.cancel();
         resolve(nothing);
