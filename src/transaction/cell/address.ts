@@ -1,4 +1,4 @@
-import { parsePath } from "../../schema/index.js";
+import { type PathParts, parsePath } from "../../schema/index.js";
 import { byteString, equalBytes } from "../../store/index.js";
 
 /**
@@ -36,9 +36,18 @@ export function showRow(row: Uint8Array): string {
   return printable ? text : `0x${buffer.toString("hex")}`;
 }
 
-/** Shows a column's path in messages: `name` or `name:qualifier`. */
+/**
+ * Shows a column's path in messages: `name` or `name:qualifier`, or in hexadecimal if the bytes are
+ * not a path, as of a damaged cell and of the later parts of a large entry in a feed.
+ */
 export function showColumn(path: Uint8Array): string {
-  const { name, qualifier } = parsePath(path);
+  let parts: PathParts;
+  try {
+    parts = parsePath(path);
+  } catch {
+    return `0x${Buffer.from(path).toString("hex")}`;
+  }
+  const { name, qualifier } = parts;
   return qualifier === undefined ? name : `${name}:${qualifier}`;
 }
 

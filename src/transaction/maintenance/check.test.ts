@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { bareContext } from "../../../test/support/context.js";
 import { memoryStore } from "../../store/memory/index.js";
+import { showColumn } from "../cell/address.js";
 import { encodeLock, encodeStatus, encodeWrite } from "../cell/records.js";
+import { feedColumn } from "../feed/feed-rows.js";
 import { rollbackPrimary } from "../lock/primary.js";
 import { check } from "./check.js";
 
@@ -63,3 +65,25 @@ test.each([
     expect(problems.map(({ invariant }) => invariant)).toEqual(expected);
   },
 );
+
+test("a cell whose column cannot be read is a problem, and does not end the check", async () => {
+  const store = memoryStore();
+  const value = encodeWrite({ start: 1, kind: "put", onePhase: true, value: Buffer.from("v") });
+  const write = { type: "put", column: Buffer.of(0xff), part: "write", timestamp: 2, value } as const;
+  const tables = ["accounts", "~feeds"];
+  for (const table of tables)
+    await store.mutate({ table, row: Buffer.from("a"), guards: [], mutations: [write] });
+  const message = "cannot be read: the stored bytes ff are not a column";
+  expect(await check(bareContext(store), tables)).toEqual([
+    { invariant: "readable", where: "accounts/a/0xff", message },
+  ]);
+});
+
+test("all columns of a large entry in a feed can be shown", () => {
+  expect([1, 127, 128, 256].map((part) => showColumn(feedColumn(part)))).toEqual([
+    ":\x01",
+    ":\x7f",
+    "0x0080",
+    "\x01:",
+  ]);
+});

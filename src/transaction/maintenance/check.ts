@@ -1,10 +1,11 @@
 import { throwIfAborted } from "../../environment/index.js";
-import { isSystemPath } from "../../schema/index.js";
+import { isSystemPath, parsePath } from "../../schema/index.js";
 import { type PartVersion, parts } from "../../store/index.js";
 import { type CellAddress, isSameCell, showCell } from "../cell/address.js";
 import { newestValue, readCells } from "../cell/raw.js";
 import { ofPart, walkCells } from "../cell/raw-walk.js";
 import { decodeLock, decodeStatus, decodeWrite } from "../cell/records.js";
+import { isSystemTable } from "../cell/system.js";
 import type { ColumnObserver, ObservedColumns, TransactionContext } from "../context.js";
 import { readPrimary } from "../lock/primary.js";
 
@@ -151,6 +152,8 @@ class Checker {
   async #problemsOf(cell: CellAddress, versions: readonly PartVersion[]): Promise<readonly Problem[]> {
     const where = showCell(cell, this.#context.schemas);
     try {
+      // Throws if the column's bytes are not a path. The library's own tables have other columns too.
+      if (!isSystemTable(cell.table)) parsePath(cell.column);
       return [
         ...(await this.#getProblems(cell, where, versions)),
         ...lockProblems(where, versions),
