@@ -94,6 +94,25 @@ test("a forgotten deleteRow whose read fails afterwards rejects only the transac
   }
 });
 
+test("rows of getMany that end with an error after a row that is no key do not end the process", async () => {
+  await using db = await open("memory:", { tables: [plain] });
+  await using snapshot = await db.snapshot();
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown) => void unhandled.push(reason);
+  process.on("unhandledRejection", note);
+  try {
+    function* rows(): Generator<string> {
+      yield "\ud800";
+      throw new Error("The source of the rows failed.");
+    }
+    await expect(snapshot.getMany(plain.note, rows())).rejects.toThrow("The source of the rows failed.");
+    for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off("unhandledRejection", note);
+  }
+});
+
 describe.each(everyVariant)("$store, commit $commit", (variant) => {
   test.each(Object.entries(calls))("a transaction does not commit while a call of %s is running", (_, call) =>
     withDatabase(variant, within, async (db) => {

@@ -88,7 +88,8 @@ export class PagedIterator<P, T> implements AsyncIterableIterator<T> {
           this.#left = 0;
           return { done: true, value: undefined };
         }
-      } while (this.#items.length + this.#rows.length === 0);
+        // `return` may have been called meanwhile.
+      } while (this.#left > 0 && this.#items.length + this.#rows.length === 0);
     } catch (error) {
       this.#failed = true;
       throw error;

@@ -181,7 +181,11 @@ export abstract class View {
     for (const row of rows) {
       const value = this.#read(column, row);
       values.push(value);
-      if (waiting < 0 && value instanceof Promise) waiting = values.length - 1;
+      if (value instanceof Promise) {
+        // `rows` may throw before anybody waits for this value.
+        value.catch(() => {});
+        if (waiting < 0) waiting = values.length - 1;
+      }
       if (waiting < 0 || values.length - waiting < rowsAtOnce) continue;
       await settle(values, waiting);
       waiting = -1;
