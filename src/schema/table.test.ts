@@ -81,6 +81,12 @@ describe("table", () => {
     expect(() => table("t", JSON.parse('{"__proto__": 1}') as never)).toThrow(SchemaError);
   });
 
+  it("takes no time to live from what every object has", () => {
+    const columns = { constructor: text(), valueOf: text(), token: text() };
+    const made = table("t", columns, { ttlMs: { token: 1_000 } as never })[definition];
+    expect([...made.columns.values()].map(({ ttlMs }) => ttlMs)).toEqual([undefined, undefined, 1_000]);
+  });
+
   it("refuses keys that tuple did not make", () => {
     expect(table("t", { a: text() }, { key: tuple(int()) })[definition].key.tag).toBe("tuple(int)");
     expect(() => table("t", { a: text() }, { key: text() as never })).toThrow(/made by tuple/);

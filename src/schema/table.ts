@@ -201,7 +201,7 @@ function withTtl(
     throw new SchemaError(`Table ${tableName}: ttlMs names ${property}, but the table ${why}`);
   }
   return mapColumns(columns, (column) => {
-    const given = ttlMs[column.property];
+    const given = Object.hasOwn(ttlMs, column.property) ? ttlMs[column.property] : undefined;
     return given === undefined ? column : { ...column, ttlMs: checkTtl(tableName, column.property, given) };
   });
 }

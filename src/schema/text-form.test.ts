@@ -26,7 +26,7 @@ describe("values as text", () => {
   it("are parsed strictly", () => {
     const refused: [string, string[]][] = [
       ["int", ["", " 1", "1.0", "1e3", "0x10", "9007199254740993", "NaN", "one"]],
-      ["float", ["", "1 ", "0x10", "1,5", "infinite", ".", "1e", "--1"]],
+      ["float", ["", "1 ", "0x10", "1,5", "infinite", "infinity", "-INFINITY", "nan", ".", "1e", "--1"]],
       ["boolean", ["", "TRUE", "1", "yes"]],
       ["bytes", ["A", "AP8", "AP8=\n", "é"]],
       ["json", ["", "{a:1}", "undefined"]],

@@ -108,7 +108,7 @@ function parseInteger(text: string): number | undefined {
 
 function parseNumber(text: string): number | undefined {
   if (text === "NaN") return Number.NaN;
-  return /^[+-]?(Infinity|(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)$/i.test(text) ? Number(text) : undefined;
+  return /^[+-]?(Infinity|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)$/.test(text) ? Number(text) : undefined;
 }
 
 /**

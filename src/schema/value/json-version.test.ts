@@ -124,6 +124,10 @@ describe("json with versions", () => {
       [{ version: 1.5 }, /`version` must be an integer/],
       [{ version: 2, writeVersion: 3 }, /`writeVersion` must be an integer from 1 to 2/],
       [{ version: 2, writeVersion: 1 }, /`downgrade` needs a function from version 2 to 1/],
+      [
+        { version: 2, writeVersion: 1, downgrade: { 2: () => 1 } },
+        /`upgrade` needs a function from version 1 to 2/,
+      ],
       [{ version: 2, upgrade: { 2: () => 1 } }, /from version "2", but it takes 1 to 1/],
       [{ upgrade: { 1: () => 1 } }, /the column has only version 1/],
       [{ version: 3, upgrade: { 1: () => 1 } }, /none from version 2/],

@@ -39,7 +39,7 @@ export interface JsonOptions {
   readonly upgrade?: Conversions | undefined;
   /**
    * The version in which this program writes, while older programs still read: at most `version`.
-   * It needs a `downgrade` for each version above it. Default: `version`.
+   * It needs a `downgrade` for each version above it, and an `upgrade` from it on. Default: `version`.
    */
   readonly writeVersion?: number | undefined;
   /**
@@ -74,6 +74,11 @@ export function checkVersions(options: JsonOptions): ValueVersions {
     if (downgrades.includes(from)) continue;
     throw new SchemaError(
       `json(): to write version ${writeVersion}, \`downgrade\` needs a function from version ${from} to ${from - 1}`,
+    );
+  }
+  if (writeVersion < version && !upgrades.includes(writeVersion)) {
+    throw new SchemaError(
+      `json(): to read what it writes in version ${writeVersion}, \`upgrade\` needs a function from version ${writeVersion} to ${writeVersion + 1}`,
     );
   }
   return { newest: version, written: writeVersion };
