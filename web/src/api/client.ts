@@ -1,4 +1,5 @@
 import type { Acted, Failure } from "../../../src/dashboard/api/index.js";
+import { type State, searchOf } from "../routing/route.js";
 
 /** Thrown if the server refuses a request, or if no answer comes. */
 export class ApiError extends Error {
@@ -14,13 +15,9 @@ export class ApiError extends Error {
   }
 }
 
-export type Query = Readonly<Record<string, string | number | undefined>>;
-
 /** The address of an API path, relative to the page. */
-export function apiPath(name: string, query: Query = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
-  const search = new URLSearchParams(given.map(([key, value]) => [key, String(value)])).toString();
-  return `api/${name}${search === "" ? "" : `?${search}`}`;
+export function apiPath(name: string, query: State = {}): string {
+  return `api/${name}${searchOf(query)}`;
 }
 
 /** Sends a GET request. If the signal is aborted, throws the error of `fetch`. */

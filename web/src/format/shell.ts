@@ -2,10 +2,11 @@ import { hidden } from "./text.js";
 
 /**
  * An argument as a shell takes it, quoted if necessary. A terminal would act on a control character
- * that somebody pastes, such as one that ends the line. So these are escaped, for bash and zsh.
+ * that somebody pastes, such as one that ends the line. So these are escaped, for bash and zsh. zsh takes
+ * a word that begins with `=` for the name of a program.
  */
 export function quoted(argument: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(argument)) return argument;
+  if (/^(?!=)[\w@%+=:,./-]+$/.test(argument)) return argument;
   if (argument.search(hidden) >= 0) {
     return `$'${argument.replaceAll(/['\\]/g, "\\$&").replaceAll(hidden, bytesOf)}'`;
   }

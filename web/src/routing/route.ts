@@ -17,11 +17,16 @@ export function parseRoute(hash: string): Route {
 
 export type State = Readonly<Record<string, string | number | undefined>>;
 
-/** The hash of a view. Undefined and empty parts are left out. */
+/** The hash of a view. Undefined and empty parts are left out, as in {@link searchOf}. */
 export function hashOf(view: View, state: State = {}): string {
-  const given = Object.entries(state).filter(([, value]) => value !== undefined && value !== "");
-  const query = new URLSearchParams(
-    given.map(([name, value]): [string, string] => [name, String(value)]),
-  ).toString();
-  return query === "" ? `#/${view}` : `#/${view}?${query}`;
+  return `#/${view}${searchOf(state)}`;
+}
+
+/** The query of an address, with its `?`. Leaves out what is undefined or empty. A row may have the empty key. */
+export function searchOf(state: State): string {
+  const given = Object.entries(state).filter(
+    ([name, value]) => value !== undefined && (value !== "" || name === "row"),
+  );
+  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return search === "" ? "" : `?${search}`;
 }
