@@ -11,7 +11,7 @@ export interface Answer<T> {
   readonly data: T | undefined;
   readonly error: ApiError | undefined;
   readonly isLoading: boolean;
-  /** Sends the request again. */
+  /** Sends the request again, after the running one if there is one. */
   readonly reload: () => void;
 }
 
@@ -57,9 +57,10 @@ class Asking<T> {
   readonly #everyMs: number | undefined;
   readonly #got: (change: (before: Got<T> | undefined) => Got<T>) => void;
   readonly #loading: (isLoading: boolean) => void;
-  #controller = new AbortController();
+  readonly #ending = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #hasEnded = false;
+  #isAsking = false;
+  #isDue = false;
 
   constructor(
     path: string,
@@ -73,18 +74,21 @@ class Asking<T> {
     this.#loading = loading;
   }
 
+  /**
+   * Asks now. If a request is running, asks when it has ended, since its answer may be older than what
+   * the caller wants to see. To abort it instead would show nothing of a row that changes all the time.
+   */
   ask(): void {
-    this.#controller.abort();
+    this.#isDue = this.#isAsking;
+    if (this.#isAsking) return;
+    this.#isAsking = true;
     clearTimeout(this.#timer);
-    const controller = new AbortController();
-    this.#controller = controller;
     this.#loading(true);
-    void this.#get(controller.signal);
+    void this.#get(this.#ending.signal);
   }
 
   end(): void {
-    this.#hasEnded = true;
-    this.#controller.abort();
+    this.#ending.abort();
     clearTimeout(this.#timer);
   }
 
@@ -102,11 +106,13 @@ class Asking<T> {
       }));
     }
     this.#loading(false);
-    this.#later();
+    this.#isAsking = false;
+    if (this.#isDue) this.ask();
+    else this.#later();
   }
 
   #later(): void {
-    if (this.#everyMs === undefined || this.#hasEnded) return;
+    if (this.#everyMs === undefined) return;
     this.#timer = setTimeout(() => {
       if (document.hidden) this.#later();
       else this.ask();
