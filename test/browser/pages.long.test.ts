@@ -263,7 +263,7 @@ test("the slider goes back in time, and the link contains the time", async () =>
     .first()
     .waitFor();
   expect(await page.locator(".command code").textContent()).toMatch(
-    /^percolator scan \.\/data documents --at \d{13} --limit 50$/,
+    /^percolator scan \.\/data documents --at \d{4}-\d\d-\d\dT[\d:.]+Z --limit 50$/,
   );
   await page.getByRole("button", { name: "Now" }).click();
   await expect.poll(() => page.url()).not.toContain("at=");

@@ -1,4 +1,4 @@
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { Pipeline, RowsPage } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
@@ -11,7 +11,7 @@ import { SearchField } from "../../parts/search-field.js";
 import { ViewHead } from "../../parts/view-head.js";
 import type { Route } from "../../routing/route.js";
 import { change } from "../../routing/use-route.js";
-import { MomentField, millisecondsOf } from "./moment-field.js";
+import { MomentField, millisecondsOf, momentText } from "./moment-field.js";
 import { RowPanel } from "./row-panel.js";
 import { RowsTable } from "./rows-table.js";
 
@@ -23,12 +23,28 @@ export function DataBrowser({ route }: { readonly route: Route }) {
   const tables = pipeline.data?.tables;
   const table = route.state.table ?? firstTable(tables);
   useEffect(() => {
-    if (table !== undefined) remember(table);
-  }, [table]);
-  const { row } = route.state;
+    if (table === undefined) return;
+    remember(table);
+    // Another tab may remember another table. This one stays with its own.
+    if (route.state.table === undefined) change(route, { table }, true);
+  }, [table, route.state.table]);
+  const { row, prefix, after, at } = route.state;
+  const path = table === undefined ? undefined : apiPath("rows", { table, prefix, after, limit, at });
+  const rows = useApi<RowsPage>(path);
+  const page = rows.data?.table === table ? rows.data : undefined;
+  const whole = wholeParts(prefix, page?.keyKinds);
+  const isLeftOut = row === undefined && prefix !== undefined && whole === undefined;
   return (
     <div class="view">
-      <ViewHead title="Data" commands={commandsOf(route, table)}>
+      <ViewHead
+        title="Data"
+        commands={commandsOf(route, table, whole)}
+        commandNote={
+          isLeftOut
+            ? "The prefix of a command must be whole parts of a composite key, so this one has none."
+            : undefined
+        }
+      >
         The rows of a table as they are now, or were at any time within the retention.
       </ViewHead>
       {pipeline.error === undefined ? null : <Failed error={pipeline.error} retry={pipeline.reload} />}
@@ -46,7 +62,19 @@ export function DataBrowser({ route }: { readonly route: Route }) {
               row === undefined ? "split" : route.state.show === "protocol" ? "split open wide" : "split open"
             }
           >
-            <Rows route={route} table={table} />
+            {rows.error !== undefined ? (
+              <Failed error={rows.error} retry={rows.reload} />
+            ) : page === undefined ? (
+              <Loading what="rows" />
+            ) : (
+              <RowsTable
+                page={page}
+                route={route}
+                table={table}
+                isLoading={rows.isLoading}
+                reload={rows.reload}
+              />
+            )}
             {row === undefined ? null : (
               <RowPanel key={`${table} ${row}`} route={route} table={table} row={row} />
             )}
@@ -80,10 +108,24 @@ function firstTable(tables: Pipeline["tables"] | undefined): string | undefined 
   return (known ?? tables?.find(({ isInternal }) => !isInternal) ?? tables?.[0])?.name;
 }
 
-function commandsOf({ state }: Route, table: string | undefined): readonly CommandParts[] {
+/**
+ * A prefix as the command line takes it, which for a composite key is whole parts. Undefined if it is
+ * the beginning of a part.
+ */
+function wholeParts(prefix: string | undefined, kinds: RowsPage["keyKinds"]): string | undefined {
+  if (!prefix || kinds === undefined || kinds.length < 2 || prefix.startsWith("[")) return prefix;
+  return kinds[0] === "text" ? undefined : `[${prefix}]`;
+}
+
+function commandsOf(
+  { state }: Route,
+  table: string | undefined,
+  prefix: string | undefined,
+): readonly CommandParts[] {
   if (table === undefined) return [{ command: "status" }];
-  const { row, cell, show, prefix, at } = state;
-  if (row === undefined) return [{ command: "scan", args: [table], options: { prefix, at, limit } }];
+  const { row, cell, show, after } = state;
+  const at = state.at && momentText(state.at);
+  if (row === undefined) return [{ command: "scan", args: [table], options: { prefix, after, at, limit } }];
   if (show === "protocol") return [{ command: "inspect", args: [table, row] }];
   if (show === "history" && cell !== undefined)
     return [{ command: "history", args: [`${table}.${cell}`, row] }];
@@ -119,14 +161,4 @@ function Controls({ route, table, tables }: { route: Route; table: string; table
       </Fold>
     </div>
   );
-}
-
-function Rows({ route, table }: { readonly route: Route; readonly table: string }) {
-  const { prefix, after, at } = route.state;
-  const path = apiPath("rows", { table, prefix, after, limit, at });
-  const { data, error, isLoading, reload } = useApi<RowsPage>(path);
-  const page = useMemo(() => (data?.table === table ? data : undefined), [data, table]);
-  if (error !== undefined) return <Failed error={error} retry={reload} />;
-  if (page === undefined) return <Loading what="rows" />;
-  return <RowsTable page={page} route={route} table={table} isLoading={isLoading} reload={reload} />;
 }

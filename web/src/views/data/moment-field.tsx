@@ -26,6 +26,11 @@ export function millisecondsOf(at: string): number {
   return value >= minTimestamp ? value / 1_000 : value;
 }
 
+/** The time as the command line takes it, where a number is always a timestamp. */
+export function momentText(at: string): string {
+  return /^\d{1,14}$/.test(at) ? new Date(Number(at)).toISOString() : at;
+}
+
 /** Chooses the time as of which rows are shown: a slider over the retention, a date, or now. */
 export function MomentField({ at, onChange }: Props) {
   const { retentionMs, now: startedAt } = useAbout();
