@@ -46,6 +46,28 @@ test("failures are one group with a count, examples, an export, and a retry that
   expect(wrongs).toEqual([]);
 });
 
+test("while another search is under way, nothing can be done to what the last one found", async () => {
+  const { page, wrongs, close } = await openPage(browser, `${pipeline.url}#/failures?text=${brokenPages[1]}`);
+  const discard = page.locator(".parked").getByRole("button", { name: /^Discard/ });
+  await page.locator(".parked-count", { hasText: /^1$/ }).waitFor();
+  expect(await discard.count()).toBe(1);
+  let answer!: () => void;
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  await page.route(/api\/failures$/, async (route) => {
+    await answered;
+    await route.continue();
+  });
+  await page.getByRole("searchbox", { name: "Error" }).fill("");
+  await expect.poll(() => page.url()).not.toContain("text=");
+  await expect.poll(() => discard.count()).toBe(0);
+  answer();
+  await page.getByRole("button", { name: `Discard ${brokenPages.length}`, exact: true }).waitFor();
+  await close();
+  expect(wrongs).toEqual([]);
+});
+
 test("a search finds one of the group, and then only that one is meant", async () => {
   const { page, wrongs, close } = await openPage(browser, `${pipeline.url}#/failures`);
   await page.locator(".parked > li").first().waitFor();

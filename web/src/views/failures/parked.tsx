@@ -24,7 +24,8 @@ type Propose = ((intent: Intent) => void) | undefined;
 /** Parked changes, in groups with one kind of error. */
 export function Parked({ route }: { readonly route: Route }) {
   const { observer = "", text = "" } = route.state;
-  const { data, error, reload } = useApi<Failures>(apiPath("failures", { observer, text }), everyMs);
+  // The groups of an earlier filter must not stay: their actions would act on what the new one finds.
+  const { data, error, reload } = useApi<Failures>(apiPath("failures", { observer, text }), everyMs, false);
   const { writable, now: startedAt } = useAbout();
   const now = useStore(overview)?.now ?? startedAt;
   const { propose, shown } = useActing(reload);
