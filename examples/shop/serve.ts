@@ -13,7 +13,7 @@ export async function serveShop(db: Database, port: number): Promise<Listening> 
   const dashboard = dashboardHandler(db, { base: "/dashboard/" });
   const server = createServer((request, response) => {
     if (dashboard.handle(request, response)) return;
-    answer(db, new URL(request.url ?? "/", "http://localhost"), response).catch((error: unknown) => {
+    answer(db, request.url ?? "/", response).catch((error: unknown) => {
       console.error(error);
       if (!response.headersSent)
         json(response, 500, { error: "The request failed. The program's output says why." });
@@ -22,10 +22,13 @@ export async function serveShop(db: Database, port: number): Promise<Listening> 
   return await listening(server, port, () => dashboard.close());
 }
 
-async function answer(db: Database, url: URL, response: ServerResponse): Promise<void> {
+async function answer(db: Database, address: string, response: ServerResponse): Promise<void> {
   await using view = await db.snapshot();
-  const page = pages.get(url.pathname);
-  if (page === undefined) return json(response, 404, { pages: [...pages.keys(), "/dashboard/"] });
+  // A client may send anything, such as `//`, which is no address.
+  const url = URL.canParse(address, "http://localhost") ? new URL(address, "http://localhost") : undefined;
+  const page = url && pages.get(url.pathname);
+  if (url === undefined || page === undefined)
+    return json(response, 404, { pages: [...pages.keys(), "/dashboard/"] });
   json(response, 200, await page(view, url.searchParams));
 }
 
