@@ -12,6 +12,8 @@ const plain = table("sessions", columns);
 const lasting = table("lasting", { note: text() });
 const parts = table("parts", { note: text() }, { key: tuple(text(), int()) });
 
+const eternal = table("eternal", { note: text() }, { ttlMs: Number.MAX_SAFE_INTEGER });
+
 const expiring = (cells: RowsPage["rows"][number]["cells"]) =>
   Object.fromEntries(cells.map(({ column, expiresAt }) => [column, expiresAt]));
 
@@ -48,3 +50,11 @@ test.each(variants)("cells say when they expire, over $store, commit $commit", (
     expect(both).toHaveLength(2);
   }),
 );
+
+test("a cell that expires after every date has no expiry", () =>
+  withDatabase({ store: "memory", commit: "auto" }, { tables: [eternal], collectEveryMs: 0 }, async (db) => {
+    await using dashboard = await served(db, { tables: [eternal] });
+    await db.transact((tx) => tx.set(eternal.note, "a", "stays"));
+    const page = await dashboard.get<RowsPage>("rows?table=eternal");
+    expect(expiring(page.rows[0]!.cells)).toEqual({ note: undefined });
+  }));

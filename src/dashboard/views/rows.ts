@@ -24,6 +24,9 @@ const pageRows = 32;
 /** After this many characters of its values, a row shows no more cells. */
 const maxOfRow = 4_000_000;
 
+/** The latest time that a `Date` can hold. */
+const maxTime = 8.64e15;
+
 /** How much of a row is shown: cells, and characters of a value. */
 interface Bounds {
   readonly maxCells: number;
@@ -66,7 +69,9 @@ export const rows: View<RowsPage> = async (context, given, signal) => {
   const tables = await context.tables.get();
   await using snapshot = await context.db.snapshot({ at: given.at(), signal });
   const expiring = await timesToLive(context, table, given.at() === undefined);
-  const { first, isMore } = await firstOf(walk(snapshot, table, inList, expiring, start, prefix), limit);
+  const isMeant = (row: Uint8Array) =>
+    prefix === undefined || equalBytes(row.subarray(0, prefix.length), prefix);
+  const { first, isMore } = await firstOf(walk(snapshot, table, inList, expiring, start, isMeant), limit);
   const shown = first.map((found) => rowShown(tables, table, found));
   return {
     table: table.name,
@@ -87,8 +92,9 @@ export const row: View<RowDetail> = async (context, given, signal) => {
   await using snapshot = await context.db.snapshot({ at: given.at(), signal });
   const expiring = await timesToLive(context, table, given.at() === undefined);
   let found: FoundRow = { row: wanted, cells: [], commits: new Map(), isCut: false };
-  for await (const first of walk(snapshot, table, alone, expiring, wanted)) {
-    if (equalBytes(first.row, wanted)) found = first;
+  const isMeant = (row: Uint8Array) => equalBytes(row, wanted);
+  for await (const first of walk(snapshot, table, alone, expiring, wanted, isMeant)) {
+    found = first;
     break;
   }
   const writerOf = await writersOf(context.gathered, [...new Set(found.commits.values())]);
@@ -111,8 +117,8 @@ function startOf(
 }
 
 /**
- * The rows from `start` on that have cells and begin with `prefix`. Of a wide row it reads only the
- * cells that are shown.
+ * The rows from `start` on that have cells, up to the first row that is not meant. Of a wide row it
+ * reads only the cells that are shown.
  */
 async function* walk(
   snapshot: Snapshot,
@@ -120,7 +126,7 @@ async function* walk(
   bounds: Bounds,
   expiring: TimeToLive,
   start: Uint8Array | undefined,
-  prefix?: Uint8Array,
+  isMeant: (row: Uint8Array) => boolean,
 ): AsyncGenerator<FoundRow> {
   let from = start;
   for (let isFull = true; isFull; ) {
@@ -129,7 +135,7 @@ async function* walk(
     for await (const { row, cells } of rowsFrom(snapshot, table.name, from)) {
       if (open === undefined || !equalBytes(open.row, row)) {
         if (open !== undefined && open.cells.length > 0) yield open;
-        if (prefix !== undefined && !equalBytes(row.subarray(0, prefix.length), prefix)) return;
+        if (!isMeant(row)) return;
         open = new OpenRow(row, table, bounds, expiring);
       }
       open.take(cells);
@@ -176,11 +182,12 @@ class OpenRow implements FoundRow {
       const { name } = parsePath(column);
       const shown = valueShown(this.#table.columns.get(name)?.codec, value, this.#bounds.maxOfValue);
       this.#length += shown.text.length;
-      const ttlMs = this.#expiring(name);
+      const expiresAt =
+        timestampToDate(commit).getTime() + (this.#expiring(name) ?? Number.POSITIVE_INFINITY);
       const cell = {
         column: columnText(column),
         value: shown,
-        ...(ttlMs === undefined ? {} : { expiresAt: timestampToDate(commit).getTime() + ttlMs }),
+        ...(expiresAt > maxTime ? {} : { expiresAt }),
       };
       this.cells.push(cell);
       this.commits.set(cell, commit);
