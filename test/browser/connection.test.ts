@@ -48,6 +48,43 @@ test("a hidden page holds no connection, and is up to date when it is shown agai
   expect(wrongs).toEqual([]);
 });
 
+test("a hidden page does not ask for the last hour", async () => {
+  const { page, close } = await openPage(invented.browser, "about:blank");
+  await page.clock.install();
+  const first = page.waitForResponse("**/api/past");
+  await page.goto(`${invented.server.url}#/overview`);
+  await live(page);
+  await (await first).finished();
+  const asked: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().includes("api/past")) asked.push(request.url());
+  });
+  await setHidden(page, true);
+  await page.clock.fastForward(60_000);
+  expect(asked).toEqual([]);
+  await setHidden(page, false);
+  await expect.poll(() => asked.length).toBeGreaterThan(0);
+  await close();
+});
+
+test("a page whose stream a proxy holds back asks for everything again after the server was away", async () => {
+  const { page, close } = await openPage(invented.browser, "about:blank");
+  await page.route("**/api/stream", (route) => route.abort());
+  await page.goto(`${invented.server.url}#/data?table=documents`);
+  await page.locator("[data-connection=polling]").waitFor();
+  await page.locator(".data-rows").waitFor();
+  invented.server.cut(true);
+  await page.locator("[data-connection=lost]").waitFor();
+  // The first request after that fails, as with a server that is still starting.
+  await page.route("**/api/about", (route) => route.abort(), { times: 1 });
+  const rows = page.waitForRequest("**/api/rows?*");
+  const about = page.waitForResponse("**/api/about");
+  invented.server.cut(false);
+  await rows;
+  expect((await about).status()).toBe(200);
+  await close();
+});
+
 test("a server that is restarted with another database is shown as that one, with its rows", async () => {
   const notes = table("notes", { body: text() });
   const serve = async (location: string, port: number) => {

@@ -62,11 +62,11 @@ export function App() {
 
 function useAboutOnce() {
   const about = useApi<About>(apiPath("about"));
-  const { error, data, reload } = about;
+  const { error, reload } = about;
   useEffect(() => {
-    if (error === undefined || data !== undefined) return;
+    if (error === undefined) return;
     const timer = setTimeout(reload, againMs);
     return () => clearTimeout(timer);
-  }, [error, data, reload]);
+  }, [error, reload]);
   return about;
 }

@@ -24,8 +24,6 @@ const quietMs = 15_000;
 
 export const connection = new Store<ConnectionState>({ state: "connecting", error: undefined });
 export const overview = new Store<Overview | undefined>(undefined);
-/** When the page got its newest overview, by the browser's clock. */
-export const seenAt = new Store<number | undefined>(undefined);
 /** How often the page has connected again. The server may be another one since. */
 export const reconnects = new Store(0);
 
@@ -40,7 +38,7 @@ export function connect(): void {
 
 class Connecting {
   #source: EventSource | undefined;
-  #wasLive = false;
+  #hasAnswered = false;
   #pauseMs = 1_000;
   #poll: ReturnType<typeof setTimeout> | undefined;
   #again: ReturnType<typeof setTimeout> | undefined;
@@ -55,7 +53,7 @@ class Connecting {
     source.addEventListener("overview", ({ data }: MessageEvent<string>) => {
       this.#heard();
       this.#opened();
-      remember(JSON.parse(data) as Overview);
+      overview.set(JSON.parse(data) as Overview);
     });
     source.addEventListener("failure", ({ data }: MessageEvent<string>) => {
       this.#heard();
@@ -81,9 +79,15 @@ class Connecting {
     if (connection.value.state === "live") return;
     this.#stopPolling();
     this.#pauseMs = 1_000;
-    if (this.#wasLive) reconnects.set(reconnects.value + 1);
-    this.#wasLive = true;
-    connection.set({ state: "live", error: undefined });
+    this.#answers("live");
+  }
+
+  /** Notes that the server answers. If it had answered before, it may be another one since. */
+  #answers(state: "live" | "polling"): void {
+    if (connection.value.state === state) return;
+    if (this.#hasAnswered) reconnects.set(reconnects.value + 1);
+    this.#hasAnswered = true;
+    connection.set({ state, error: undefined });
   }
 
   #silent(): void {
@@ -121,17 +125,12 @@ class Connecting {
     try {
       const answer = await getJson<Overview>(apiPath("overview"), AbortSignal.timeout(maxPauseMs));
       if (poll !== this.#poll) return;
-      remember(answer);
-      connection.set({ state: "polling", error: undefined });
+      overview.set(answer);
+      this.#answers("polling");
     } catch (error) {
       if (poll !== this.#poll) return;
       connection.set({ state: "lost", error: error as ApiError });
     }
     this.#askAfter(pollMs);
   }
-}
-
-function remember(next: Overview): void {
-  overview.set(next);
-  seenAt.set(Date.now());
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { About } from "../../../src/dashboard/api/index.js";
-import { connection, overview, seenAt } from "../api/stream.js";
+import { connection, overview } from "../api/stream.js";
 import { bounded } from "../format/numbers.js";
 import { clock } from "../format/times.js";
 import { Mark } from "../parts/mark.js";
@@ -131,7 +131,7 @@ function ConnectionSign() {
 /** A line under the head while the server does not answer. */
 function Lost() {
   const { state, error } = useStore(connection);
-  const lastAt = useStore(seenAt);
+  const lastAt = useStore(overview)?.now;
   useEffect(() => {
     // The style makes everything grey that may no longer be so.
     document.documentElement.toggleAttribute("data-stale", state === "lost" || state === "failing");

@@ -1,6 +1,7 @@
 import type { Past, PastMoment } from "../../../src/dashboard/api/index.js";
 import { apiPath, getJson } from "../api/client.js";
 import { overview, reconnects } from "../api/stream.js";
+import { whileVisible } from "../api/visible.js";
 import { behindMs, type ProblemKind } from "./health.js";
 import { Store } from "./store.js";
 
@@ -13,8 +14,8 @@ const gapMs = 35_000;
 export const past = new Store<readonly PastMoment[]>([]);
 
 /**
- * Asks for new moments while the page is open. Asks for all of them if the page has connected again,
- * because the server may have another database, and if the server's clock was set back.
+ * Asks for new moments while the page is open and visible. Asks for all of them if the page has
+ * connected again, because the server may have another database, and if the server's clock was set back.
  */
 export function followPast(): void {
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -36,7 +37,13 @@ export function followPast(): void {
     timer = setTimeout(() => void ask(knownNow()), past.value.length === 0 ? 2_000 : everyMs);
   };
   reconnects.watch(() => void ask([]));
-  void ask([]);
+  whileVisible(() => {
+    void ask(knownNow());
+    return () => {
+      newest++;
+      clearTimeout(timer);
+    };
+  });
 }
 
 /** The moments that are still those of the past. */

@@ -1,7 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TransactionShown } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
+import { overview } from "../../api/stream.js";
 import { type Answer, useApi } from "../../api/use-api.js";
+import { useAbout } from "../../state/about.js";
 
 export interface Filter {
   readonly label: string;
@@ -44,6 +46,7 @@ export function useListed(list: string, filter: Filter): Listed {
   const [paused, setPaused] = useState<{ readonly at: number; readonly all: readonly TransactionShown[] }>();
   const path = apiPath("transactions", { list, ...filter, limit });
   const answer = useApi<readonly TransactionShown[]>(paused === undefined ? path : undefined, everyMs, false);
+  const { now: startedAt } = useAbout();
   const labels = useRef(new Set<string>());
   useEffect(() => {
     for (const transaction of answer.data ?? []) {
@@ -59,7 +62,7 @@ export function useListed(list: string, filter: Filter): Listed {
     labels: [...labels.current].sort(),
     answer,
     pausedAt: paused?.at,
-    setPaused: (isPaused) => setPaused(isPaused ? { at: Date.now(), all } : undefined),
+    setPaused: (isPaused) => setPaused(isPaused ? { at: overview.value?.now ?? startedAt, all } : undefined),
   };
 }
 
