@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Failures, Pipeline } from "../../src/dashboard/api/index.js";
+import type { Failures, HeatMap, Pipeline } from "../../src/dashboard/api/index.js";
 import { openPage } from "./support/browser.js";
 import { inventAnswers } from "./support/invented.js";
 
@@ -115,6 +115,21 @@ test("without the server everything is grey and says how old it is, until it ans
   await close();
 });
 
+test("times are those of the server's clock", async () => {
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/transactions`, {
+    timezoneId: "UTC",
+  });
+  await page.locator("[data-connection=live]").waitFor();
+  await page.locator("table.transactions [data-row]").first().waitFor();
+  await page.keyboard.press("p");
+  // The server's invented day begins at noon.
+  await page.getByText(/as they were at 12:\d\d:\d\d/).waitFor();
+  invented.server.cut(true);
+  await page.locator(".banner", { hasText: /Everything below is as it was at 12:\d\d:\d\d/ }).waitFor();
+  invented.server.cut(false);
+  await close();
+});
+
 test("a paused list keeps its rows, which can be filtered and opened; it goes on when asked", async () => {
   const { page, wrongs, close } = await openPage(invented.browser, `${invented.server.url}#/transactions`);
   const links = page.locator("table.transactions [data-row]");
@@ -188,6 +203,24 @@ test("the key space opens on the hottest table, with keys and times beside it", 
   expect(await beta.locator("[data-label='Loop delay']").getAttribute("class")).toContain("warn-text");
   await close();
   expect(wrongs).toEqual([]);
+});
+
+test("a field of the key space that no longer exists is not read", async () => {
+  const { page, close } = await openPage(invented.browser, "about:blank");
+  let shown = 24;
+  await page.route("**/api/heat*", async (route) => {
+    const response = await route.fetch();
+    const { ranges, counts, ...rest } = (await response.json()) as HeatMap;
+    const json = { ...rest, ranges: ranges.slice(0, shown), counts: counts.slice(0, shown) };
+    await route.fulfill({ response, json });
+  });
+  await page.goto(`${invented.server.url}#/workers`);
+  await page.locator(".heat canvas").focus();
+  for (let step = 0; step < 5; step++) await page.keyboard.press("ArrowDown");
+  await page.locator(".heat-read", { hasText: / from .* up to / }).waitFor();
+  shown = 3;
+  await page.locator(".heat-read", { hasText: "Point at a field" }).waitFor();
+  await close();
 });
 
 test("a long name of an observer ends before its state", async () => {

@@ -34,7 +34,8 @@ export function HeatPicture({ heat }: { readonly heat: HeatMap }) {
     return () => cancelAnimationFrame(frame);
   }, [heat, width, chosen, place, buckets]);
   const most = Math.max(0, ...counts.flat());
-  const read = place === undefined ? undefined : fieldOf(heat, place);
+  // The ranges adapt to the activity, so there may be fewer than when the field was chosen.
+  const read = place === undefined || place.range >= ranges.length ? undefined : fieldOf(heat, place);
   return (
     <div class="heat">
       <div class="heat-frame">
