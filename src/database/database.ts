@@ -187,7 +187,7 @@ export class Database {
     this.#publisher = settings.readOnly ? undefined : new ActivePublisher(context, context.liveness.session);
     this.#collector = new Collector(
       context,
-      () => this.#tables(),
+      () => this.cellTables(),
       (signal) => trimFeeds(registry, signal),
       settings.readOnly ? 0 : settings.collectEveryMs,
     );
@@ -696,7 +696,7 @@ export class Database {
   /** Yields every lock in the database. */
   async *locks(options: { readonly signal?: AbortSignal | undefined } = {}): AsyncGenerator<LockInfo> {
     const { signal } = known("db.locks", options);
-    yield* listLocks(this.#open(), await this.#tables(), signal);
+    yield* listLocks(this.#open(), await this.cellTables(), signal);
   }
 
   /**
@@ -741,7 +741,7 @@ export class Database {
   async check(options: CheckOptions = {}): Promise<readonly Problem[]> {
     const context = this.#open();
     const { maxProblems = maxListed } = known("db.check", options);
-    const found = await check(context, await this.#tables(), { ...options, maxProblems });
+    const found = await check(context, await this.cellTables(), { ...options, maxProblems });
     // Damaged pages would make every other result meaningless.
     if (found.some(({ invariant }) => invariant === "stored")) return found;
     return [...found, ...(await strayRecords(context))].slice(0, maxProblems);
@@ -817,8 +817,12 @@ export class Database {
     return await reachOf({ store, environment, timeoutMs, coordination: this.#coordination });
   }
 
-  /** Returns all tables with transactional cells. */
-  async #tables(): Promise<readonly string[]> {
+  /**
+   * Returns all tables with transactional cells, in the order in which {@link locks} lists them.
+   *
+   * @internal
+   */
+  async cellTables(): Promise<readonly string[]> {
     const view = await this.#registry.fresh();
     const feeds = view.feedRecords.size === 0 ? [] : [feedTable];
     // The versions of a dropped table stay until collection removes them.

@@ -1,7 +1,7 @@
-import { type Database, systemEnvironment, text } from "percolatordb";
+import { type Database, type LockInfo, systemEnvironment, text } from "percolatordb";
 import { schedule } from "percolatordb/recipes";
-import { StepHooks } from "percolatordb/testing";
-import { describe, expect, test } from "vitest";
+import { StepHooks, TestClock } from "percolatordb/testing";
+import { describe, expect, test, vi } from "vitest";
 import type {
   About,
   Acted,
@@ -378,6 +378,94 @@ test("locks are listed page by page, and resolved unless their owners live", asy
     expect(JSON.parse((await resolve({ id })).text)).toEqual({ done: 0, gone: 1, standing: 0 });
     expect((await resolve({ id: "x" })).status).toBe(400);
     expect((await resolve({})).status).toBe(400);
+  });
+});
+
+test("viewers share one search for locks, which stops after three seconds and says so", async () => {
+  await withDatabase({ store: "memory", commit: "auto" }, { tables, collectEveryMs: 0 }, async (db) => {
+    const clock = new TestClock();
+    await using dashboard = await served(db, { environment: clock.process() });
+    const locks = vi.spyOn(db, "locks").mockImplementation(async function* ({ signal } = {}) {
+      yield* [];
+      await new Promise((_, reject) => signal!.addEventListener("abort", () => reject(signal!.reason)));
+    });
+    const asked = [1, 2, 3].map(() => dashboard.get<LocksPage>("locks"));
+    await vi.waitFor(() => expect(locks).toHaveBeenCalled());
+    await clock.advance(3_000);
+    expect((await Promise.all(asked)).map(({ isCut }) => isCut)).toEqual([true, true, true]);
+    expect(locks).toHaveBeenCalledOnce();
+  });
+});
+
+test("pages of locks skip none of the tables that have no definition", async () => {
+  await withDatabase({ store: "memory", commit: "auto" }, { tables, collectEveryMs: 0 }, async (db) => {
+    await using dashboard = await served(db);
+    const lock = (table: string, row: string): LockInfo => {
+      const cell = { table, row: Buffer.from(row), column: Buffer.from("c") };
+      const owner = { session: "s", refreshedAt: new Date(0), ttlMs: 1, minCommitTimestamp: 1 };
+      return {
+        cell,
+        primary: cell,
+        isPrimary: true,
+        kind: "put",
+        startTimestamp: 1,
+        valueBytes: 1,
+        ...owner,
+      };
+    };
+    const found = [lock("dropped", "z"), lock("~system", "m"), lock("~feeds", "a")];
+    vi.spyOn(db, "cellTables").mockResolvedValue(found.map(({ cell }) => cell.table));
+    vi.spyOn(db, "locks").mockImplementation(async function* () {
+      yield* found;
+    });
+    const listed: string[] = [];
+    let next: string | undefined = "";
+    while (next !== undefined) {
+      const page: LocksPage = await dashboard.get(`locks?limit=1&after=${next}`);
+      listed.push(...page.locks.map(({ table }) => table));
+      next = page.next;
+    }
+    expect(listed).toEqual(["dropped", "~system", "~feeds"]);
+  });
+});
+
+test("viewers share one look at a row, which says if it shows only a part", async () => {
+  await withDatabase({ store: "memory", commit: "auto" }, { tables, collectEveryMs: 0 }, async (db) => {
+    const clock = new TestClock();
+    await using dashboard = await served(db, { environment: clock.process() });
+    const hit = (hits: number) => db.transact((tx) => tx.set(totals.hits, "a", hits));
+    for (let hits = 1; hits <= 200; hits++) await hit(hits);
+    const inspect = vi.spyOn(db, "inspect");
+    const look = () => dashboard.get<InspectedRow>("inspect?table=totals&row=a");
+    const looks = await Promise.all([look(), look(), look()]);
+    expect(looks.map(({ isCut }) => isCut)).toEqual([false, false, false]);
+    expect(inspect).toHaveBeenCalledOnce();
+    await hit(201);
+    await clock.advance(1_000);
+    const { columns, isCut } = await look();
+    expect([columns[0]!.entries.length, isCut]).toEqual([200, true]);
+  });
+});
+
+test("a row that does not exist is not looked for behind its place", async () => {
+  const read = new Set<string>();
+  const hooks = new StepHooks();
+  const noting = Object.assign(hooks, {
+    read: ({ cell }: { readonly cell: { readonly row: Uint8Array } }) => read.add(String(cell.row)),
+  });
+  const options = { tables, hooks: noting, collectEveryMs: 0 };
+  await withDatabase({ store: "memory", commit: "auto" }, options, async (db) => {
+    await using dashboard = await served(db);
+    const rows = Array.from({ length: 200 }, (_, n) => `b${n}`);
+    await db.transact((tx) => {
+      for (const row of rows) tx.set(pages.body, row, "x");
+    });
+    await db.transact((tx) => {
+      for (const row of rows) tx.delete(pages.body, row);
+    });
+    read.clear();
+    expect((await dashboard.get<RowDetail>("row?table=pages&row=a")).cells).toEqual([]);
+    expect([...read].filter((row) => row.startsWith("b")).length).toBeLessThan(50);
   });
 });
 

@@ -125,7 +125,7 @@ export function locksPage(gone: ReadonlySet<string>): LocksPage {
     lock("l3", "title", 12, true),
     lock("l4", "links", 40, undefined),
   ];
-  return { locks: locks.filter(({ id }) => !gone.has(id)), next: undefined };
+  return { locks: locks.filter(({ id }) => !gone.has(id)), next: undefined, isCut: false };
 }
 
 export function workers(reach: Workers["reach"], isEmpty: boolean): Workers {

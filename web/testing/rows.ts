@@ -154,6 +154,7 @@ export function inspectedRow(query: URLSearchParams): InspectedRow {
         entry(start - 4_000, { data: value(String(start - 5_000)), write: `put from ${start - 4_400}` }),
       ]),
     ],
+    isCut: false,
     hints: [
       { observer: "cluster", column: "hash", since: start - 2_000_000 },
       { observer: "rank", column: "rescore", since: start - 9_000_000 },

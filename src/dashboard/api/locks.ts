@@ -4,6 +4,8 @@ import type { CellName } from "./shared.js";
 export interface LocksPage {
   readonly locks: readonly LockShown[];
   readonly next: string | undefined;
+  /** Whether reading took too long and was stopped, so that there may be more. */
+  readonly isCut: boolean;
 }
 
 export interface LockShown extends CellName {

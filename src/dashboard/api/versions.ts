@@ -45,6 +45,8 @@ export interface InspectedRow {
       readonly status: string | undefined;
     }[];
   }[];
+  /** Whether the row has more columns, or one of them has older entries. */
+  readonly isCut: boolean;
   /** Observers that are due on this row. */
   readonly hints: readonly { readonly observer: string; readonly column: string; readonly since: number }[];
 }

@@ -3,7 +3,8 @@ import type { Environment } from "../../environment/index.js";
 import type { ParkedChange } from "../../observer/index.js";
 import type { Failures, Retrying } from "../api/index.js";
 import { readOfEach } from "../read-within.js";
-import { Shared } from "../sources/shared.js";
+import type { Shared } from "../sources/shared.js";
+import { SharedAnswers } from "../sources/shared-answers.js";
 import { parkedShown } from "../text/parked.js";
 import { retryingShown } from "../text/retrying.js";
 import type { KnownTables } from "../text/tables.js";
@@ -14,8 +15,6 @@ import { failingOf, type RetryingChange } from "./retrying.js";
 const maxOfObserver = 10_000;
 const groupingMs = 3_000;
 const everyMs = 2_000;
-/** The most different questions whose answers are kept. */
-const maxAnswers = 16;
 
 /** Which failures are grouped: those of one observer or of all, with a text in their errors or with any. */
 interface Question {
@@ -32,15 +31,15 @@ export class FailuresLook {
   readonly #environment: Environment;
   readonly #tables: Shared<KnownTables>;
   readonly #closing = new AbortController();
-  readonly #parked: Answers<Failures>;
-  readonly #retrying: Answers<Retrying>;
+  readonly #parked: SharedAnswers<Question, Failures>;
+  readonly #retrying: SharedAnswers<Question, Retrying>;
 
   constructor(db: Database, environment: Environment, tables: Shared<KnownTables>) {
     this.#db = db;
     this.#environment = environment;
     this.#tables = tables;
-    this.#parked = new Answers(environment, (question) => this.#groupParked(question));
-    this.#retrying = new Answers(environment, (question) => this.#groupRetrying(question));
+    this.#parked = new SharedAnswers(environment, everyMs, (question) => this.#groupParked(question));
+    this.#retrying = new SharedAnswers(environment, everyMs, (question) => this.#groupRetrying(question));
   }
 
   close(): void {
@@ -115,29 +114,5 @@ export class FailuresLook {
       doing: "Grouping changes that failed",
     };
     return await readOfEach(observers, maxOfObserver, time, list, use);
-  }
-}
-
-/** The answers to the last questions, each shared by all who ask it. */
-class Answers<A> {
-  readonly #environment: Environment;
-  readonly #find: (question: Question) => Promise<A>;
-  readonly #known = new Map<string, Shared<A>>();
-
-  constructor(environment: Environment, find: (question: Question) => Promise<A>) {
-    this.#environment = environment;
-    this.#find = find;
-  }
-
-  get(question: Question): Promise<A> {
-    const { observer, text } = question;
-    const key = JSON.stringify([observer, text]);
-    let answer = this.#known.get(key);
-    if (answer === undefined) {
-      answer = new Shared(this.#environment, everyMs, () => this.#find({ observer, text }));
-      this.#known.set(key, answer);
-      if (this.#known.size > maxAnswers) this.#known.delete(this.#known.keys().next().value!);
-    }
-    return answer.get();
   }
 }

@@ -12,8 +12,12 @@ import { GatheredReports } from "../sources/gathered.js";
 import { LocalSource } from "../sources/local.js";
 import { RemoteSource } from "../sources/remote.js";
 import { Shared } from "../sources/shared.js";
+import { SharedAnswers } from "../sources/shared-answers.js";
 import type { ReportSource } from "../sources/source.js";
 import { sharedTables } from "../text/tables.js";
+import type { LocksQuestion, RowQuestion } from "../views/context.js";
+import { readInspected } from "../views/inspect.js";
+import { readLocks } from "../views/locks.js";
 import { overview } from "../views/overview.js";
 import { StandingLook } from "../views/standing.js";
 import { Access } from "./access.js";
@@ -71,10 +75,14 @@ export function dashboardHandler(db: Database, options: DashboardHandlerOptions 
     return now;
   });
   const past = new PastMoments({ db, environment, writable, look: () => look.get() });
-  const context = { ...parts, overview: look, past };
+  const closing = new AbortController();
+  const locks = new SharedAnswers(environment, 2_000, (page: LocksQuestion) =>
+    readLocks(parts, page, closing.signal),
+  );
+  const inspected = new SharedAnswers(environment, 900, (row: RowQuestion) => readInspected(parts, row));
+  const context = { ...parts, overview: look, past, locks, inspected };
   const streams = new Streams(context);
   const metrics = new MetricsPages(db, options);
-  const closing = new AbortController();
   const pages = options.pages ?? builtPages();
   const listener = listenerOf(
     dashboardApp({ base, access, context, streams, metrics, pages, closing: closing.signal }),

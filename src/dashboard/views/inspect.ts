@@ -5,7 +5,7 @@ import type { InspectedRow, ValueShown } from "../api/index.js";
 import { columnText } from "../text/cells.js";
 import { inspectedText, statusText, writeText } from "../text/inspected.js";
 import { cutText } from "../text/values.js";
-import type { View } from "./context.js";
+import type { RowQuestion, View, ViewContext } from "./context.js";
 
 const maxColumns = 500;
 const maxEntries = 200;
@@ -15,27 +15,38 @@ type Column = InspectedRow["columns"][number];
 type Entry = Column["entries"][number];
 
 /** The protocol cells of a row, in the form of the paper's figure 4. */
-export const inspect: View<InspectedRow> = async ({ db, environment }, given) => {
-  const table = await given.table();
+export const inspect: View<InspectedRow> = async ({ inspected }, given) => {
+  const { name } = (await given.table())[definition];
+  return await inspected.get({ table: name, row: given.needed("row") });
+};
+
+/** Reads the protocol cells of a row, for all viewers. */
+export async function readInspected(
+  { db, environment, tables }: Pick<ViewContext, "db" | "environment" | "tables">,
+  question: RowQuestion,
+): Promise<InspectedRow> {
+  const table = (await tables.get()).table(question.table)!;
   const defined = table[definition];
-  const row = parseRowText(defined, given.needed("row"));
+  const row = parseRowText(defined, question.row);
   const [columns, pending] = await Promise.all([db.inspect(table, row), db.pendingOf(table, row)]);
   const now = environment.now();
+  const shown = columns.slice(0, maxColumns).map((column) => ({
+    column: columnText(column.path),
+    role: roleOf(column.path),
+    entries: entriesOf(defined, column, now),
+  }));
   return {
     table: defined.name,
     row: defined.key.format(row),
-    columns: columns.slice(0, maxColumns).map((column) => ({
-      column: columnText(column.path),
-      role: roleOf(column.path),
-      entries: entriesOf(defined, column, now),
-    })),
+    columns: shown.map((column) => ({ ...column, entries: column.entries.slice(0, maxEntries) })),
+    isCut: columns.length > maxColumns || shown.some(({ entries }) => entries.length > maxEntries),
     hints: pending.map(({ observer, column, qualifier, timestamp }) => ({
       observer,
       column: qualifier === undefined ? column : `${column}:${qualifier}`,
       since: timestamp,
     })),
   };
-};
+}
 
 function roleOf(path: Uint8Array): Column["role"] {
   if (!isSystemPath(path)) return "user";
@@ -60,7 +71,7 @@ function entriesOf(table: TableDefinition, column: InspectedColumn, now: number)
   }
   for (const { startTimestamp, value: bytes } of column.data) put(startTimestamp, { data: value(bytes) });
   for (const status of column.statuses) put(status.startTimestamp, { status: statusText(status) });
-  return [...entries.values()].sort((a, b) => b.timestamp - a.timestamp).slice(0, maxEntries);
+  return [...entries.values()].sort((a, b) => b.timestamp - a.timestamp);
 }
 
 function emptyEntry(timestamp: number): Entry {

@@ -1,35 +1,47 @@
 import type { DatabaseStatus } from "../../database/index.js";
 import { InvalidArgumentError } from "../../errors/index.js";
-import { parkedTable } from "../../observer/index.js";
 import { decodeRow, definition } from "../../schema/index.js";
 import { asBuffer } from "../../store/index.js";
-import { type CellAddress, type LockInfo, systemTable } from "../../transaction/index.js";
+import type { CellAddress, LockInfo } from "../../transaction/index.js";
 import type { Acted, LockShown, LocksPage } from "../api/index.js";
+import { readWithin } from "../read-within.js";
 import { stringOf } from "../server/body.js";
 import { cellName } from "../text/cells.js";
 import { makeId, readId } from "../text/ids.js";
 import type { KnownTables } from "../text/tables.js";
-import type { Action, View, ViewContext } from "./context.js";
-import { firstOf } from "./first-of.js";
+import type { Action, LocksQuestion, View, ViewContext } from "./context.js";
+
+/** The longest time for reading a page: each reads all locks before it. */
+const readingMs = 3_000;
 
 type Lock = Pick<LockInfo, "startTimestamp"> & { readonly cell: CellAddress };
 
 /** A page of the existing locks, ordered by table, row and column. */
-export const locks: View<LocksPage> = async ({ db, tables: known, environment }, given, signal) => {
-  const after = given.text("after");
+export const locks: View<LocksPage> = async (context, given) =>
+  await context.locks.get({ after: given.text("after"), limit: given.limit() });
+
+/** Reads a page of locks, for all viewers. */
+export async function readLocks(
+  { db, tables: known, environment }: Pick<ViewContext, "db" | "tables" | "environment">,
+  { after, limit }: LocksQuestion,
+  closing: AbortSignal,
+): Promise<LocksPage> {
   const place = after === undefined ? undefined : lockOf(after);
-  const [tables, status, recorded] = await Promise.all([known.get(), db.status(), db.tables()]);
-  const order = [...recorded.keys(), systemTable, parkedTable];
+  const [tables, status, order] = await Promise.all([known.get(), db.status(), db.cellTables()]);
   const now = environment.now();
-  async function* behind() {
+  const shown: LockShown[] = [];
+  let isMore = false;
+  const time = { environment, closing, timeMs: readingMs, doing: "Reading locks" };
+  const ended = await readWithin(time, async (signal) => {
     for await (const lock of db.locks({ signal })) {
-      const isBehind = place === undefined || compare(order, lock, place) > 0;
-      if (isBehind) yield lockShown(tables, lock, now, ownerLives(lock, now, status));
+      if (place !== undefined && compare(order, lock, place) <= 0) continue;
+      isMore = shown.length === limit;
+      if (isMore) return;
+      shown.push(lockShown(tables, lock, now, ownerLives(lock, now, status)));
     }
-  }
-  const { first, isMore } = await firstOf(behind(), given.limit());
-  return { locks: first, next: isMore ? first.at(-1)?.id : undefined };
-};
+  });
+  return { locks: shown, next: isMore ? shown.at(-1)?.id : undefined, isCut: !ended };
+}
 
 /** The order in which `db.locks` lists them. */
 function compare(order: readonly string[], a: Lock, b: Lock): number {
@@ -103,6 +115,7 @@ export const resolveLock: Action<Acted> = async (context, body, signal) => {
   const lock = await find(context, lockOf(id), signal);
   if (lock === undefined) return { done: 0, gone: 1, standing: 0 };
   const outcome = await context.db.resolve(lock);
+  context.locks.forget();
   return outcome === "gone" ? { done: 1, gone: 0, standing: 0 } : { done: 0, gone: 0, standing: 1 };
 };
 

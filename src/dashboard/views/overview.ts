@@ -12,7 +12,9 @@ import type { ViewContext } from "./context.js";
 import { countAll, countOf, maxPending, waitedMs } from "./standing.js";
 
 /** The state of the database and of its observers. */
-export async function overview(context: Omit<ViewContext, "overview" | "past">): Promise<Overview> {
+export async function overview(
+  context: Omit<ViewContext, "overview" | "past" | "locks" | "inspected">,
+): Promise<Overview> {
   const [standing, reports] = await Promise.all([context.standing.get(), context.gathered.reports()]);
   const { status, locks } = standing;
   const now = Math.round(context.environment.now());

@@ -31,6 +31,12 @@ export function ProtocolPanel({ table, row }: { readonly table: string; readonly
         Each line is a timestamp: a value is at its start timestamp, a write record at its commit timestamp. A
         lock exists while its transaction commits. Updated every second.
       </p>
+      {data.isCut ? (
+        <p class="note" data-cut>
+          This is not all: it shows 500 columns, and the newest 200 lines of each.{" "}
+          <code>percolator inspect</code> prints all of them.
+        </p>
+      ) : null}
       <div class="table-scroll" tabIndex={0} role="region" aria-label="Protocol cells of the row">
         <table class="protocol">
           <thead>

@@ -30,12 +30,20 @@ export function Locks({ route }: { readonly route: Route }) {
   return (
     <>
       {shown}
+      {data.isCut ? (
+        <p class="note" data-cut>
+          There may be more locks: the search took more than three seconds and was stopped.{" "}
+          <code>percolator locks</code> prints all of them.
+        </p>
+      ) : null}
       {data.locks.length === 0 ? (
-        <Empty title="There are no locks.">
-          {commit === "one-phase"
-            ? "This database commits in one phase, which needs no locks."
-            : "A lock exists while its transaction commits. If a process ends, the next transaction that meets its locks resolves them."}
-        </Empty>
+        data.isCut ? null : (
+          <Empty title="There are no locks.">
+            {commit === "one-phase"
+              ? "This database commits in one phase, which needs no locks."
+              : "A lock exists while its transaction commits. If a process ends, the next transaction that meets its locks resolves them."}
+          </Empty>
+        )
       ) : (
         <section class="panel" aria-labelledby="locks">
           <div class="panel-head">
