@@ -381,6 +381,9 @@ export class Database {
   /**
    * Makes an observer due on the cells that exist already. Use it for a new observer, or a new
    * version of one. An interrupted backfill continues with the next call.
+   *
+   * On PostgreSQL and Bigtable it begins two seconds after this process has first seen the version:
+   * by then, no worker takes an older version for the registered one.
    */
   async backfill(observer: Observer | string, options: BackfillOptions = {}): Promise<BackfillReport> {
     this.#writable("mark cells as due");

@@ -136,6 +136,24 @@ describe.each(["one-phase", "two-phase"] as const)("backfill, committing in %s",
     ]);
   });
 
+  test("on a server, waits until workers of an older version know the newer one", async () => {
+    const seen: string[] = [];
+    const environment = new TestEnvironment();
+    const store = memoryStore({ environment, remote: true });
+    const old = await start({ commit, store, environment, observers: [versioned(1, seen)] });
+    const worker = old.pool.work();
+    await environment.advance(100);
+    await old.transact((tx) => tx.set(documents.contents, "a", "x"));
+    await environment.until(worker.idle());
+    const db = await start({ commit, store, environment, observers: [versioned(2, seen)] });
+    await environment.until(backfill(db.registry, "versioned"));
+    await environment.advance(500);
+    await environment.until(db.pool.drain());
+    expect(seen).toEqual(["a v1", "a v2"]);
+    await environment.until(worker.stop());
+    old.failures.splice(0);
+  });
+
   test("a parked change is due again in a newer version", async () => {
     const make = (version: number) =>
       observer(
@@ -438,12 +456,33 @@ test("a hint of a re-registered observer stays while the old observer's hints ar
   expect(await countLengths(other)).toBe(1);
 });
 
-test("a backfill that is aborted while it waits for others to learn of the observer reports it", async () => {
+/** The options of databases on a store of one-row mutations. */
+function distant() {
   const environment = new TestEnvironment();
   const store = memoryStore({ environment, atomicBatches: false });
-  const counting = memoryStore().atomic!;
-  const oracle: Oracle = { next: (options) => counting.next(options), latest: () => counting.counter() };
-  const db = await start({ store, environment, commit: "two-phase", oracle, observers: [length] });
+  return { environment, store, commit: "two-phase", oracle: counterOracle(memoryStore().atomic!) } as const;
+}
+
+test("a backfill waits for a version that its process has not seen before", async () => {
+  const options = distant();
+  const { environment } = options;
+  const { registry } = await start({ ...options, observers: [versioned(1, [])] });
+  await environment.advance(5_000);
+  await registry.fresh();
+  await start({ ...options, observers: [versioned(2, [])] });
+  let isOver = false;
+  const filling = backfill(registry, "versioned").finally(() => {
+    isOver = true;
+  });
+  await environment.advance(1_900);
+  expect(isOver).toBe(false);
+  await environment.until(filling);
+});
+
+test("a backfill that is aborted while it waits for others to learn of the observer reports it", async () => {
+  const options = distant();
+  const { environment } = options;
+  const db = await start({ ...options, observers: [length] });
   const controller = new AbortController();
   const filling = backfill(db.registry, length, { signal: controller.signal });
   await environment.settle();

@@ -81,7 +81,6 @@ export async function backfill(
       `Observer "${name}" watches a signal. Signals have no stored cells that a backfill could mark as due.`,
     );
   }
-  await registry.untilKnown(name, options.signal, backfillOf(name));
   return new Backfill(registry, name, options).run();
 }
 
@@ -105,8 +104,11 @@ class Backfill {
   async run(): Promise<BackfillReport> {
     const { record } = registeredObserver(await this.#registry.fresh(), this.#name);
     this.#splitPoints = await this.#registry.context.store.splitPoints(record.table, maxSplitPoints);
+    const begun = await this.#begin();
+    // A worker with an older copy of the registry would delete the hints (protocol §5.8).
+    await this.#registry.untilKnown(this.#name, this.#options.signal, backfillOf(this.#name));
     let marked = 0;
-    for (const state of await this.#begin()) marked += await this.#walk(state);
+    for (const state of begun) marked += await this.#walk(state);
     return { marked };
   }
 

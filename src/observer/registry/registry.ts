@@ -201,16 +201,13 @@ export class Registry implements Schemas, Notifications {
   }
 
   /**
-   * Resolves when every process knows a registered observer, so that each commit that begins later
-   * writes hints for it. On a store with atomic batches that is immediate: a commit in one
-   * phase checks the registry, and one in two phases reads it again.
+   * Resolves when every process knows a registered observer in its current version. Processes on a
+   * remote store cache a view for `cacheMs`.
    *
-   * On other stores, each process caches a view for `cacheMs`. The wait counts from the time at
-   * which this process first saw the registration, because wall clocks differ and can be changed.
-   * It lasts twice `cacheMs`, because clocks run at different rates.
+   * The wait counts from the time at which this process first saw that version, because wall clocks
+   * differ and can be changed. It lasts twice `cacheMs`, because clocks run at different rates.
    */
   async untilKnown(name: string, signal: AbortSignal | undefined, doing: string): Promise<void> {
-    if (this.#store.atomic !== undefined) return;
     const noticedAt = this.#noticed.get(name)?.noticedAt;
     const knownForMs = noticedAt === undefined ? 0 : this.#environment.monotonic() - noticedAt;
     const waitMs = 2 * this.cacheMs - knownForMs;
@@ -218,10 +215,13 @@ export class Registry implements Schemas, Notifications {
   }
 
   /**
-   * Like {@link untilKnown}, for those of the observers and feeds that were recorded recently, by
-   * this or another process.
+   * Resolves when each commit that begins later writes hints and entries for these observers and
+   * feeds. On a store with atomic batches that is immediate: a commit in one phase checks the
+   * registry, and one in two phases reads it again. On other stores it waits as {@link untilKnown}
+   * does for those that were recorded recently, by this or another process.
    */
   async untilAllKnown(observers: readonly Observer[], feeds: readonly Feed[] = []): Promise<void> {
+    if (this.#store.atomic !== undefined) return;
     const view = await this.current();
     for (const { name } of observers) {
       const { since } = view.observers.get(name)?.record ?? { since: view.at };

@@ -237,6 +237,18 @@ export const observerMutants: readonly Mutant[] = [
     killedBy: "twoBackfills",
   },
   {
+    name: "a backfill that does not wait for copies of the registry",
+    takesLong: true,
+    patches: [
+      {
+        file: "src/observer/registry/backfill.ts",
+        find: "    await this.#registry.untilKnown(this.#name, this.#options.signal, backfillOf(this.#name));\n",
+        replace: "",
+      },
+    ],
+    killedBy: "newVersionRemote",
+  },
+  {
     name: "an attempt that reads the registry before its start",
     takesLong: true,
     patches: [

@@ -111,6 +111,17 @@ export const newVersion: Program = {
   },
 };
 
+/** The worker looks again with a copy of the registry from its first look, which the backfill waits for. */
+export const newVersionRemote: Program = {
+  ...newVersion,
+  name: "a new version of an observer beside a worker of the old one, on a server with atomic batches",
+  remote: true,
+  clients: {
+    ...newVersion.clients,
+    worker: (client) => client.work({ observers: [older], looks: 2 }),
+  },
+};
+
 /** Two backfills of different ranges. When a backfill resolves, it has marked its whole range. */
 export const twoBackfills: Program = {
   name: "two backfills of one observer with different ranges, in one phase",
