@@ -1,5 +1,12 @@
 import type { ProcessVitals } from "../../environment/index.js";
-import { type MutationAnswer, type Position, pages, type RowStore } from "../../store/index.js";
+import {
+  type Guard,
+  type Mutation,
+  type MutationAnswer,
+  type Position,
+  pages,
+  type RowStore,
+} from "../../store/index.js";
 import { decodeWrite, putHint, systemCell, systemTable } from "../../transaction/index.js";
 import { isBeyondBelief } from "../expiry.js";
 import {
@@ -69,7 +76,7 @@ export const timeToLiveMs = 5_000;
 
 const rowPrefix = "session/";
 const stateColumn = Buffer.from("state");
-/** Has what the session's program declares. Written once, since it does not change. */
+/** Has what the session's program declares. It does not change, so heartbeats do not write it. */
 const declaredColumn = Buffer.from("declared");
 /**
  * A column in the row of a session that is being removed. Its timestamp is that of the session's
@@ -79,6 +86,7 @@ const endedColumn = Buffer.from("ended");
 /** Each session has a single record, at this timestamp. Each heartbeat replaces the record. */
 const recordTimestamp = 1;
 const forever = Number.POSITIVE_INFINITY;
+const isRecorded: Guard = { type: "present", column: stateColumn, part: "write", at: recordTimestamp };
 
 const noBytes = new Uint8Array(0);
 const unreadable: SessionRecord = Object.freeze({ observers: {}, expires: 0, process: "" });
@@ -125,16 +133,33 @@ export class SessionRecords {
   }
 
   /**
-   * Replaces a session's record. Also deletes the column of an unclean end, because the session is
-   * alive. `declared`, if given, becomes what its program declares.
+   * Writes a session's record, with what its program declares. Also deletes the column of an unclean
+   * end, because the session is alive.
    */
-  async put(session: string, state: SessionRecord, declared?: readonly string[]): Promise<void> {
-    const names = declared && encodeJson({ names: declared } satisfies StoredDeclared);
-    await this.#store.mutate({
+  async put(session: string, state: SessionRecord, declared: readonly string[] = []): Promise<void> {
+    const names = encodeJson({ names: declared } satisfies StoredDeclared);
+    await this.#write(session, state, [], [putHint(declaredColumn, recordTimestamp, names)]);
+  }
+
+  /**
+   * Like {@link put}, if there is a record. Resolves to whether that is certain. If not, another
+   * process may have removed the session.
+   */
+  async renew(session: string, state: SessionRecord): Promise<boolean> {
+    return (await this.#write(session, state, [isRecorded], [])) === "applied";
+  }
+
+  #write(
+    session: string,
+    state: SessionRecord,
+    guards: readonly Guard[],
+    mutations: readonly Mutation[],
+  ): Promise<MutationAnswer> {
+    return this.#store.mutate({
       ...rowOf(session),
-      guards: [],
+      guards,
       mutations: [
-        ...(names === undefined ? [] : [putHint(declaredColumn, recordTimestamp, names)]),
+        ...mutations,
         putHint(stateColumn, recordTimestamp, encodeJson(state)),
         { type: "delete", column: endedColumn, part: "write", from: 0, to: forever },
       ],
@@ -175,10 +200,7 @@ export class SessionRecords {
   async end(session: string, timestamp: number): Promise<number | undefined> {
     const answer: MutationAnswer = await this.#store.mutate({
       ...rowOf(session),
-      guards: [
-        { type: "present", column: stateColumn, part: "write", at: recordTimestamp },
-        { type: "absent", column: endedColumn, part: "write", from: 0, to: forever },
-      ],
+      guards: [isRecorded, { type: "absent", column: endedColumn, part: "write", from: 0, to: forever }],
       mutations: [putHint(endedColumn, timestamp)],
     });
     if (answer === "applied") return timestamp;

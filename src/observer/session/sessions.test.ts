@@ -218,6 +218,27 @@ describe("clocks that differ", () => {
     },
   );
 
+  test("a process that was paused until others had removed its session says again what it declares", async () => {
+    const store = memoryStore();
+    const [one, other] = [new TestEnvironment(), new TestEnvironment()];
+    const paused = await openTest({ store, environment: one, observers: [length] });
+    const watching = await openTest({ store, environment: other, observers: [length] });
+    paused.sessions.declared = ["documents", "documents.length"];
+    for (const db of [paused, watching]) db.pool.work();
+    const together = async (steps: number) => {
+      for (let step = 0; step < steps; step++) for (const each of [one, other]) await each.advance(500);
+    };
+    const declaring = () => other.until(watching.sessions.declaring("documents.length"));
+    await together(4);
+    expect(await declaring()).toHaveLength(1);
+    await other.advance(10_000);
+    expect(await watching.sessions.alive(paused.sessions.session)).toBeUndefined();
+    expect(await declaring()).toEqual([]);
+    await one.freeze(10_000);
+    await together(8);
+    expect(await declaring()).toHaveLength(1);
+  });
+
   test("an end has one timestamp, even if several processes remove the session at the same time", async () => {
     const store = memoryStore();
     const records = new SessionRecords(store, () => undefined);

@@ -326,7 +326,8 @@ export class Sessions implements Liveness {
       const vitals = this.#meter && { ...this.#meter.read(), version: packageManifest().version };
       const isFirst = !this.#recorded;
       const record = { observers: this.#hosted, expires, process, vitals };
-      await this.#records.put(this.session, record, isFirst ? this.declared : undefined);
+      if (isFirst || !(await this.#records.renew(this.session, record)))
+        await this.#records.put(this.session, record, this.declared);
       this.#recorded = true;
       if (isFirst || this.#isTimeToRefresh) await this.refresh();
       else this.#suspects = await readCrashSuspects(this.#store);
