@@ -81,9 +81,15 @@ export class RunChange implements Change {
 
 /** Reports, once, that a run was given up, and why. */
 export class GiveUp {
+  /** Aborted when the worker gives up all of its runs. Undefined if it never does. */
+  readonly ofWorker: AbortSignal | undefined;
   #controller: AbortController | undefined;
   #reason: Error | undefined;
   #tell: ((reason: Error) => void) | undefined;
+
+  constructor(ofWorker?: AbortSignal) {
+    this.ofWorker = ofWorker;
+  }
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {

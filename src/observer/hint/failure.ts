@@ -65,6 +65,7 @@ export function classify(thrown: unknown): { readonly kind: FailureKind; readonl
   if (thrown instanceof RunError) return classifyRun(thrown);
   const kind = (): FailureKind => {
     if (thrown instanceof EndlessObserverError) return "endless";
+    if (thrown instanceof StoppedError) return "stopped";
     if (!(thrown instanceof PercolatorError)) return "failed";
     if (setbackCodes.has(thrown.code)) return "setback";
     return thrown.retryable ? "conflict" : "failed";

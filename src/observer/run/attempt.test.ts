@@ -5,6 +5,7 @@ import { taskFor } from "../../../test/support/observer/task.js";
 import { columnPath, definition } from "../../schema/index.js";
 import { type CellAddress, check, collect } from "../../transaction/index.js";
 import { GiveUp } from "../change.js";
+import { StoppedError } from "../hint/failure.js";
 import { readHints } from "../hint/hint.js";
 import { backfill, type Observer, observer, parkedTable } from "../index.js";
 import type { Task } from "../queue/task.js";
@@ -109,6 +110,19 @@ describe.each(["one-phase", "two-phase"] as const)("an attempt, committing in %s
     await board.whenQuiet();
     expect(rows).toEqual(["a"]);
     await worker.stop();
+  });
+
+  test("an observer whose run was given up while it was read is not called", async () => {
+    let calls = 0;
+    const sending = observer("sending", documents.contents, () => void calls++);
+    const db = await openTest({ commit, observers: [sending] });
+    await write(db, "a", "x");
+    const giveUp = new GiveUp();
+    giveUp.giveUp(new StoppedError("The worker was stopped."));
+    const task = taskFor(sending, "a", Number.MAX_SAFE_INTEGER);
+    const result = await attempt({ registry: db.registry, task, giveUp, onLong: () => {} });
+    expect(result).toMatchObject({ outcome: "failed", kind: "stopped" });
+    expect(calls).toBe(0);
   });
 
   test("a hint without a change, or of a rolled-back transaction, runs nothing", async () => {

@@ -113,14 +113,15 @@ interface CellBeside extends WatchedCell {
  * acknowledgment. The hint is deleted with the commit or after it.
  */
 export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
-  const { registry, task, underWay } = options;
+  const { registry, task, giveUp, underWay } = options;
   const { observer } = task;
   const arrive = underWay?.begin();
   let tx: CoreTransaction | undefined;
   try {
     const { isolation, name } = observer;
     const cause = { observer: name, cell: task.cell, commitTimestamp: task.timestamp };
-    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause, company: underWay });
+    const run = { isolation, label: name, cause, company: underWay, signal: giveUp.ofWorker };
+    tx = await CoreTransaction.begin(registry.context, run);
     // Reads the registry after it has taken the start timestamp. If a hint exists for a newer
     // version of the observer by then, this read shows that version.
     const view = await registry.fresh();
@@ -387,6 +388,7 @@ class Attempt {
         this.#tx.fence(reason);
         end(() => reject(reason));
       });
+      if (giveUp.reason !== undefined) return;
       run().then(
         (value) => end(() => resolve(value)),
         (error: unknown) => end(() => reject(error)),

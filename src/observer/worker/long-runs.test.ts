@@ -3,10 +3,11 @@ import { TestCluster } from "../../../test/support/observer/cluster.js";
 import { openTest, type TestDatabase, type TestOptions } from "../../../test/support/observer/context.js";
 import { documents, length, words } from "../../../test/support/observer/documents.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
-import { StoreFullError } from "../../errors/index.js";
+import { StoreError, StoreFullError } from "../../errors/index.js";
 import { columnPath } from "../../schema/index.js";
 import type { RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
+import type { CommitHooks } from "../../transaction/index.js";
 import { hintAddress, hintPrefix, readHints, type StandingHint, writeHintState } from "../hint/hint.js";
 import { listParked, type Observer, observer } from "../index.js";
 
@@ -187,4 +188,37 @@ describe("a long run announced by a live session that does not run the observer"
     const store = memoryStore({ atomicBatches: false });
     await announced({ store, commit: "two-phase", oracle }, new TestCluster());
   });
+});
+
+test("a worker that stops gives up a run that commits during an outage of the store", async () => {
+  const environment = new TestEnvironment();
+  let isOut = false;
+  const store = new Proxy(memoryStore({ environment }), {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key, target);
+      if (typeof member !== "function") return member;
+      return (...args: unknown[]) => {
+        if (isOut) throw new StoreError("The store does not answer.", { retryable: true });
+        return member.apply(target, args);
+      };
+    },
+  });
+  const hooks: CommitHooks = {
+    async step(name, { label }, run) {
+      if (name !== "commit-primary" || label !== "length") return run();
+      isOut = true;
+      return "unknown" as never;
+    },
+  };
+  const db = await start({ commit: "two-phase", store, environment, hooks, observers: [length] });
+  const worker = db.pool.work();
+  await environment.advance(500);
+  await environment.until(write(db));
+  await environment.advance(500);
+  expect([isOut, db.pool.running]).toEqual([true, 1]);
+  const stopped = worker.stop({ timeoutMs: 100 }).catch(() => undefined);
+  await environment.advance(5_000);
+  expect(db.pool.running).toBe(0);
+  isOut = false;
+  await stopped;
 });

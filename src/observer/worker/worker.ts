@@ -116,6 +116,8 @@ export class Worker {
   /** A task may be in two: its next run can begin before its last one has left. */
   readonly #runs = new Set<WorkerRun>();
   readonly #stopping = new AbortController();
+  /** Aborted when it gives up its runs. Ends what a run waits for before and after the observer's function. */
+  readonly #givingUp = new AbortController();
   readonly #scanLoop: ScanLoop;
   #watch: CommitWatcher | undefined;
   /** Stops listening to the board for ready tasks. */
@@ -281,7 +283,7 @@ export class Worker {
   }
 
   #begin(task: Task, lane: Lane): void {
-    const giveUp = new GiveUp();
+    const giveUp = new GiveUp(this.#givingUp.signal);
     const conflictsBefore = task.conflicts;
     lane.running++;
     const ended = () => {
@@ -372,6 +374,7 @@ export class Worker {
           ),
         );
       }
+      this.#givingUp.abort(new StoppedError("A run was abandoned, because its worker was stopped."));
     }, timeoutMs);
   }
 

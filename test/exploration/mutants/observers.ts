@@ -254,9 +254,9 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause, company: underWay });\n",
+        find: "    tx = await CoreTransaction.begin(registry.context, run);\n",
         replace:
-          "    const known = await registry.fresh();\n    tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause, company: underWay });\n",
+          "    const known = await registry.fresh();\n    tx = await CoreTransaction.begin(registry.context, run);\n",
       },
       {
         file: attempt,
@@ -282,7 +282,7 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "tx = await CoreTransaction.begin(registry.context, { isolation, label: name, cause, company: underWay });",
+        find: "tx = await CoreTransaction.begin(registry.context, run);",
         replace: `const real = registry.context.oracle;
     let taken = false;
     const next = async (options) => {
@@ -293,7 +293,7 @@ export const observerMutants: readonly Mutant[] = [
       return shared ?? registry.sharedStart;
     };
     const shared = { ...registry.context, oracle: { next, latest: () => real.latest() } };
-    tx = await CoreTransaction.begin(shared, { isolation, label: name, cause, company: underWay });`,
+    tx = await CoreTransaction.begin(shared, run);`,
       },
     ],
     killedBy: "twoObserversOneCell",
