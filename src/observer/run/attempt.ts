@@ -38,8 +38,9 @@ const longestChain = 1_000;
 const longRunMs = 1_000;
 /** A batch takes no further changes along once their values have so many bytes. */
 const batchBytes = 16 * 1024 * 1024;
-/** How many cells a batch reads at once at first, and how many times as many after each answer. */
-const readAtOnce = 8;
+/** How many cells a batch reads at once: at first, and at most, since any of them may have a large value. */
+const firstReads = 8;
+const maxReads = 64;
 
 /** The result of an attempt. */
 export type AttemptResult =
@@ -247,16 +248,18 @@ class Attempt {
     const tasks = (await this.#options.company?.()) ?? [];
     const found: FoundCell[] = [];
     let bytes = 0;
-    let atOnce = readAtOnce;
+    let atOnce = firstReads;
     for (let from = 0; from < tasks.length && bytes < batchBytes; ) {
       const some = tasks.slice(from, from + atOnce);
-      from += atOnce;
-      atOnce *= readAtOnce;
+      from += some.length;
       for (const each of await Promise.all(some.map((task) => this.#find(task)))) {
         if (each === undefined || bytes >= batchBytes) continue;
         bytes += bytesOf(each);
         found.push(each);
       }
+      // As many as still fit if they are like those so far.
+      const fitting = ((batchBytes - bytes) * from) / Math.max(bytes, 1);
+      atOnce = Math.min(maxReads, Math.ceil(fitting));
     }
     return found;
   }

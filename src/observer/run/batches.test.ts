@@ -1,8 +1,9 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { countHints, type TestDatabase } from "../../../test/support/observer/context.js";
 import { databasesOf } from "../../../test/support/observer/started.js";
 import { LimitExceededError, NewerValueError, ObserverError } from "../../errors/index.js";
 import { bytes, type Column, columnPath, family, int, signal, table, text } from "../../schema/index.js";
+import { memoryStore } from "../../store/memory/index.js";
 import { check } from "../../transaction/index.js";
 import { readHints, writeHintState } from "../hint/hint.js";
 import { batchObserver, batchRowObservers, listParked, observer, parkedTable } from "../index.js";
@@ -468,6 +469,39 @@ describe.each(["one-phase", "two-phase"] as const)("batch observers, committing 
     await db.pool.drain();
     expect(await counted(db, 3)).toBe(5);
   });
+});
+
+test("a batch reads little more than the values that it takes, also if the first ones are small", async () => {
+  const store = memoryStore({ inlineBytes: 1_000_000 });
+  let read = 0;
+  const readRow = store.readRow.bind(store);
+  store.readRow = async (request, options) => {
+    const page = await readRow(request, options);
+    if (request.table === "words") for (const { write } of page.cells) read += write?.value.length ?? 0;
+    return page;
+  };
+  const readBefore: number[] = [];
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const { counting } = counts({ batch: 1_000 }, async () => {
+    readBefore.push(read);
+    if (readBefore.length === 1) await held;
+  });
+  const db = await start({ store, observers: [counting] });
+  const worker = db.pool.work();
+  await worker.idle();
+  await write(db, ["first"], "x");
+  await vi.waitFor(() => expect(readBefore).toHaveLength(1), { timeout: 60_000 });
+  await write(db, rows(73), "x");
+  const large = "x".repeat(200_000);
+  await write(db, rows(373).slice(73), large);
+  goOn();
+  await worker.idle();
+  expect(await counted(db, large.length)).toBe(300);
+  expect(readBefore[1]).toBeLessThan(32_000_000);
+  await worker.stop();
 });
 
 test("a batch may be larger than the queue of other observers", async () => {
