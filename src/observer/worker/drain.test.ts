@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { countHints, openTest, type TestDatabase } from "../../../test/support/observer/context.js";
-import { documents } from "../../../test/support/observer/documents.js";
+import { documents, length } from "../../../test/support/observer/documents.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
+import { memoryStore } from "../../store/memory/index.js";
+import { hintTable } from "../../transaction/index.js";
 import { type Observer, observer } from "../index.js";
 
 /** An observer that runs one change at a time. Each run waits until the test releases it. */
@@ -57,6 +59,41 @@ test("draining ends as soon as its signal is aborted, even while a run continues
   expect(await countHints(db.store)).toEqual({ slow: 3 });
   letAllOn();
   await drained;
+});
+
+test("draining rejects with the error of its `onProgress`, which is not thrown in a timer", async () => {
+  const { gated: slow, letAllOn } = gated("slow");
+  await start([slow]);
+  let refused: unknown;
+  const onProgress = () => {
+    throw new Error("no terminal");
+  };
+  const drained = db.pool.drain({ onProgress }).catch((error: unknown) => {
+    refused = error;
+  });
+  await environment.advance(1_000);
+  letAllOn();
+  await environment.until(drained);
+  expect(refused).toEqual(new Error("no terminal"));
+});
+
+test("draining lets other work go on while it counts hints, and ends when its signal is aborted", async () => {
+  environment = new TestEnvironment();
+  const store = memoryStore({ environment });
+  db = await openTest({ environment, store, observers: [length] });
+  await db.transact((tx) => {
+    for (let index = 0; index < 5_000; index++) tx.set(documents.contents, `row ${index}`, "x");
+  });
+  const controller = new AbortController();
+  const read = store.readRange.bind(store);
+  let pages = 0;
+  store.readRange = (range, options) => {
+    if (range.table === hintTable && ++pages === 1) environment.defer(() => controller.abort());
+    return read(range, options);
+  };
+  const drained = db.pool.drain({ signal: controller.signal });
+  await expect(environment.until(drained)).rejects.toMatchObject({ code: "ABORTED" });
+  expect(pages).toBeLessThanOrEqual(2);
 });
 
 describe("draining while workers stop", () => {

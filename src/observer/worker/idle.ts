@@ -20,7 +20,7 @@ export interface DrainProgress {
 export interface IdleOptions {
   /** Ends the wait when it is aborted. Workers go on with their work. */
   readonly signal?: AbortSignal | undefined;
-  /** Called about four times a second with the progress. */
+  /** Called about four times a second with the progress. If it throws, the wait ends with its error. */
   readonly onProgress?: ((progress: DrainProgress) => void) | undefined;
 }
 
@@ -54,15 +54,30 @@ const progressMs = 250;
  */
 export async function untilIdle(work: EndingWork, options: UntilIdleOptions): Promise<void> {
   const { signal, closing, after, refuseOrphans } = options;
-  await underSignals([signal, closing], async (either) => {
-    const stopProgress = reportProgress(work, options);
-    try {
+  const failing = new AbortController();
+  const stopProgress = reportProgress(work, options, failing);
+  try {
+    await whileWaiting([signal, closing, failing.signal], async (either) => {
       if (after !== undefined) await unlessAborted(after, either, waiting);
       await waitUntilIdle(work, either, refuseOrphans);
+    });
+  } catch (error) {
+    throw failing.signal.aborted ? failing.signal.reason : error;
+  } finally {
+    stopProgress();
+  }
+}
+
+/** Calls `use` with a signal that follows all of `signals`. If it is aborted, rejects with its error. */
+export function whileWaiting<T>(
+  signals: readonly (AbortSignal | undefined)[],
+  use: (either: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return underSignals(signals, async (either) => {
+    try {
+      return await use(either);
     } catch (error) {
       throw either.aborted ? abortError(either, waiting) : error;
-    } finally {
-      stopProgress();
     }
   });
 }
@@ -118,13 +133,19 @@ function orphansError({ orphans }: Survey): ObserverError {
   );
 }
 
-function reportProgress(work: EndingWork, { onProgress }: IdleOptions): () => void {
+/** Calls `onProgress` until the returned function is called. If it throws, aborts `failing` with its error. */
+function reportProgress(work: EndingWork, { onProgress }: IdleOptions, failing: AbortController): () => void {
   if (onProgress === undefined) return () => {};
   const { board, registry } = work;
   const { environment } = registry.context;
   const before = board.completed;
   const report = () => {
-    onProgress({ runs: board.completed - before, waiting: board.size, more: work.hasMore });
+    try {
+      onProgress({ runs: board.completed - before, waiting: board.size, more: work.hasMore });
+    } catch (error) {
+      failing.abort(error);
+      return;
+    }
     timer = environment.setTimer(report, progressMs, { background: true });
   };
   let timer = environment.setTimer(report, progressMs, { background: true });

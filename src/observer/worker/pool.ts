@@ -13,7 +13,7 @@ import { takeOwnHints } from "../scan/own-hints.js";
 import type { Sessions } from "../session/sessions.js";
 import { BusyReport } from "./busy-report.js";
 import { AdaptiveConcurrency, type ConcurrencyLimit, fixedConcurrency } from "./concurrency.js";
-import { type DrainOptions, type EndingWork, type IdleOptions, untilIdle } from "./idle.js";
+import { type DrainOptions, type EndingWork, type IdleOptions, untilIdle, whileWaiting } from "./idle.js";
 import { surveyHints } from "./survey.js";
 import { type StopOptions, Worker, type WorkerHost } from "./worker.js";
 
@@ -270,7 +270,8 @@ export class WorkerPool implements WorkerHost, EndingWork {
   async drain(options: DrainOptions = {}): Promise<void> {
     this.#assertOpen();
     throwIfAborted(options.signal, "Waiting until nothing is due");
-    const survey = await surveyHints(this);
+    const { signal } = this.#closing;
+    const survey = await whileWaiting([options.signal, signal], (either) => surveyHints(this, either));
     const isNeeded = survey.busy || survey.orphans.size > 0 || !this.board.isQuiet;
     if (!isNeeded && survey.isSnapshot) return;
     this.#assertOpen();

@@ -1,3 +1,4 @@
+import { eventLoopTurn } from "../../environment/index.js";
 import { type Position, pages } from "../../store/index.js";
 import { readHints } from "../hint/hint.js";
 import type { Observer } from "../observer.js";
@@ -78,7 +79,7 @@ async function countHints(work: SurveyedWork, signal: AbortSignal | undefined): 
   const { registry } = work;
   const known = await registry.current();
   const counted: Counted = { counts: new Map(), pages: 0 };
-  const { store } = registry.context;
+  const { store, environment } = registry.context;
   const read = (start?: Position) => readHints(store, { start, end: undefined }, pageHints, signal);
   for await (const page of pages(read)) {
     for (const { observer } of page.hints) {
@@ -87,6 +88,7 @@ async function countHints(work: SurveyedWork, signal: AbortSignal | undefined): 
       counted.counts.set(observer, (counted.counts.get(observer) ?? 0) + 1);
     }
     counted.pages++;
+    if (page.next !== undefined) await eventLoopTurn(environment);
   }
   return counted;
 }
