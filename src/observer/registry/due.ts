@@ -27,6 +27,25 @@ export interface WatchedCell {
   readonly cell: CellAddress;
 }
 
+/** One observer's records about a cell. */
+export type CellRecords = Pick<CellState, "acknowledgment" | "parked">;
+
+/** Reads one observer's records about a cell, and not the cell, which may be damaged. */
+export async function readRecords(
+  tx: { readonly reader: SnapshotReader },
+  registered: RegisteredObserver,
+  { table, row, column }: CellAddress,
+): Promise<CellRecords> {
+  const acknowledgment = registered.acknowledgmentColumn(column);
+  const parked = registered.parkedColumn(column);
+  const columns = (registered.isWeak ? [parked] : [acknowledgment, parked]).map((exact) => ({ exact }));
+  const cells = await tx.reader.wholeRow(table, row, columns.sort(inOrder));
+  return {
+    acknowledgment: recordOf(registered, find(cells, acknowledgment)),
+    parked: recordOf(registered, find(cells, parked)),
+  };
+}
+
 /**
  * Reads an observed cell and one observer's records about it, at a transaction's start or a
  * snapshot.
@@ -63,18 +82,21 @@ export async function readCellStates(
     return parkedOf === "all" || index === 0 ? [...both, { exact: parked }] : both;
   });
   const cells = await tx.reader.wholeRow(table, row, columns.sort(inOrder));
-  const find = (path: Uint8Array) => cells.find((each) => Buffer.compare(each.column, path) === 0);
   return places.map(({ registered, column, acknowledgment, parked }) => {
-    const changed = registered.isWeak ? undefined : find(column);
-    const acknowledged = registered.isWeak ? undefined : find(acknowledgment);
+    const changed = registered.isWeak ? undefined : find(cells, column);
+    const acknowledged = registered.isWeak ? undefined : find(cells, acknowledgment);
     return {
       commit: changed?.commit ?? 0,
       value: changed?.value,
       acknowledgment: recordOf(registered, acknowledged),
-      parked: recordOf(registered, find(parked)),
+      parked: recordOf(registered, find(cells, parked)),
       isOwnWrite: changed !== undefined && changed.commit === acknowledged?.commit,
     };
   });
+}
+
+function find(cells: readonly CommittedCell[], path: Uint8Array): CommittedCell | undefined {
+  return cells.find((each) => Buffer.compare(each.column, path) === 0);
 }
 
 function inOrder(one: { readonly exact: Uint8Array }, other: { readonly exact: Uint8Array }): number {

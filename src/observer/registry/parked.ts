@@ -14,7 +14,7 @@ import {
   rowPrefix,
 } from "../hint/parked-entry.js";
 import { addressCell, nameCell, type ObservedCell, registeredObserver } from "./cell-of.js";
-import { type CellState, readCellState } from "./due.js";
+import { type CellRecords, readRecords } from "./due.js";
 import type { RegisteredObserver } from "./registered.js";
 import type { Registry } from "./registry.js";
 import type { RegistryView } from "./view.js";
@@ -139,10 +139,10 @@ async function isStillParked(
   registered: RegisteredObserver,
   cell: CellAddress,
 ): Promise<boolean> {
-  return isParked(await readCellState({ reader }, registered, cell));
+  return isParked(await readRecords({ reader }, registered, cell));
 }
 
-function isParked({ parked, acknowledgment }: CellState): boolean {
+function isParked({ parked, acknowledgment }: CellRecords): boolean {
   return parked !== undefined && parked.start > (acknowledgment?.start ?? 0);
 }
 
@@ -193,7 +193,12 @@ function checkParked(who: string, change: ObservedCell): void {
 function changeParked(
   registry: Registry,
   parked: ObservedCell,
-  change: (tx: CoreTransaction, registered: RegisteredObserver, cell: CellAddress, state: CellState) => void,
+  change: (
+    tx: CoreTransaction,
+    registered: RegisteredObserver,
+    cell: CellAddress,
+    state: CellRecords,
+  ) => void,
 ): Promise<boolean> {
   checkParked("The call takes", parked);
   return registry.retrying(async () => {
@@ -202,7 +207,7 @@ function changeParked(
       const view = await registry.fresh();
       const registered = registeredObserver(view, parked.observer);
       const cell = addressCell(view, registered, parked);
-      const state = await readCellState(tx, registered, cell);
+      const state = await readRecords(tx, registered, cell);
       if (!isParked(state)) return false;
       tx.write({
         table: cell.table,

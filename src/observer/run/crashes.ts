@@ -11,7 +11,7 @@ import {
   writeHintState,
 } from "../hint/hint.js";
 import type { Task } from "../queue/task.js";
-import { readCellState } from "../registry/due.js";
+import { readRecords } from "../registry/due.js";
 import type { Registry } from "../registry/registry.js";
 import type { Sessions } from "../session/sessions.js";
 
@@ -129,7 +129,7 @@ export class CrashCounter {
     const unregister = context.active.register(at);
     try {
       const reader = new SnapshotReader(context, at);
-      const { parked, acknowledgment } = await readCellState({ reader }, registered, cell);
+      const { parked, acknowledgment } = await readRecords({ reader }, registered, cell);
       return parked !== undefined && parked.start > (acknowledgment?.start ?? 0) ? parked.chain : 0;
     } finally {
       unregister();

@@ -4,7 +4,7 @@ import { describeFailure } from "../hint/failure.js";
 import { deleteHint } from "../hint/hint.js";
 import { encodeParkedEntry, parkedEntryCell } from "../hint/parked-entry.js";
 import type { Task } from "../queue/task.js";
-import { type CellState, readCellState } from "../registry/due.js";
+import { type CellRecords, readRecords } from "../registry/due.js";
 import type { Registry } from "../registry/registry.js";
 
 /**
@@ -45,9 +45,9 @@ async function parkOnce(
     const registered = (await registry.fresh()).observers.get(task.observer.name);
     const { version } = task.observer;
     if (registered === undefined || registered.record.version !== version) return false;
-    const state = await readCellState(tx, registered, task.cell);
+    const records = await readRecords(tx, registered, task.cell);
     const { table, row, column } = task.cell;
-    const from = parkedFrom(state, version, start);
+    const from = parkedFrom(records, version, start);
     if (from !== undefined) {
       const parked = { table, row, column: registered.parkedColumn(column) };
       tx.write({ ...parked, value: encodeAcknowledgment({ start: from, version, chain: crashes }) });
@@ -80,7 +80,7 @@ async function parkOnce(
  * version does not count, but the new record must be newer than it.
  */
 function parkedFrom(
-  { acknowledgment, parked }: CellState,
+  { acknowledgment, parked }: CellRecords,
   version: number,
   start: number,
 ): number | undefined {

@@ -2,6 +2,8 @@ import { describe, expect, test } from "vitest";
 import { countHints, type TestDatabase } from "../../../test/support/observer/context.js";
 import { documents } from "../../../test/support/observer/documents.js";
 import { databasesOf } from "../../../test/support/observer/started.js";
+import { columnPath } from "../../schema/index.js";
+import { readHints } from "../hint/hint.js";
 import { discardParked, listParked, observer, type ParkedChange, retryParked } from "../index.js";
 
 const start = databasesOf({}, { mayFail: true });
@@ -154,6 +156,35 @@ describe.each(["one-phase", "two-phase"] as const)("parked changes, committing i
     await db.transact((tx) => tx.notify(documents.poke, "b"));
     await db.pool.drain();
     expect(await db.transact((tx) => tx.get(documents.poked, "b"))).toBe(1);
+  });
+
+  test("the change of a damaged cell is parked, retried and discarded", async () => {
+    const reading = observer("reading", documents.contents, () => {}, { attempts: 2, backoff: quickly });
+    const db = await start({ commit, observers: [reading] });
+    await db.transact((tx) => tx.set(documents.contents, "a", "x"));
+    const [hint] = (await readHints(db.store, { start: undefined, end: undefined }, 10)).hints;
+    const damaged = { column: columnPath("contents"), part: "write", timestamp: hint!.timestamp } as const;
+    await db.store.mutate({
+      table: "documents",
+      row: Buffer.from("a"),
+      guards: [],
+      mutations: [{ type: "put", ...damaged, value: Buffer.of(99) }],
+    });
+    await db.pool.drain();
+    const [parked] = await all(listParked(db.registry));
+    expect(parked).toMatchObject({ row: "a", error: { code: "STORE_DAMAGED" } });
+    expect(await retryParked(db.registry, parked!)).toBe(true);
+    await db.pool.drain();
+    expect(db.runs.map(({ outcome }) => outcome)).toEqual([
+      "failed",
+      "failed",
+      "parked",
+      "failed",
+      "failed",
+      "parked",
+    ]);
+    expect(await discardParked(db.registry, parked!)).toBe(true);
+    expect(await all(listParked(db.registry))).toEqual([]);
   });
 
   test("parking leaves a newer change alone", async () => {
