@@ -102,7 +102,7 @@ export {
   type TransactOptions,
   transact,
 } from "./transact.js";
-export { Transaction } from "./transaction.js";
+export { refuseSource, Transaction } from "./transaction.js";
 export { joinMutations } from "./wire/joined-mutations.js";
 export { countRequests, countTimestamps } from "./wire/request-counter.js";
 export { Yielding } from "./yielding.js";

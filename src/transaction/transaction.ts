@@ -323,7 +323,8 @@ export class Transaction extends View {
   }
 }
 
-function refuseSource({ name, source }: TableDefinition): void {
+/** Throws if the rows of a table come from elsewhere, such as from an SQL table. */
+export function refuseSource({ name, source }: TableDefinition): void {
   if (source === undefined) return;
   throw new SchemaError(
     `Table ${name} is read-only, because its rows come from ${source.description}. Write there instead.`,

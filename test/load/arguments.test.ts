@@ -1,8 +1,10 @@
-import { family, int, loadPart, open, table, text } from "percolatordb";
+import { family, float, int, loadPart, open, table, text, tuple } from "percolatordb";
+import { attach } from "percolatordb/postgres";
 import { describe, expect, test } from "vitest";
 
 const pages = table("pages", { html: text(), size: int(), anchors: family(text()) });
 const others = table("others", { html: text() });
+const orders = attach("shop.orders", { key: tuple(int()), columns: { total: float() } });
 
 /** The rows with these keys, all with one value. */
 const rows = (keys: readonly unknown[], value: unknown = { html: "x" }) =>
@@ -25,6 +27,12 @@ const wrong: readonly Wrong[] = [
     parts: [rows(["a"]), undefined],
     code: "INVALID_ARGUMENT",
     message: "not an array with undefined",
+  },
+  {
+    what: "a part of an attached SQL table",
+    parts: [rows(["a"]), loadPart(orders, () => [])],
+    code: "SCHEMA",
+    message: "Table orders is read-only",
   },
   {
     what: "two parts with a row in common",

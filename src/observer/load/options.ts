@@ -8,7 +8,7 @@ import {
   type KeyOf,
   type RowOf,
 } from "../../schema/index.js";
-import { overlap, type RowRange } from "../../transaction/index.js";
+import { overlap, type RowRange, refuseSource } from "../../transaction/index.js";
 
 /**
  * A row of a bulk load, in the form in which `tx.scan(table)` returns rows. Columns and families may
@@ -70,7 +70,10 @@ export function checkParts(parts: readonly LoadPart[]): void {
   const isPart = (part: Partial<LoadPart> | undefined) =>
     isTable(part?.table) && typeof part?.rows === "function" && typeof part.range === "object";
   const isList = Array.isArray(parts) && parts.length > 0;
-  if (isList && parts.every(isPart)) return;
+  if (isList && parts.every(isPart)) {
+    for (const { table } of parts) refuseSource(table[definition]);
+    return;
+  }
   const wrong = isList
     ? `an array with ${describeValue(parts.find((part) => !isPart(part)))}`
     : describeValue(parts);
