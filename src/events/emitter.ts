@@ -12,8 +12,10 @@ export class Emitter {
 
   /** Adds a listener. Call the returned function to remove it. */
   on<N extends EventName>(name: N, listener: EventListener<N>): () => void {
-    this.#listeners.set(name, new Set([...(this.#listeners.get(name) ?? []), listener]));
-    return () => this.#remove(name, listener);
+    // A function may listen twice, so each registration has its own.
+    const own: EventListener<N> = (event) => listener(event);
+    this.#listeners.set(name, new Set([...(this.#listeners.get(name) ?? []), own]));
+    return () => this.#remove(name, own);
   }
 
   /** Whether an event has listeners. If it has none, callers do not build the event. */

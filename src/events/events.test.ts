@@ -40,6 +40,18 @@ describe("an emitter", () => {
     expect(heard).toEqual(["one", "two", "two"]);
   });
 
+  test("calls a function that listens twice until both have stopped", () => {
+    const events = new Emitter();
+    let heard = 0;
+    const listener = () => heard++;
+    const stop = events.on("commit", listener);
+    events.on("commit", listener);
+    stop();
+    stop();
+    events.emit("commit", commit);
+    expect(heard).toBe(1);
+  });
+
   test("knows whether an event has listeners", () => {
     const events = new Emitter();
     expect(events.hasListeners("run")).toBe(false);

@@ -76,6 +76,28 @@ test("the span of a conflict names the winner, and the span of a failure its err
   );
 });
 
+test.each([
+  ["an object without a prototype", Object.create(null)],
+  [
+    "a function whose toString throws",
+    Object.assign(() => undefined, {
+      toString: () => {
+        throw new Error("never");
+      },
+    }),
+  ],
+])("the spans of a transaction that throws %s, and of the next failure, end", async (_, thrown) => {
+  const { db, spans } = await traced();
+  for (const error of [thrown, new Error("the next one")]) {
+    const failing = db.transact(() => {
+      throw error;
+    });
+    await failing.catch(() => undefined);
+  }
+  const messages = spans("percolator.transaction").map(({ status }) => status.message);
+  expect(messages).toEqual([expect.any(String), "the next one"]);
+});
+
 test("spans have the attributes of OpenTelemetry's conventions for databases", async () => {
   const { db, spans } = await traced();
   await db.transact((tx) => tx.set(pages.body, "a", "Hello"), { label: "load" });

@@ -1,5 +1,5 @@
 import { systemEnvironment } from "../environment/index.js";
-import { checkArgument } from "../errors/index.js";
+import { checkArgument, messageOf } from "../errors/index.js";
 import type { CommitIdGenerator } from "./commit-ids.js";
 import { CommitSpans } from "./commit-spans.js";
 import { conflictType, conventionalAttributes, type Ended, errorTypeOf } from "./conventions.js";
@@ -120,7 +120,7 @@ export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOpt
       const { error } = event;
       const { started, endTime } = span(event, errorTypeOf(error), { "percolator.outcome": "rolled back" });
       if (error !== undefined) {
-        const exception = error instanceof Error ? error : new Error(String(error));
+        const exception = exceptionOf(error);
         started.recordException(exception);
         started.setStatus({ code: failed, message: exception.message });
       }
@@ -135,6 +135,16 @@ export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOpt
   return () => {
     for (const stop of stops) stop();
   };
+}
+
+/** A thrown value as an error. It may be one that cannot be shown. */
+function exceptionOf(thrown: unknown): Error {
+  if (thrown instanceof Error) return thrown;
+  try {
+    return new Error(messageOf(thrown));
+  } catch {
+    return new Error("The thrown value cannot be shown.");
+  }
 }
 
 function causeAttributes({ cell, commitTimestamp }: Cause): Record<string, string | number> {
