@@ -1,3 +1,4 @@
+import { StoreError } from "../../errors/index.js";
 import { allColumns, type Position, pages, type RowStore } from "../../store/index.js";
 import { putHint, systemCell, systemTable } from "../../transaction/index.js";
 
@@ -7,16 +8,21 @@ const column = Buffer.from("upTo");
 /**
  * Records that a process that ran these observers ended uncleanly. Each hint at or below `upTo`
  * then counts an attempt before it runs. The guard refuses an older `upTo` than the recorded one.
+ *
+ * @throws StoreError if the store does not say whether it has recorded that.
  */
 export async function suspect(store: RowStore, observers: readonly string[], upTo: number): Promise<void> {
   for (const observer of observers) {
     const { table, row } = systemCell(`${rowPrefix}${observer}`, "upTo");
-    await store.mutate({
+    const answer = await store.mutate({
       table,
       row,
       guards: [{ type: "absent", column, part: "write", from: upTo, to: Number.POSITIVE_INFINITY }],
       mutations: [{ type: "delete", column, part: "write", from: 0, to: upTo }, putHint(column, upTo)],
     });
+    if (answer !== "unknown") continue;
+    const message = `The store did not answer when the hints of observer "${observer}" became suspect. Try again.`;
+    throw new StoreError(message, { retryable: true });
   }
 }
 
