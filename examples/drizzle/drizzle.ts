@@ -1,6 +1,6 @@
 import { desc, eq, like } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
-import { bigint, doublePrecision, pgSchema, pgTable, text, timestamp } from "drizzle-orm/pg-core";
+import { bigint, doublePrecision, pgSchema, pgTable, text } from "drizzle-orm/pg-core";
 import type { Pool } from "pg";
 
 /** An SQL table that the shop has had all along. */
@@ -13,9 +13,8 @@ export const customers = pgTable("customers", { id: text().primaryKey(), name: t
 export const totals = pgSchema("percolator_views")
   .view("totals", {
     customer: text().notNull(),
-    total: doublePrecision(),
-    payments: bigint({ mode: "number" }),
-    changed: timestamp({ withTimezone: true }),
+    total: doublePrecision("sum"),
+    payments: bigint("count", { mode: "number" }),
   })
   .existing();
 
@@ -40,6 +39,6 @@ export async function totalsOf(pool: Pool, prefix: string) {
   return await drizzle(pool)
     .select()
     .from(totals)
-    .where(like(totals.customer, `${prefix}%`))
+    .where(like(totals.customer, `${prefix.replace(/[\\%_]/g, "\\$&")}%`))
     .orderBy(totals.customer);
 }

@@ -1,16 +1,14 @@
-import { date, float, int, observer, table, text } from "percolatordb";
+import { float, table, text } from "percolatordb";
+import { derive } from "percolatordb/recipes";
 
 /** Payments, as a program writes them. */
 export const payments = table("payments", { customer: text(), amount: float() });
 
-/** Derived: what each customer has paid. */
-export const totals = table("totals", { total: float(), payments: int(), changed: date() });
-
-/** Keeps the totals up to date. */
-export const sum = observer("sum", payments.amount, async (tx, { row, value = 0, previous = 0 }) => {
-  const customer = await tx.get(payments.customer, row);
-  if (customer === undefined) return;
-  tx.set(totals.total, customer, ((await tx.get(totals.total, customer)) ?? 0) + value - previous);
-  tx.set(totals.payments, customer, ((await tx.get(totals.payments, customer)) ?? 0) + 1);
-  tx.set(totals.changed, customer, new Date());
+/** How many payments each customer has made, and their sum. Also after corrections and deletions. */
+export const totals = derive("totals", {
+  from: payments,
+  key: [text()],
+  groupBy: ({ customer }) => [customer],
+  count: true,
+  sum: ({ amount }) => amount,
 });
