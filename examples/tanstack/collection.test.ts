@@ -147,8 +147,13 @@ describe("a collection fails, and says why,", () => {
     expect(small.size).toBe(0);
     const enough = opened.collectionOf<typeof notes>({ table: "notes", maxRows: 2 });
     await enough.preload();
-    await db.transact((tx) => tx.set(notes.text, "n3", "hello"));
+    const last = await db.transact((tx) => {
+      tx.set(notes.text, "n3", "hello");
+      return tx;
+    });
     expect(await until(() => enough.status === "error")).toBe(true);
+    // Nothing more is received, so nobody waits for it.
+    await enough.utils.received(last.commitTimestamp! + 1);
     await Promise.all([small.cleanup(), enough.cleanup()]);
   });
 });

@@ -26,6 +26,20 @@ test("a request has the headers and cookies that the feed's have", async () => {
   ]);
 });
 
+test("a row whose NaN has not changed can be sent", async () => {
+  const bodies: unknown[] = [];
+  const options = {
+    fetch: async (_: unknown, init?: RequestInit) => {
+      bodies.push(JSON.parse(String(init?.body)));
+      return Response.json({ commitTimestamp: 7 });
+    },
+  };
+  const original = { row: "n1", ratio: Number.NaN, text: "old" };
+  const update: Mutation = { type: "update", original, modified: { ...original, text: "new" } };
+  await sendMutations("/write", "notes", [update], options);
+  expect(bodies).toMatchObject([{ mutations: [{ values: { text: "new" }, removed: [] }] }]);
+});
+
 test("an answer without a commit timestamp is a failure", async () => {
   const options = { fetch: async () => new Response("a login page") };
   await expect(sendMutations("/write", "notes", insert({ row: "n1" }), options)).rejects.toMatchObject({

@@ -64,7 +64,7 @@ function rowMutation(table: string, { type, original, modified }: Mutation): Row
   const row = after.get("row");
   checkJson(row, `The row key of a mutation of ${table}`);
   const values = [...after].filter(
-    ([column, value]) => column !== "row" && value !== undefined && value !== before.get(column),
+    ([column, value]) => column !== "row" && value !== undefined && !Object.is(value, before.get(column)),
   );
   for (const [column, value] of values) {
     checkJson(value, `The value of ${table}.${column} in the row ${JSON.stringify(row)}`);

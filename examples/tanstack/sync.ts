@@ -143,6 +143,8 @@ export class Progress {
   readonly #waiting = new Set<{ readonly timestamp: number; readonly resolve: () => void }>();
 
   reach(timestamp: number): void {
+    // The event that has ended it is reported too.
+    if (this.#timestamp === Number.POSITIVE_INFINITY) return;
     this.#timestamp = timestamp;
     for (const waiter of this.#waiting) {
       if (waiter.timestamp > this.#timestamp) continue;
