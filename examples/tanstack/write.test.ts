@@ -1,5 +1,6 @@
 import { family, feed, int, open, table, text } from "percolatordb";
 import { expect, test } from "vitest";
+import { customerFeed, customers } from "./tables.js";
 import { writeMutations } from "./write.js";
 
 const stock = table("stock", { count: int(), tags: family(text()) });
@@ -19,4 +20,29 @@ test("deletes the cells of families, and refuses to write them", async () => {
   const timestamp = await writeMutations(db, [stockFeed], { mutations: [remove] }, everything);
   const [newest] = await db.history(stock.tags.at("color"), "s1");
   expect([newest?.commitTimestamp, newest?.value]).toEqual([timestamp, undefined]);
+});
+
+const name = { type: "insert", values: { name: "X" } };
+const city = { type: "update", values: { city: "Y" } };
+test.each([
+  ["two inserts of a row", undefined, name, { ...city, type: "insert" }],
+  ["an update of a row and its deletion", "old", { type: "delete", values: {} }, city],
+])("refuses one of %s that meet", async (_, before, one, other) => {
+  await using db = await open("memory:", { feeds: [customerFeed] });
+  if (before !== undefined) await db.transact((tx) => tx.set(customers.name, "c9", before));
+  let arrived = 0;
+  let go = () => {};
+  const bothHaveRead = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  const check = async () => {
+    if (++arrived === 2) go();
+    await bothHaveRead;
+  };
+  const write = (mutation: object) => {
+    const mutations = [{ table: "customers", row: "c9", removed: [], ...mutation }];
+    return writeMutations(db, [customerFeed], { mutations }, check);
+  };
+  const ends = await Promise.allSettled([write(one), write(other)]);
+  expect(ends.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
 });

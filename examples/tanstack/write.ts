@@ -33,7 +33,8 @@ export class RefusedError extends Error {
 
 /**
  * Makes the mutations of a request in one transaction, and returns its commit timestamp. Clients
- * write only columns of the feeds, so that each mutation comes back to them.
+ * write only columns of the feeds, so that each mutation comes back to them. The transaction is
+ * serializable: two clients may insert a row at once, or write other columns than `check` reads.
  *
  * @param check Reads what the transaction has written, and throws a `RefusedError` to make none of it.
  */
@@ -49,14 +50,17 @@ export async function writeMutations(
   }
   const columns = feeds.flatMap((feed) => feed.columns);
   const { mutations } = parsed.data;
-  const tx = await db.transact(async (tx) => {
-    for (const mutation of mutations) {
-      const ofTable = columns.filter((column) => column.table.name === mutation.table);
-      await write(tx, ofTable, mutation);
-    }
-    for (const mutation of mutations) await check(tx, mutation);
-    return tx;
-  });
+  const tx = await db.transact(
+    async (tx) => {
+      for (const mutation of mutations) {
+        const ofTable = columns.filter((column) => column.table.name === mutation.table);
+        await write(tx, ofTable, mutation);
+      }
+      for (const mutation of mutations) await check(tx, mutation);
+      return tx;
+    },
+    { isolation: "serializable" },
+  );
   return tx.commitTimestamp!;
 }
 
