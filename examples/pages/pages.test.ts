@@ -41,18 +41,19 @@ describe("rendering", () => {
 
   test("inserts values, shared data and other templates, and returns what it used", async () => {
     const texts = { page: "<b>{{ title }}</b>{{> part}}{{> part}}", part: "<i>{{data name}}, {{title}}</i>" };
+    const title = "&lt;&quot;A&quot; &amp; &#39;B&#39;&gt;";
     expect(
-      await render({ template: "page", values: { title: `<"A" & B>` } }, resources(texts, { name: "x" })),
+      await render({ template: "page", values: { title: `<"A" & 'B'>` } }, resources(texts, { name: "x" })),
     ).toEqual({
-      html: `<b>&lt;&quot;A&quot; &amp; B&gt;</b>${"<i>x, &lt;&quot;A&quot; &amp; B&gt;</i>".repeat(2)}`,
+      html: `<b>${title}</b>${`<i>x, ${title}</i>`.repeat(2)}`,
       uses: ["data/name", "template/page", "template/part"],
     });
   });
 
   test("marks missing resources, and counts them as used", async () => {
-    const texts = { page: "{{a}}{{data b}}{{> c}}{{> page}}{{toString}}" };
+    const texts = { page: "{{a}}{{data b}}{{> c}}{{> page}}{{toString}}{{d\ne}}" };
     expect(await render({ template: "page", values: {} }, resources(texts))).toEqual({
-      html: "[no value a][no data b][no template c][template page includes itself][no value toString]",
+      html: "[no value a][no data b][no template c][template page includes itself][no value toString][no value d\ne]",
       uses: ["data/b", "template/c", "template/page"],
     });
     expect((await render({ template: "none", values: {} }, resources({}))).uses).toEqual(["template/none"]);

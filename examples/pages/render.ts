@@ -43,7 +43,7 @@ export async function render({ template, values }: Source, resources: Resources)
     return html;
   };
   const insert = async (tag: string, within: readonly string[]): Promise<string> => {
-    const [, kind, name] = /^(> *|data +)?(.*)$/.exec(tag)!;
+    const [, kind, name] = /^(> *|data +)?(.*)$/s.exec(tag)!;
     if (kind?.startsWith(">")) return include(name!, within);
     if (kind === undefined)
       return escapeHtml(Object.hasOwn(values, name!) ? values[name!]! : `[no value ${name}]`);
@@ -53,8 +53,14 @@ export async function render({ template, values }: Source, resources: Resources)
   return { html: await include(template, []), uses: [...uses].sort() };
 }
 
-const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
 
 function escapeHtml(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => entities[character]!);
+  return text.replace(/[&<>"']/g, (character) => entities[character]!);
 }
