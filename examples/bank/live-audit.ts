@@ -9,7 +9,7 @@ export interface LiveAudit {
   readonly sum: number;
   /** The account whose trail is shown. */
   readonly account: string;
-  /** The newest lines of its trail, the newest first. */
+  /** The newest lines of its trail, the newest first: those whose ids are the last. */
   readonly lines: readonly { readonly id: string; readonly amount: number }[];
   /**
    * What its balance has and its trail does not have yet, because the observer runs a moment after

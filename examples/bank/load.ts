@@ -26,11 +26,11 @@ export interface LoadReport {
 const opening = 100;
 const most = 40;
 
-/** Gives every account its initial money, once. */
+/** Gives every account its initial money, once. The ids sort before those that begin with a time. */
 export async function openAccounts(db: Database, accounts: number): Promise<void> {
   await db.transact(async (tx) => {
     for (let index = 0; index < accounts; index++) {
-      await transfer(tx, `opening ${index}`, { from: cash, to: `account ${index}`, amount: opening });
+      await transfer(tx, `0000 opening ${index}`, { from: cash, to: `account ${index}`, amount: opening });
     }
   });
 }
@@ -43,7 +43,8 @@ export async function makeTransfers(db: Database, options: LoadOptions): Promise
   let [done, refused] = [0, 0];
   const client = async () => {
     while (next < transfers) {
-      const id = `${name} ${next++}`;
+      // A trail is in the order of the ids.
+      const id = `${name} ${String(next++).padStart(8, "0")}`;
       const from = pick(accounts);
       const to = (from + 1 + pick(accounts - 1)) % accounts;
       const given = { from: `account ${from}`, to: `account ${to}`, amount: 1 + pick(most) };

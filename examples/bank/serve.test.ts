@@ -2,7 +2,7 @@ import { open } from "percolatordb";
 import { live } from "percolatordb/live/client";
 import { expect, test } from "vitest";
 import { audit } from "./audit.js";
-import type { LiveAudit, liveAudit } from "./live-audit.js";
+import { type LiveAudit, liveAudit } from "./live-audit.js";
 import { makeTransfers, openAccounts } from "./load.js";
 import { serveBank } from "./serve.js";
 import { accounts, cash, tables } from "./tables.js";
@@ -47,6 +47,20 @@ test("the trail of another account, one line for each of its transfers, as its b
   const lines = [{ id: "1", amount: 10 }];
   expect(await first("live/audit?account=Joe")).toMatchObject({ account: "Joe", lines, notYetInTrail: 0 });
   expect(await first("live/audit")).toMatchObject({ account: "Bob", lines: [], notYetInTrail: 0 });
+});
+
+test("the newest line of a trail is the first", async () => {
+  await using db = await open("memory:", options);
+  await openAccounts(db, 2);
+  // Both accounts are in each of the transfers.
+  const ids: string[] = [];
+  const load = { accounts: 2, transfers: 11, clients: 1, name: "2026-01-31T12:00:00.000Z", random: () => 0 };
+  await makeTransfers(db, { ...load, onDone: (id) => void ids.push(id) });
+  await db.drain();
+  for await (const { value } of db.live(liveAudit("account 0"))) {
+    expect(value.lines.map(({ id }) => id)).toEqual([...ids.reverse(), "0000 opening 0"]);
+    break;
+  }
 });
 
 test("the page has a strict policy, and other addresses are refused", async () => {
