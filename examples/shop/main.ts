@@ -1,4 +1,5 @@
 /** An existing shop in PostgreSQL, with observers on its tables. See README.md. */
+import { once } from "node:events";
 import { type Database, open } from "percolatordb";
 import { attachTables } from "percolatordb/postgres";
 import type { Pool } from "pg";
@@ -70,7 +71,7 @@ async function run(options: Options, location: string): Promise<number> {
     if (options.serve && !interruption.signal.aborted) {
       await using server = await serveShop(db, options.port);
       console.log(`${server.url}customers?name=mil\n${server.url}dashboard/`);
-      await new Promise((resolve) => interruption.signal.addEventListener("abort", resolve, { once: true }));
+      if (!interruption.signal.aborted) await once(interruption.signal, "abort");
     }
     return code;
   } finally {
