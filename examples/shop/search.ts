@@ -9,36 +9,41 @@ export interface FoundCustomer {
   readonly city: string | undefined;
 }
 
+export interface FoundCustomers {
+  readonly customers: readonly FoundCustomer[];
+  /** False if each word of the query begins so many words of names that not all were read. */
+  readonly isComplete: boolean;
+}
+
 /** Most rows that are read for one word of a query. */
 const maxRows = 1_000;
 /** Sorts after every letter and digit. */
 const last = "\u{10FFFF}";
 
 /** The first customers whose names match, by number. */
-export async function searchCustomers(
-  view: Snapshot,
-  query: string,
-  limit = 10,
-): Promise<readonly FoundCustomer[]> {
-  let found: ReadonlySet<number> | undefined;
+export async function searchCustomers(view: Snapshot, query: string, limit = 10): Promise<FoundCustomers> {
+  // A customer that matches is in the rows of every word, so those of the rarest word are enough.
+  let [ids, fewest] = [new Set<number>(), Number.POSITIVE_INFINITY];
   for (const start of tokensOf(query)) {
-    const rows = new Set<number>();
-    const range = { start, end: start + last, limit: maxRows };
+    const [found, range] = [new Set<number>(), { start, end: start + last, limit: maxRows }];
+    let rows = 0;
     for await (const { row } of customersByToken.range(view, range)) {
-      if (found?.has(row[0]) !== false) rows.add(row[0]);
+      found.add(row[0]);
+      rows++;
     }
-    found = rows;
+    if (rows < fewest) [ids, fewest] = [found, rows];
   }
-  const ids = [...(found ?? [])].sort((a, b) => a - b);
+  const sorted = [...ids].sort((a, b) => a - b).map((id) => [id] as const);
+  // The index follows some milliseconds later, so the names themselves decide.
+  const names = await view.getMany(customers.name, sorted);
   const results: FoundCustomer[] = [];
-  for (const id of ids) {
+  for (const [n, id] of sorted.entries()) {
+    const name = names[n];
     if (results.length === limit) break;
-    const customer = await view.row(customers, [id]);
-    // The index follows some milliseconds later, so the name itself decides.
-    if (customer?.name === undefined || !matches(customer.name, query)) continue;
-    results.push({ id, name: customer.name, city: customer.city });
+    if (name === undefined || !matches(name, query)) continue;
+    results.push({ id: id[0], name, city: await view.get(customers.city, id) });
   }
-  return results;
+  return { customers: results, isComplete: fewest !== maxRows };
 }
 
 function matches(name: string, query: string): boolean {

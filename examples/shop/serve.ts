@@ -44,12 +44,12 @@ const pages: ReadonlyMap<string, Page> = new Map<string, Page>([
   [
     "/customers",
     async (view, parameters) => {
-      const found = await searchCustomers(view, parameters.get("name") ?? "");
+      const { customers: found, isComplete } = await searchCustomers(view, parameters.get("name") ?? "");
       const totals = await view.getMany(
         customerTotals.cents,
         found.map(({ id }) => [id] as const),
       );
-      return found.map((customer, n) => ({ ...customer, cents: totals[n] ?? 0 }));
+      return { isComplete, customers: found.map((each, n) => ({ ...each, cents: totals[n] ?? 0 })) };
     },
   ],
   [

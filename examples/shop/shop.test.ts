@@ -140,7 +140,7 @@ test("customers are found by the beginnings of their names, and totals are serve
   await db.drain();
   const names = async (query: string) => {
     await using view = await db.snapshot();
-    return (await searchCustomers(view, query)).map(({ name }) => name);
+    return (await searchCustomers(view, query)).customers.map(({ name }) => name);
   };
   expect(await names("zo")).toEqual(["Zoë van Østerholt", "Zora Vance"]);
   expect(await names("van ZOE")).toEqual(["Zoë van Østerholt"]);
@@ -148,9 +148,10 @@ test("customers are found by the beginnings of their names, and totals are serve
   expect(await names("")).toEqual([]);
   await using server = await serveShop(db, 0);
   const get = async (path: string) => (await fetch(new URL(path, server.url))).json();
-  expect(await get("customers?name=van%20zoe")).toEqual([
-    { id: 901, name: "Zoë van Østerholt", city: "Lima", cents: 700 },
-  ]);
+  expect(await get("customers?name=van%20zoe")).toEqual({
+    isComplete: true,
+    customers: [{ id: 901, name: "Zoë van Østerholt", city: "Lima", cents: 700 }],
+  });
   expect(await get("customer?id=901")).toEqual({
     name: "Zoë van Østerholt",
     city: "Lima",
@@ -165,4 +166,17 @@ test("customers are found by the beginnings of their names, and totals are serve
   expect((await fetch(new URL("nowhere", server.url))).status).toBe(404);
   await using view = await db.snapshot();
   expect(await view.get(revenue.values, "2031-05-06")).toBe(700);
+});
+
+test("a word that begins very many names hides no customer, or the result is not complete", async () => {
+  await using db = await openShop();
+  await pool.query("insert into shop.customers values (900, 'Ann Quxb', 'a@example.org', null)");
+  await pool.query(
+    "insert into shop.customers select i, 'Bob Quxa', i || '@example.org', null from generate_series(1000, 2099) i",
+  );
+  await db.drain();
+  await using view = await db.snapshot();
+  expect((await searchCustomers(view, "qux")).isComplete).toBe(false);
+  const found = await searchCustomers(view, "qux ann");
+  expect([found.customers.map(({ id }) => id), found.isComplete]).toEqual([[900], true]);
 });
