@@ -1,4 +1,5 @@
 import type { Database } from "../../database/index.js";
+import { throwIfAborted } from "../../environment/index.js";
 import { SchemaError } from "../../errors/index.js";
 import { type AnyTable, definition } from "../../schema/index.js";
 import { quoteText, type Setting, statement } from "../../store/postgres/index.js";
@@ -56,7 +57,7 @@ export async function attachTables(
       await checkOtherDatabases(setting, sql);
       throw error;
     }
-    await purgeAll(setting);
+    await purgeAll(setting, options);
   }
 }
 
@@ -99,7 +100,7 @@ export async function detachTable(
   // From here on nobody moves its changes. The row goes last, so that a call that fails can be repeated.
   const mark = `update ${schema}.attachments set parked_at = now(), error = ${quoteText(detaching)} where id = ${found.id};`;
   await runWithBriefLock(setting, `${removal(schema, found.id)}\n${mark}`, what, options);
-  await purgeAll(setting);
+  await purgeAll(setting, options);
   // Unless another process has attached it again meanwhile.
   const remove = statement(`delete from ${schema}.attachments where id = $1::integer and error = $2`);
   await connections.repeat(remove, [found.id, detaching], "detach a table");
@@ -191,8 +192,8 @@ update ${schema}.attachments set name = ${quoteText(source.target[definition].na
   where id = ${id};`;
 }
 
-async function purgeAll(setting: Setting): Promise<void> {
-  while (await purge(setting));
+async function purgeAll(setting: Setting, { signal }: LockOptions): Promise<void> {
+  while (await purge(setting)) throwIfAborted(signal, "Deleting obsolete changes");
 }
 
 /** Makes the outbox, or brings it up to date. */

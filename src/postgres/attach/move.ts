@@ -96,7 +96,7 @@ async function copyNext(
 /** While many changes wait, obsolete ones are looked for this often: a look reads them all. */
 const purgeEveryMs = 10_000;
 
-/** When a process found no obsolete changes, and what was attached then. */
+/** When a process had deleted the obsolete changes, and what was attached then. */
 const purged = new WeakMap<Setting["connections"], { readonly attached: string; readonly at: number }>();
 
 /** Deletes obsolete changes. Only those of a parked table become more while the attachments stay the same. */

@@ -37,7 +37,7 @@ afterEach(async () => {
   await shop[Symbol.asyncDispose]();
 });
 
-const isPurge = ({ text }: { readonly text: string }) => text.includes("with gone as (delete");
+const isPurge = ({ text }: { readonly text: string }) => text.includes("gone as (delete");
 const move = () =>
   moveChanges({
     database: db,
@@ -105,4 +105,71 @@ test("while many changes wait and a table is parked, the outbox is not read whol
   nowMs += 10_000;
   await move();
   expect(purges).toBe(1);
+});
+
+/** Logs changes that nobody needs, as of a detached table. */
+const addObsolete = (count: number) =>
+  shop.sql(`insert into P.outbox (attachment, op) select 0, 't' from generate_series(1, $1::integer)`, [
+    count,
+  ]);
+
+test("attaching and detaching end while another table is parked and written, and movers rest", async () => {
+  await shop.sql("alter table T.other drop total");
+  await expect(db.drain()).rejects.toThrow(/parked/);
+  let purges = 0;
+  pool.interfere = async (query, send) => {
+    // A writer of the parked table commits a row while changes are deleted.
+    if (isPurge(query) && ++purges < 10) await shop.sql(`insert into T.other values (${purges})`);
+    return await send();
+  };
+  expect(await move()).toMatchObject({ moved: false });
+  expect(purges).toBe(1);
+  await attachTables(db, [orders]);
+  expect(purges).toBe(2);
+  await detachTable(db, orders);
+  expect(purges).toBe(3);
+});
+
+test("all obsolete changes are deleted, also those of several pieces", async () => {
+  await addObsolete(20_000);
+  await attachTables(db, [orders]);
+  expect(await shop.pending()).toBe(0);
+});
+
+test("an aborted signal ends the deletion of obsolete changes after a piece", async () => {
+  await addObsolete(10_001);
+  const controller = new AbortController();
+  pool.interfere = (query, send) => {
+    if (isPurge(query)) controller.abort();
+    return send();
+  };
+  await expect(detachTable(db, orders, { signal: controller.signal })).rejects.toMatchObject({
+    code: "ABORTED",
+  });
+  expect(await shop.pending()).toBe(1);
+});
+
+test("a detach deletes all changes, although another process deletes some at the same time", async () => {
+  await addObsolete(10_001);
+  pool.interfere = async (query, send) => {
+    if (!isPurge(query)) return await send();
+    pool.interfere = (_, pass) => pass();
+    const other = await shop.pool.connect();
+    try {
+      const [{ pid }] = (await other.query("select pg_backend_pid() as pid")).rows;
+      await other.query("begin");
+      await other.query(query.text);
+      const answer = send();
+      // The detach has chosen the same rows, and waits for their locks.
+      const waiting = () =>
+        shop.sql("select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))", [pid]);
+      await expect.poll(waiting).toHaveLength(1);
+      await other.query("commit");
+      return await answer;
+    } finally {
+      other.release(true);
+    }
+  };
+  await detachTable(db, orders);
+  expect(await shop.pending()).toBe(0);
 });

@@ -62,19 +62,22 @@ export async function forget({ connections, schema }: Setting, last: readonly Mo
 
 /**
  * Deletes some of the changes that nobody needs: of a parked table, from before a table was attached again, and
- * of a detached table. Reads the whole outbox. Resolves to false if there are none.
+ * of a detached table. Reads the whole outbox. Resolves to whether more may be left, except for those that
+ * writers of a parked table add meanwhile.
  */
 export async function purge({ connections, schema }: Setting): Promise<boolean> {
   const rows = await connections.repeat(
     plannedEachTime(
-      `with gone as (delete from ${schema}.outbox where ctid = any(array(
-         select o.ctid from ${schema}.outbox o where not ${isLive(schema)} limit ${purgedRows})) returning 1)
-       select count(*) from gone`,
+      // It counts what it has chosen. Another purge may have chosen and deleted the same rows.
+      `with chosen as materialized (select array(
+         select o.ctid from ${schema}.outbox o where not ${isLive(schema)} limit ${purgedRows}) as ctids),
+       gone as (delete from ${schema}.outbox where ctid = any((select ctids from chosen)::tid[]))
+       select cardinality(ctids) from chosen`,
     ),
     [],
     "delete obsolete changes",
   );
-  return Number(rows[0]![0]) > 0;
+  return Number(rows[0]![0]) === purgedRows;
 }
 
 /** The oldest SQL transactions that fit into one library transaction. */
