@@ -177,6 +177,8 @@ async function reserve({ connections, schema }: Setting, source: AttachedSource)
  * Records a table and installs its triggers, in one transaction. No writer is under way while it
  * holds the table's lock, so that all earlier changes have a number up to `since`. They may lack a
  * new column. The comparison that begins now reads these rows.
+ *
+ * A detach may have deleted the reserved row meanwhile. Then it is made again under its number.
  */
 function attachment(schema: string, source: AttachedSource, id: number, recorded: Recorded): string {
   const keys = recorded.keyColumns.map((name, i) => ({ name, type: recorded.keyTypes[i]! }));
@@ -186,10 +188,11 @@ lock table ${source.sql} in share row exclusive mode;
 ${stillUnshared(schema, source.sql)}
 ${triggersDefinition(schema, source.sql, id, keys)}
 ${removal(schema, String(id), source.sql)}
-update ${schema}.attachments set name = ${quoteText(source.target[definition].name)},
-  definition = ${quoteText(JSON.stringify(recorded))}, generation = greatest(generation + 1, pg_current_xact_id()::text::bigint),
-  since = coalesce(pg_sequence_last_value(${sequence}::regclass), 0), error = null, parked_at = null
-  where id = ${id};`;
+insert into ${schema}.attachments as a (id, source, name, definition, generation, since) overriding system value
+  values (${id}, ${quoteText(source.sql)}, ${quoteText(source.target[definition].name)}, ${quoteText(JSON.stringify(recorded))},
+    pg_current_xact_id()::text::bigint, coalesce(pg_sequence_last_value(${sequence}::regclass), 0))
+  on conflict (id) do update set name = excluded.name, definition = excluded.definition,
+    generation = greatest(a.generation + 1, excluded.generation), since = excluded.since, error = null, parked_at = null;`;
 }
 
 async function purgeAll(setting: Setting, { signal }: LockOptions): Promise<void> {

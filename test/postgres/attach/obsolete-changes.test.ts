@@ -173,3 +173,22 @@ test("a detach deletes all changes, although another process deletes some at the
   await detachTable(db, orders);
   expect(await shop.pending()).toBe(0);
 });
+
+test("a table is attached, although a detach by another process ends meanwhile", async () => {
+  let isDetached = false;
+  pool.interfere = async (query, send) => {
+    // The attach has reserved its row, and is about to take the table's lock.
+    if (query.text.includes("create or replace trigger")) {
+      pool.interfere = (_, pass) => pass();
+      await detachTable(db, orders);
+      isDetached = true;
+    }
+    return await send();
+  };
+  await attachTables(db, [orders]);
+  expect(isDetached).toBe(true);
+  await shop.sql("insert into T.orders values (1, 'a', 1)");
+  await db.drain();
+  expect(await db.transact((tx) => tx.get(orders.total, [1]))).toBe(1);
+  expect(await shop.pending()).toBe(0);
+});
