@@ -3,7 +3,7 @@ import type { CommitWatch, RowStore } from "percolatordb/store";
 import { Client } from "pg";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { newPlace, type PostgresPlace, removePlace, withSuperuser } from "../support/postgres/index.js";
-import { FaultyPool } from "./faulty-pool.js";
+import { calls, FaultyPool } from "./faulty-pool.js";
 
 let place: PostgresPlace;
 /** The store that watches, and another one, as in another process. */
@@ -94,6 +94,70 @@ test("there are less than 100 wake-ups a second, however many commits and proces
     expect(notifications).toBeLessThan(commits);
   } finally {
     await third.close();
+    await client.end();
+  }
+});
+
+test("a process whose wake-up was refused asks again, whoever has sent one meanwhile", async () => {
+  const { host, schema } = place;
+  const client = new Client({ host, user: "postgres", database: "postgres" });
+  await client.connect();
+  const pool = new FaultyPool(host);
+  const third = await postgresStore({ pool, schema });
+  const name = `"${schema.replaceAll('"', '""')}"`;
+  const woken = async () =>
+    Number((await client.query(`select last_value from ${name}.woken`)).rows[0].last_value);
+  let asked = 0;
+  let before = 0;
+  pool.interfere = async (query, send) => {
+    if (!calls(query, "wake_others")) return await send();
+    if (++asked > 1) {
+      // The watching process wakes the others first. It ignores its own wake-up.
+      if (asked === 2) await put(watching, 2);
+      await expect.poll(woken, { interval: 1 }).toBeGreaterThan(before);
+      return await send();
+    }
+    // Another process has woken all a moment ago.
+    await client.query(
+      `select setval('${name}.woken', (extract(epoch from clock_timestamp()) * 1000000)::int8)`,
+    );
+    before = await woken();
+    return await send();
+  };
+  try {
+    await put(third, 1);
+    await expect.poll(() => heard).toBe(1);
+  } finally {
+    await third.close();
+    await pool.end();
+    await client.end();
+  }
+});
+
+test("a process that asks while another one sends a wake-up asks again", async () => {
+  const { host, schema } = place;
+  const client = new Client({ host, user: "postgres", database: "postgres" });
+  await client.connect();
+  const pool = new FaultyPool(host);
+  const third = await postgresStore({ pool, schema });
+  pool.interfere = async (query, send) => {
+    if (!calls(query, "wake_others")) return await send();
+    pool.interfere = (_, pass) => pass();
+    await client.query("begin");
+    await client.query(
+      "select pg_advisory_xact_lock(1885565541, ($1::regclass::oid::int8 - 2147483648)::int4)",
+      [`"${schema.replaceAll('"', '""')}".woken`],
+    );
+    const answer = await send();
+    await client.query("commit");
+    return answer;
+  };
+  try {
+    await put(third, 1);
+    await expect.poll(() => heard).toBe(1);
+  } finally {
+    await third.close();
+    await pool.end();
     await client.end();
   }
 });

@@ -11,9 +11,9 @@ create or replace function ${s}.wake_channel() returns text language sql stable 
   select 'percolatordb ' || ${quoteText(`${s}.woken`)}::regclass::oid
 $percolatordb$;
 
--- Wakes the processes that listen, unless a wake-up was sent a moment ago. 'since' is the time that an earlier
--- call returned: a wake-up after it was enough. Returns how many milliseconds to wait before the next call, and
--- the time; the wait is null if no further call is needed.
+-- Wakes the processes that listen, unless a wake-up was sent a moment ago: then it returns how many milliseconds to
+-- wait before the next call. Also returns the time. If the call has sent a wake-up, 'woken' has that time.
+-- 'since' is null. Earlier versions gave the time that an earlier call returned: a wake-up after it was enough.
 create or replace function ${s}.wake_others(sender text, since int8, out wait int4, out at int8) language plpgsql as $percolatordb$
 declare
   woken int8;

@@ -17,8 +17,8 @@ const backoff = { initialMs: 100, maximumMs: 30_000 };
  * A wake-up is a hint. Any may be lost, so who listens also reads the counter from time to time.
  *
  * Sending: a commit sends a wake-up at once, if none was sent for a moment. Commits until then share the next
- * one. The server refuses a wake-up shortly after that of any process and says how long to wait. If
- * another process has sent one by then, none is needed.
+ * one. The server refuses a wake-up shortly after that of any process and says how long to wait. A wake-up
+ * of another process does not count for this one: its sender ignores it.
  *
  * Listening: one connection, while somebody watches. Behind a PgBouncer that gives a connection to others after
  * each transaction, nothing is heard. So the listener first wakes itself, and counts as live only
@@ -31,7 +31,7 @@ export class WakeUps {
   readonly #sender: string;
   readonly #watchers = new Set<() => void>();
   #isSending = false;
-  /** Whether something was committed since the last call was sent. */
+  /** Whether something was committed since the last wake-up. */
   #isWanted = false;
   #pause: Timer | undefined;
   #listener: Listener | undefined;
@@ -40,7 +40,9 @@ export class WakeUps {
   constructor(connections: Connections, schema: string) {
     this.#connections = connections;
     this.#schema = schema;
-    this.#wake = statement(`select * from ${schema}.wake_others($1, $2)`);
+    this.#wake = statement(
+      `select w.wait, (select last_value = w.at from ${schema}.woken) from ${schema}.wake_others($1, null) w`,
+    );
     this.#sender = connections.environment.uniqueId();
   }
 
@@ -52,24 +54,16 @@ export class WakeUps {
 
   async #send(): Promise<void> {
     this.#isSending = true;
-    /** The server's time when it refused a wake-up for what was committed until then. */
-    let since: string | null = null;
-    while ((this.#isWanted || since !== null) && !this.#isClosed) {
-      if (this.#isWanted) since = null;
+    while (this.#isWanted && !this.#isClosed) {
       this.#isWanted = false;
       let waitMs = gapMs;
       try {
-        const [row] = await this.#connections.once(
-          this.#wake,
-          [this.#sender, since],
-          this.#connections.deadline(),
-        );
-        const [wait, now] = row!;
-        since = wait === null ? null : now!;
-        waitMs = wait === null ? gapMs : Number(wait);
+        const [row] = await this.#connections.once(this.#wake, [this.#sender], this.#connections.deadline());
+        const [wait, isSent] = row!;
+        if (isSent !== "t") this.#isWanted = true;
+        if (wait !== null) waitMs = Number(wait);
       } catch {
         // The others look at the counter from time to time.
-        since = null;
       }
       await this.#sleep(waitMs);
     }
