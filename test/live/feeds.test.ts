@@ -13,8 +13,9 @@ import {
   tuple,
 } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
-import { TestClock } from "percolatordb/testing";
+import { ProcessStore, TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
+import { trimFeeds } from "../../src/live/feed/trim.js";
 import { everyVariant, withTwo } from "../support/databases.js";
 
 const orders = table("orders", { total: int(), state: text(), note: text(), tags: family(text()) });
@@ -324,6 +325,66 @@ test("a reader that is slower than the retention is told that changes are gone, 
   await clock.until(db.collect());
   await expect(clock.until(reading.next())).rejects.toMatchObject({ code: "STALE_SNAPSHOT" });
   await clock.until(db.close());
+});
+
+test("a slow reader is told that changes are gone, also if the retention was lowered meanwhile", async () => {
+  const keptFor = (retentionMs: number) => feed("brief", [orders.total], { retentionMs });
+  const clock = new TestClock();
+  const store = memoryStore({ environment: clock.process({ name: "store" }) });
+  const openAs = (name: string, feeds: readonly Feed[]) => {
+    const environment = clock.process({ name });
+    return clock.until(open(new ProcessStore(store, environment), { feeds, environment, collectEveryMs: 0 }));
+  };
+  const set = (db: Database, total: number) =>
+    clock.until(db.transact((tx) => tx.set(orders.total, "a", total)));
+  const long = keptFor(86_400_000);
+  const reader = await openAs("reader", [long]);
+  const since = await clock.until(now(reader));
+  for (let total = 1; total <= 3; total++) await set(reader, total);
+  const follow = async () => {
+    const reading = reader.changes(long, { since, batch: 1 });
+    expect((await clock.until(reading.next())).value).toMatchObject({ value: 1 });
+    return reading;
+  };
+  const [one, other] = [await follow(), await follow()];
+  await clock.advance(120_000);
+  const newer = await openAs("newer", [keptFor(60_000)]);
+  await set(newer, 4);
+  await clock.until(newer.collect());
+  await expect(clock.until(one.next())).rejects.toMatchObject({ code: "STALE_SNAPSHOT" });
+  // The new program is taken back.
+  await clock.until(newer.close());
+  const older = await openAs("older", [long]);
+  await expect(clock.until(other.next())).rejects.toMatchObject({ code: "STALE_SNAPSHOT" });
+  await clock.until(older.close());
+  await clock.until(reader.close());
+});
+
+test("on a distant store, collection waits until every reader knows that the retention was lowered", async () => {
+  const keptFor = (retentionMs: number) => feed("brief", [orders.total], { retentionMs });
+  const clock = new TestClock();
+  const store = memoryStore({ environment: clock.process({ name: "store" }) });
+  const capabilities = { ...store.capabilities, remote: true };
+  const openAs = (name: string, feeds: readonly Feed[]) => {
+    const environment = clock.process({ name });
+    const place = Object.defineProperty(new ProcessStore(store, environment), "capabilities", {
+      value: capabilities,
+    });
+    return clock.until(open(place, { feeds, environment, collectEveryMs: 0 }));
+  };
+  const long = keptFor(86_400_000);
+  const older = await openAs("older", [long]);
+  const since = await clock.until(now(older));
+  await clock.until(older.transact((tx) => tx.set(orders.total, "a", 1)));
+  await clock.advance(120_000);
+  const newer = await openAs("newer", [keptFor(60_000)]);
+  await clock.until(trimFeeds(newer.liveSource.registry));
+  expect((await clock.until(take(newer, long, since, 1))).map(({ value }) => value)).toEqual([1]);
+  await clock.advance(3_000);
+  await clock.until(trimFeeds(newer.liveSource.registry));
+  await expect(clock.until(take(newer, long, since, 1))).rejects.toMatchObject({ code: "STALE_SNAPSHOT" });
+  await clock.until(newer.close());
+  await clock.until(older.close());
 });
 
 test("`db.follow` takes a new snapshot if it falls behind by more than the retention", async () => {

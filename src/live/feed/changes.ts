@@ -71,7 +71,7 @@ function checkedBatch(batch = defaultBatch): number {
 /** A position in a feed. */
 export class FeedCursor {
   readonly #source: FeedSource;
-  readonly #record: FeedRecord;
+  #record: FeedRecord;
   /** All entries of commits up to this timestamp were returned, or were not asked for. */
   #position: number;
   #isChecked = false;
@@ -151,9 +151,11 @@ export class FeedCursor {
     const { name, since } = this.#record;
     const record = await recordOf(this.#source.registry, name);
     if (record.since !== since) throw stale(name, this.#position, "was removed and declared again");
+    // A shorter retention may have been declared, and taken back again.
+    if (record.retainedSince !== this.#record.retainedSince) this.#isChecked = false;
+    this.#record = record;
     const { context } = this.#source.registry;
-    if (!this.#isChecked || mayBeTrimmed(context, this.#record, this.#position, upTo))
-      await this.#checkFloor();
+    if (!this.#isChecked || mayBeTrimmed(context, record, this.#position, upTo)) await this.#checkFloor();
     this.#position = batch.upTo;
     return batch;
   }

@@ -17,7 +17,7 @@ export async function trimFeeds(registry: Registry, signal?: AbortSignal): Promi
   const now = view.feedRecords.size === 0 ? 0 : await timeOfEntries(registry.context, signal);
   for (const { record } of view.feedRecords.values()) {
     if (await isLeaseOver(registry.context, record)) await removeFeed(registry, record.name, signal);
-    else await trimFeed(registry.context, record, now, signal);
+    else await trimFeed(registry, record, now, signal);
   }
   for await (const name of feedsWithEntries(registry.context)) {
     if (!view.feedRecords.has(name)) await removeForgotten(registry, name, view.at, signal);
@@ -37,12 +37,14 @@ async function timeOfEntries(
 }
 
 async function trimFeed(
-  context: TransactionContext,
-  { name, retentionMs }: FeedRecord,
+  { context, cacheMs }: Registry,
+  { name, retentionMs, since, retainedSince }: FeedRecord,
   now: number,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const latest = await currentTimestamp(context);
+  // A reader that does not know yet that the retention was lowered would not look at the floor.
+  if (retainedSince > since && latest - retainedSince < 2 * cacheMs * 1_000) return;
   const floor = Math.min(latest, Math.floor(now - retentionMs * 1_000));
   if (floor <= 0) return;
   await raiseMark(context.store, name, "floor", floor);

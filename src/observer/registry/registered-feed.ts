@@ -25,6 +25,8 @@ export interface FeedRecord {
   readonly isLeased: boolean;
   /** How long it keeps changes, in milliseconds. */
   readonly retentionMs: number;
+  /** Commit timestamp of the retention. Later than `since` if another one was declared. */
+  readonly retainedSince: number;
   /** Commit timestamp of the record. The feed has the changes of every later commit. */
   readonly since: number;
 }
@@ -48,6 +50,7 @@ export class RegisteredFeed {
     this.record = {
       name,
       since: definition.commit,
+      retainedSince: retention.commit,
       columns,
       tables,
       observed,
