@@ -1,4 +1,4 @@
-import { type Codec, type Database, int, open, storedAs, table, text } from "percolatordb";
+import { type Codec, type Database, family, int, open, storedAs, table, text } from "percolatordb";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../../test/support/databases.js";
 import { gather } from "../../../test/support/gather.js";
@@ -303,6 +303,31 @@ test("an index finds the rows by every part, and forgets what a row no longer ha
   expect(await found("Bergen", "Gata")).toEqual(["a", "c"]);
   await db.transact((tx) => tx.deleteRow(places, "c"));
   expect(await found("Bergen")).toEqual(["a"]);
+});
+
+test.each([
+  ["few columns", { group: text() }],
+  ["a family", { group: text(), tags: family(text()) }],
+  ["five columns", { group: text(), b: int(), c: int(), d: int(), e: int() }],
+])("a row that has only columns of other programs is no row of a table with %s", async (_, columns) => {
+  const items = table("items", columns);
+  /** The same table in an older program, or in a newer one. */
+  const other = table("items", { ...columns, elsewhere: text() });
+  const counts = derive("counts", { from: items, count: true });
+  await using db = await open("memory:", { tables: [items], derivations: [counts] });
+  const count = () => db.transact((tx) => tx.get(counts.table.count, "all"));
+  await db.transact((tx) => {
+    tx.set(other.group, "row", "g");
+    tx.set(other.elsewhere, "row", "x");
+  });
+  await db.drain();
+  expect(await count()).toBe(1);
+  await db.transact((tx) => tx.delete(items.group, "row"));
+  await db.drain();
+  expect(await count()).toBe(undefined);
+  await db.transact((tx) => tx.set(other.elsewhere, "unseen", "x"));
+  await using snapshot = await db.snapshot();
+  expect(await counts.compare(snapshot)).toEqual([]);
 });
 
 test("a table of more columns than share their runs is derived from", async () => {

@@ -127,21 +127,23 @@ export class Source {
   /** Returns a row, or `undefined` if none of its columns has a value. */
   async read(view: View, row: unknown): Promise<AnyRow | undefined> {
     if (this.#readsWhole)
-      return this.#guarded((await view.row(this.table, row as never)) as AnyRow | undefined);
+      return this.#picked((await view.row(this.table, row as never)) as AnyRow | undefined);
     const values = await Promise.all(this.#observed.map((column) => valueIn(view, column, row)));
     const read = this.#observed.map((column, index) => [propertyOf(column), values[index]] as const);
-    return this.#guarded(this.#picked(Object.fromEntries(read)));
+    return this.#picked(Object.fromEntries(read));
   }
 
   /** Yields every row of the view. */
   async *scan(view: View): AsyncGenerator<{ readonly row: unknown; readonly value: AnyRow }> {
     for await (const { row, value } of view.scan(this.table)) {
-      const read = this.#guarded(this.#readsWhole ? (value as AnyRow) : this.#picked(value as AnyRow));
+      const read = this.#picked(value as AnyRow);
       if (read !== undefined) yield { row, value: read };
     }
   }
 
-  #picked(row: AnyRow): AnyRow | undefined {
+  /** The columns that are read. Undefined if none has a value: then the row has only others. */
+  #picked(row: AnyRow | undefined): AnyRow | undefined {
+    if (row === undefined) return undefined;
     const picked: Record<string, unknown> = {};
     let isThere = false;
     for (const column of this.#observed) {
@@ -151,15 +153,14 @@ export class Source {
       picked[property] = value;
       isThere ||= column.kind === "column" || (value as ReadonlyMap<string, unknown>).size > 0;
     }
-    return isThere ? picked : undefined;
+    return isThere ? this.#guarded(picked) : undefined;
   }
 
   /**
    * Returns a row that throws if a function reads a column that is not there. A typing error in a
    * program without types would otherwise derive nothing from every row.
    */
-  #guarded(row: AnyRow | undefined): AnyRow | undefined {
-    if (row === undefined) return undefined;
+  #guarded(row: AnyRow): AnyRow {
     return new Proxy(row, {
       get: (target, name) => {
         if (typeof name === "string" && !this.#names.has(name) && !isOfObjects(name))
