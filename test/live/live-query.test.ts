@@ -215,6 +215,19 @@ describe("how a live query ends", () => {
     expect(db.liveSizes).toEqual(nothing);
   });
 
+  test("its signal releases it also if it is aborted just before a value is given", async () => {
+    await using db = await open("memory:", { tables });
+    const controller = new AbortController();
+    db.on("liveRun", ({ outcome }) => {
+      if (outcome === "delivered") controller.abort();
+    });
+    const query = db.live((snapshot) => snapshot.get(counters.value, "a"), { signal: controller.signal });
+    expect((await next(query)).value).toBe(undefined);
+    await settle();
+    expect(db.liveSizes).toEqual(nothing);
+    await expect(query.next()).rejects.toMatchObject({ code: "ABORTED" });
+  });
+
   test("an error of the function ends it", async () => {
     await using db = await open("memory:", { tables });
     const query = db.live(async (snapshot) => {

@@ -148,6 +148,8 @@ export class LiveQuery<T> implements HubQuery, AsyncGenerator<LiveValue<T>, void
       }
       this.#asked.shift();
     }
+    // The signal may have been aborted after the value was found.
+    if (this.#isCancelled) this.#release();
   }
 
   #open(): void {
