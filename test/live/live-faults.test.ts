@@ -10,7 +10,8 @@ import {
 } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
 import { ProcessStore, TestClock } from "percolatordb/testing";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { ChangeLog } from "../../src/live/query/change-log.js";
 import { temporaryFolder } from "../support/databases.js";
 import { counted, next, settle } from "./live-values.js";
 
@@ -246,6 +247,45 @@ test("a feed that is lost is declared again, and its queries miss nothing", asyn
     await one.close();
     await folder.remove();
   }
+});
+
+/** As collection does that has found the lease over just before a new reader has renewed it. */
+async function openWithRemoval(clock: TestClock): Promise<Database> {
+  const environment = clock.process();
+  const db = await clock.until(open("memory:", { environment, tables, collectEveryMs: 0 }));
+  const { leases } = db.liveSource;
+  const hold = leases.hold.bind(leases);
+  vi.spyOn(leases, "hold").mockImplementationOnce(async (follow, signal) => {
+    const release = await hold(follow, signal);
+    await db.removeFeed("live counters");
+    return release;
+  });
+  return db;
+}
+
+test("a live query goes on if its feed is removed between its lease and its first read", async () => {
+  const clock = new TestClock();
+  const db = await openWithRemoval(clock);
+  const query = db.live((snapshot) => snapshot.get(counters.value, "a"));
+  expect((await clock.until(next(query))).value).toBe(undefined);
+  const second = next(query);
+  await clock.advance(1_000);
+  await clock.until(set(db, "a", 1));
+  expect((await clock.until(second)).value).toBe(1);
+  await clock.until(query.return());
+  await clock.until(db.close());
+});
+
+test("so does a watch", async () => {
+  const clock = new TestClock();
+  const db = await openWithRemoval(clock);
+  const watching = db.watch(counters.value);
+  const first = watching.next();
+  await clock.advance(1_000);
+  await clock.until(set(db, "a", 1));
+  expect((await clock.until(first)).value).toMatchObject({ value: 1 });
+  await clock.until(watching.return());
+  await clock.until(db.close());
 });
 
 test("a feed whose lease has ended is removed, and a query that comes back misses nothing", async () => {

@@ -1,6 +1,6 @@
-import { FeedCursor, type FeedSource } from "../feed/changes.js";
+import type { FeedCursor, FeedSource } from "../feed/changes.js";
 import type { CommittedEntry } from "../feed/feed-entries.js";
-import { leasedFeedName } from "../feed/leases.js";
+import { openLeased } from "../feed/open-leased.js";
 
 /** The most entries in memory at a time. */
 const batch = 1_000;
@@ -31,18 +31,10 @@ export class FollowedTable {
   }
 
   async #begin(): Promise<void> {
-    const { registry, leases } = this.#source;
     const { signal } = this.#end;
-    await registry.retrying(async () => {
-      const release = await leases.hold({ table: this.name }, signal);
-      if (signal.aborted) release();
-      else this.#release = release;
-    }, signal);
-    if (signal.aborted) return;
-    const cursor = await registry.retrying(
-      () => FeedCursor.open(this.#source, leasedFeedName({ table: this.name }), undefined),
-      signal,
-    );
+    const { cursor, release } = await openLeased(this.#source, { table: this.name }, undefined, signal);
+    this.#release = release;
+    if (signal.aborted) return release();
     this.#cursor = cursor;
     this.completeFrom = cursor.position;
   }

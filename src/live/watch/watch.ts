@@ -8,11 +8,11 @@ import {
   SnapshotReader,
   type TransactionContext,
 } from "../../transaction/index.js";
-import { FeedCursor, type FeedSource } from "../feed/changes.js";
+import type { FeedCursor, FeedSource } from "../feed/changes.js";
 import { type CellChange, changesOf } from "../feed/feed-change.js";
 import type { CommittedEntry } from "../feed/feed-entries.js";
 import { isLoss } from "../feed/is-loss.js";
-import { leasedFeedName } from "../feed/leases.js";
+import { openLeased } from "../feed/open-leased.js";
 import { type EarliestChanges, pastEntries } from "./past-changes.js";
 import type { SharedPasses } from "./shared-passes.js";
 import type { WatchOptions, WatchTarget } from "./watch-target.js";
@@ -37,21 +37,15 @@ export async function* watch(
   signal: AbortSignal,
   passes: SharedPasses<EarliestChanges>,
 ): AsyncGenerator<CellChange, void, undefined> {
-  const { registry } = source;
-  const { context } = registry;
+  const { context } = source.registry;
   if (!context.schemas.known(target.table)) await context.schemas.record([target.table], signal);
   let position = await beginning(context, since);
   const tell = async function* (entries: readonly CommittedEntry[]) {
     yield* valued(context, target, entries, signal);
   };
   for (;;) {
-    const release = await registry.retrying(
-      () => source.leases.hold({ table: target.table.name }, signal),
-      signal,
-    );
+    const { cursor, release } = await openLeased(source, { table: target.table.name }, position, signal);
     try {
-      const name = leasedFeedName({ table: target.table.name });
-      const cursor = await registry.retrying(() => FeedCursor.openFrom(source, name, position), signal);
       if (cursor.position > position) {
         // The feed begins later. The changes up to there are in the table itself.
         const upTo = cursor.position;
