@@ -340,6 +340,61 @@ test("an outage is waited for, within `timeoutMs`", async () => {
   await clock.until(db.close());
 });
 
+test("an outage while a query waits for its table to be followed does not end it", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const store = memoryStore({ environment });
+  const counter = store.atomic!.counter.bind(store.atomic);
+  let isOut = false;
+  store.atomic!.counter = () => {
+    if (isOut) return Promise.reject(new StoreError("The store is away.", { retryable: true }));
+    return counter();
+  };
+  const db = await clock.until(open(store, { environment, tables, collectEveryMs: 0 }));
+  const query = db.live((snapshot) => snapshot.get(counters.value, "a"));
+  await clock.until(next(query));
+  // The table is followed by now. The query learns it at its next run.
+  await clock.advance(100);
+  isOut = true;
+  const second = next(query);
+  second.catch(() => undefined);
+  await clock.advance(1_000);
+  isOut = false;
+  await clock.until(set(db, "a", 1));
+  expect((await clock.until(second)).value).toBe(1);
+  await clock.until(db.close());
+});
+
+test("a short outage does not end a watch that has read changes already", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const store = memoryStore({ environment });
+  const readRow = store.readRow.bind(store);
+  let isOut = false;
+  let refused = 0;
+  store.readRow = (read, request) => {
+    // The floor of the feed.
+    if (isOut && Buffer.from(read.row).toString() === "feed/live counters") {
+      refused++;
+      throw new StoreError("The store is away.", { retryable: true });
+    }
+    return readRow(read, request);
+  };
+  const db = await clock.until(open(store, { environment, tables, collectEveryMs: 0 }));
+  const watching = db.watch(counters.value);
+  const first = watching.next();
+  first.catch(() => undefined);
+  await clock.advance(1_000);
+  isOut = true;
+  await clock.until(set(db, "a", 1));
+  await clock.advance(1_000);
+  expect(refused).toBeGreaterThan(1);
+  isOut = false;
+  expect((await clock.until(first)).value).toMatchObject({ value: 1 });
+  await clock.until(watching.return());
+  await clock.until(db.close());
+});
+
 test.each(["before", "after"])("a change is not missed if a look fails %s it finds it", async (when) => {
   const store = memoryStore();
   const readRange = store.readRange.bind(store);

@@ -7,6 +7,7 @@ import type { CommitClock } from "../commit-clock.js";
 import { changesOf, type FeedChange } from "./feed-change.js";
 import { type EntryBatch, readEntries } from "./feed-entries.js";
 import { mayBeTrimmed, readMark } from "./feed-marks.js";
+import { isLoss } from "./is-loss.js";
 import type { FeedLeases } from "./leases.js";
 
 /** The options of `db.changes`. Each has a default. */
@@ -117,20 +118,29 @@ export class FeedCursor {
    * Whether the feed is still recorded, as of now. `next` may learn up to a second late that it was
    * removed on a store outside of this process. Until then, it returns no entries.
    */
-  async isCurrent(): Promise<boolean> {
-    const view = await this.#source.registry.reload();
+  async isCurrent(signal: AbortSignal): Promise<boolean> {
+    const { registry } = this.#source;
+    const view = await registry.retrying(() => registry.reload(), signal);
     return view.feedRecords.get(this.#record.name)?.record.since === this.#record.since;
   }
 
   /** Waits until there may be newer entries, and returns them. The batch may be empty. */
   async next(limit: number, signal: AbortSignal | undefined): Promise<EntryBatch> {
     const { registry, clock } = this.#source;
-    let upTo = this.#position;
+    let loss: unknown;
     const batch = await registry.retrying(async () => {
-      upTo = await clock.after(this.#position, signal);
-      return this.#entries(upTo, limit, signal);
+      const upTo = await clock.after(this.#position, signal);
+      try {
+        return await this.read(upTo, limit, signal);
+      } catch (error) {
+        // A stale snapshot is retryable, but a feed that has lost changes is not.
+        if (!isLoss(error)) throw error;
+        loss = error;
+        return undefined;
+      }
     }, signal);
-    return await this.#take(batch, upTo);
+    if (batch === undefined) throw loss;
+    return batch;
   }
 
   /**

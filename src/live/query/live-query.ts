@@ -247,7 +247,12 @@ export class LiveQuery<T> implements HubQuery, AsyncGenerator<LiveValue<T>, void
     const recorded = Promise.allSettled(this.#unfollowed.map(({ ready }) => ready));
     await unlessAborted(recorded, signal, waitingForChange);
     const until = Math.max(...this.#unfollowed.map((table) => (table.isEnded ? 0 : table.completeFrom)));
-    if (until <= (await currentTimestamp(context))) return;
+    try {
+      if (until <= (await currentTimestamp(context))) return;
+    } catch (error) {
+      // The next run waits for the end of an outage.
+      if (!isRetryable(error)) throw error;
+    }
     await sleep(context.environment, unfollowedMs, signal, waitingForChange);
   }
 
@@ -270,7 +275,7 @@ export class LiveQuery<T> implements HubQuery, AsyncGenerator<LiveValue<T>, void
         try {
           return await this.#attempt(signal);
         } catch (error) {
-          if (signal.aborted || !(error instanceof PercolatorError && error.retryable)) throw error;
+          if (signal.aborted || !isRetryable(error)) throw error;
           failure = error;
         }
         this.#needsTimestamp = true;
@@ -320,4 +325,8 @@ export class LiveQuery<T> implements HubQuery, AsyncGenerator<LiveValue<T>, void
   async #call(snapshot: LiveSnapshot): Promise<T> {
     return await this.#read(snapshot);
   }
+}
+
+function isRetryable(error: unknown): boolean {
+  return error instanceof PercolatorError && error.retryable;
 }

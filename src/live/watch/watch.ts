@@ -102,7 +102,7 @@ async function nextEntries(
     const { entries, upTo } = await cursor.next(batch, signal);
     if (!isRemote(source.registry.context.store)) return { entries, position: upTo };
     if (entries.length === 0 && upTo - position < confirmUs) return { entries, position };
-    return (await cursor.isCurrent()) ? { entries, position: upTo } : "lost";
+    return (await cursor.isCurrent(signal)) ? { entries, position: upTo } : "lost";
   } catch (error) {
     if (isLoss(error)) return "lost";
     throw error;
