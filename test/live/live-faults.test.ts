@@ -433,3 +433,33 @@ test.each(["before", "after"])("a change is not missed if a look fails %s it fin
   await Promise.all([query.return(), other.return(), waiting]);
   expect(db.liveSizes).toEqual({ queries: 0, followed: 0, tables: 0, logged: 0 });
 });
+
+test("a query does not run without a pause while the log of changes is too long for its runs", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const db = await clock.until(open("memory:", { environment, tables, collectEveryMs: 0 }));
+  let runs = 0;
+  const query = db.live((snapshot) => {
+    if (++runs > 100) throw new Error("It runs without a pause.");
+    return snapshot.get(counters.value, "a");
+  });
+  await clock.until(next(query));
+  const second = next(query);
+  second.catch(() => undefined);
+  await clock.advance(1_000);
+  // As after 100,000 changes without a look that succeeds.
+  const some = vi.spyOn(ChangeLog.prototype, "some").mockReturnValue(undefined);
+  onTestFinished(() => some.mockRestore());
+  await clock.until(set(db, "a", 1));
+  expect((await clock.until(second)).value).toBe(1);
+  const third = next(query);
+  third.catch(() => undefined);
+  const before = runs;
+  await clock.advance(2_000);
+  expect(runs - before).toBeGreaterThan(1);
+  expect(runs - before).toBeLessThan(20);
+  some.mockRestore();
+  await clock.until(set(db, "a", 2));
+  expect((await clock.until(third)).value).toBe(2);
+  await clock.until(db.close());
+});

@@ -28,6 +28,8 @@ export type Registration =
   | { readonly type: "followed" }
   /** Something has already changed. */
   | { readonly type: "changed" }
+  /** Something may have changed: the log no longer has all changes since the run began. */
+  | { readonly type: "unknown" }
   /** Changes may be missed: these tables were not followed yet at the timestamp of the run. */
   | { readonly type: "unfollowed"; readonly tables: readonly FollowedTable[] };
 
@@ -143,15 +145,16 @@ export class LiveHub {
     const unfollowed = [...tables].filter(({ completeFrom }) => completeFrom > run.timestamp);
     if (unfollowed.length > 0) return { tables, registration: { type: "unfollowed", tables: unfollowed } };
     const isChanged = this.#isChanged(run.timestamp, run.mark, reads);
+    if (isChanged === undefined) return { tables, registration: { type: "unknown" } };
     if (!isChanged) this.#index.add(query, reads.parts());
     return { tables, registration: { type: isChanged ? "changed" : "followed" } };
   }
 
-  /** Whether changes that were found during a run affect what it has read. */
-  #isChanged(timestamp: number, mark: LogMark, reads: QueryReads): boolean {
+  /** Whether changes that were found during a run affect what it has read. Undefined if some are missing. */
+  #isChanged(timestamp: number, mark: LogMark, reads: QueryReads): boolean | undefined {
     let index: ReadIndex<QueryReads> | undefined;
     const affected = new Set<QueryReads>();
-    const found = this.#log.some(mark, (change) => {
+    return this.#log.some(mark, (change) => {
       if (change.commitTimestamp <= timestamp || !reads.tables.has(change.table)) return false;
       if (!("row" in change)) return true;
       if (index === undefined) {
@@ -161,7 +164,6 @@ export class LiveHub {
       index.affected(change, affected);
       return affected.size > 0;
     });
-    return found ?? true;
   }
 
   /** Ends everything, and resolves when nothing uses the store any more. The queries end by their signal. */

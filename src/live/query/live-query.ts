@@ -79,6 +79,8 @@ export class LiveQuery<T> implements HubQuery, AsyncGenerator<LiveValue<T>, void
   #isDue = true;
   /** Whether the next run needs a timestamp from the oracle, because the hub's may be too old. */
   #needsTimestamp = true;
+  /** Least time between the last run and the next one, in milliseconds, besides `throttleMs`. */
+  #pauseMs = 0;
   #unfollowed: readonly FollowedTable[] = [];
   #failure: { readonly error: unknown } | undefined;
   #wake: (() => void) | undefined;
@@ -259,7 +261,8 @@ export class LiveQuery<T> implements HubQuery, AsyncGenerator<LiveValue<T>, void
   /** Waits until the least time since the beginning of the last run has passed. */
   async #untilAllowed(signal: AbortSignal): Promise<void> {
     const { environment } = this.#hub.context;
-    const waitMs = this.#ranAt + this.#settings.throttleMs - environment.monotonic();
+    const leastMs = Math.max(this.#settings.throttleMs, this.#pauseMs);
+    const waitMs = this.#ranAt + leastMs - environment.monotonic();
     if (waitMs > 0) await sleep(environment, waitMs, signal, "Waiting for the next run of a live query");
   }
 
@@ -309,7 +312,9 @@ export class LiveQuery<T> implements HubQuery, AsyncGenerator<LiveValue<T>, void
       const { tables, registration } = hub.register(this, { timestamp, mark, reads });
       this.tables = tables;
       this.#unfollowed = registration.type === "unfollowed" ? registration.tables : [];
-      if (registration.type === "changed") {
+      // While looks fail, the log may stay too long for all runs.
+      this.#pauseMs = registration.type === "unknown" ? unfollowedMs : 0;
+      if (registration.type === "changed" || registration.type === "unknown") {
         this.#isDue = true;
         // The change may be newer than the hub's position, at which a further run would not see it.
         this.#needsTimestamp = true;
