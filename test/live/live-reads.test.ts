@@ -1,4 +1,5 @@
 import {
+  bytes,
   type Database,
   family,
   int,
@@ -204,18 +205,34 @@ test("a bulk load that is published changes what was read of its table", async (
 });
 
 test("a query may change the keys that a scan gives it", async () => {
-  const pairs = table("pairs", { n: int() }, { key: tuple(text(), text()) });
+  const pairs = table("pairs", { n: int() }, { key: tuple(bytes(), text()) });
   await using db = await open("memory:", { tables: [pairs] });
-  await db.transact((tx) => tx.set(pairs.n, ["a", "1"], 1));
-  const query = counted(db, async (snapshot) => {
-    const found: unknown[] = [];
-    for await (const { row, value } of snapshot.scan(pairs.n, { limit: 1 }))
-      found.push([(row as unknown as string[]).pop(), value]);
-    return found;
-  });
-  expect((await query.next()).value).toEqual([["1", 1]]);
-  const changed = query.next();
-  await db.transact((tx) => tx.set(pairs.n, ["a", "1"], 2));
-  expect((await changed).value).toEqual([["1", 2]]);
-  await query.end();
+  const set = (n: number) => db.transact((tx) => tx.set(pairs.n, [Buffer.from("a"), "1"], n));
+  await set(1);
+  const change = [
+    (row: readonly [Uint8Array, string]) => (row as unknown as string[]).pop(),
+    ([first]: readonly [Uint8Array, string]) => first.fill(0).length,
+  ];
+  const queries = change.map((changed) =>
+    counted(db, async (snapshot) => {
+      const found: unknown[] = [];
+      for await (const { row, value } of snapshot.scan(pairs.n, { limit: 1 }))
+        found.push(changed(row), value);
+      return found;
+    }),
+  );
+  const nextValues = async () =>
+    (await Promise.all(queries.map((query) => query.next()))).map(({ value }) => value);
+  expect(await nextValues()).toEqual([
+    ["1", 1],
+    [1, 1],
+  ]);
+  const changed = nextValues();
+  while (db.liveSizes.followed < 2) await settle();
+  await set(2);
+  expect(await changed).toEqual([
+    ["1", 2],
+    [1, 2],
+  ]);
+  for (const query of queries) await query.end();
 });

@@ -92,7 +92,7 @@ export class LiveSnapshot extends Snapshot {
     const isOneCell = isColumn(target);
     return new RecordedScan(items, options.limit, progress, ({ row, value }) => {
       // The function may change its key.
-      const key: unknown = Array.isArray(row) ? [...row] : row;
+      const key = copyOfKey(row);
       return { place: () => encodeRow(table, key), cells: isOneCell ? 1 : cellsOf(value) };
     });
   }
@@ -122,6 +122,11 @@ for (const name of writes) {
       );
     },
   });
+}
+
+function copyOfKey(key: unknown): unknown {
+  if (Array.isArray(key)) return key.map(copyOfKey);
+  return key instanceof Uint8Array ? Buffer.from(key) : key;
 }
 
 /** The number of cells in a row, or in the part of it that belongs to a family. At least 1. */
