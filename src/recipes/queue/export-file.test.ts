@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../../test/support/databases.js";
@@ -41,12 +41,12 @@ test("a value may contain characters that other programs take for a line end", a
 
 test("half a line that ends with a whole object is no entry", async () => {
   await withFile(async (path) => {
-    const value = [
-      { key: "x", sequence: 5 },
-      { key: "y", sequence: 6 },
-    ];
-    const line = JSON.stringify({ key: "a", sequence: 1, value });
-    await writeFile(path, `${line.slice(0, line.indexOf("]}"))}\n${line}\n`);
-    expect(await gather(readExportFile(path))).toEqual([{ key: "a", sequence: 1, value }]);
+    const entry = { key: "a", sequence: 1, value: { key: "x", sequence: 5, value: "y" } };
+    await exportToFile(path)([entry], { signal });
+    const line = await readFile(path, "utf8");
+    await writeFile(path, line.slice(0, -2));
+    expect(await gather(readExportFile(path))).toEqual([]);
+    await exportToFile(path)([entry], { signal });
+    expect(await gather(readExportFile(path))).toEqual([entry]);
   });
 });

@@ -3,6 +3,8 @@ import type { Deliver, ExportEntry } from "./export-queue.js";
 import { linesOf } from "./lines.js";
 
 const newline = 0x0a;
+/** Begins an entry. No value can contain it, because `JSON.stringify` writes no space after a colon. */
+const beginning = '{"key": ';
 
 /**
  * Returns a `deliver` function that appends to a file. Each entry is a line of JSON,
@@ -17,7 +19,9 @@ const newline = 0x0a;
 export function exportToFile(path: string): Deliver<unknown, unknown> {
   return async (entries, { signal }) => {
     signal.throwIfAborted();
-    const lines = entries.map(({ key, sequence, value }) => `${JSON.stringify({ key, sequence, value })}\n`);
+    const lines = entries.map(({ key, sequence, value }) => {
+      return `${beginning}${JSON.stringify(key)},${JSON.stringify({ sequence, value }).slice(1)}\n`;
+    });
     const file = await open(path, "a+");
     try {
       // A process that died, or a full disk, may have left half a line.
@@ -65,17 +69,14 @@ export async function* readExportFile<V = unknown, K = string>(
   }
 }
 
-const beginning = '{"key":';
-
 /**
  * Parses the entry of a line. If the line begins with half an entry, parses the whole entry that
  * follows.
  */
 function parseLine(line: string): ExportEntry<unknown, unknown> | undefined {
-  for (let at = line.indexOf(beginning); at >= 0; at = line.indexOf(beginning, at + 1)) {
+  for (let at = 0; at >= 0; at = line.indexOf(beginning, at + 1)) {
     try {
       const parsed = JSON.parse(line.slice(at)) as ExportEntry<unknown, unknown>;
-      // An object with other properties is a part of a value, behind which its line was cut off.
       const isEntry = Object.keys(parsed).join() === "key,sequence,value";
       if (isEntry && Number.isSafeInteger(parsed.sequence)) return parsed;
     } catch {
