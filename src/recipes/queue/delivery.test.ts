@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { Delivery } from "./delivery.js";
 
 const { signal } = new AbortController();
+const one = { count: 1, bytes: 0 };
 
 test("entries that arrive during a delivery are sent together afterwards, up to a limit", async () => {
   const sent: (readonly number[])[] = [];
@@ -17,11 +18,28 @@ test("entries that arrive during a delivery are sent together afterwards, up to 
     systemEnvironment,
   );
   const delivering = [[1], [2, 3], [4, 5], [6, 7, 8, 9, 10], [11]].map((entries) =>
-    delivery.deliver(entries.length, () => entries, signal),
+    delivery.deliver({ count: entries.length, bytes: 0 }, () => entries, signal),
   );
   pause.resume();
   await Promise.all(delivering);
   expect(sent).toEqual([[1], [2, 3, 4, 5], [6, 7, 8, 9, 10], [11]]);
+});
+
+test("keys with large entries share no call", async () => {
+  const sent: (readonly number[])[] = [];
+  const delivery = new Delivery<number>(
+    (entries) => {
+      sent.push(entries);
+    },
+    10,
+    systemEnvironment,
+  );
+  const MiB = 1024 * 1024;
+  const delivering = [1, 3, 5, 1, 20, 2].map((size) =>
+    delivery.deliver({ count: 1, bytes: size * MiB }, () => [size], signal),
+  );
+  await Promise.all(delivering);
+  expect(sent).toEqual([[1], [3, 5], [1], [20], [2]]);
 });
 
 test("keys that come back soon after a slow call share the next one", async () => {
@@ -39,7 +57,7 @@ test("keys that come back soon after a slow call share the next one", async () =
   );
   const backlogOf = async (key: number) => {
     for (let n = 0; n < 5; n++) {
-      await delivery.deliver(1, () => [key], signal);
+      await delivery.deliver(one, () => [key], signal);
       // The commit, and the next run.
       await sleep(1 + key);
     }
@@ -64,7 +82,7 @@ test("if several fail together, each is retried alone, and only those fail that 
     systemEnvironment,
   );
   const delivering = [[1], [2], [3], [4]].map((entries) =>
-    delivery.deliver(entries.length, () => entries, signal),
+    delivery.deliver({ count: entries.length, bytes: 0 }, () => entries, signal),
   );
   const ends = await Promise.allSettled(delivering);
   expect(ends.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "fulfilled"]);
@@ -82,9 +100,9 @@ test("a delivery without a waiting caller is aborted, and the next one continues
     10,
     systemEnvironment,
   );
-  const hanging = delivery.deliver(1, () => [1], controller.signal);
-  const waiting = delivery.deliver(1, () => [2], signal);
-  const neverSent = delivery.deliver(1, () => [3], controller.signal);
+  const hanging = delivery.deliver(one, () => [1], controller.signal);
+  const waiting = delivery.deliver(one, () => [2], signal);
+  const neverSent = delivery.deliver(one, () => [3], controller.signal);
   controller.abort(new Error("It took too long."));
   await expect(hanging).rejects.toThrow("It took too long.");
   await expect(neverSent).rejects.toThrow("It took too long.");

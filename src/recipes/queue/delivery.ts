@@ -6,9 +6,17 @@ const maxGatherMs = 50;
 /** The part of a call's duration that the wait takes at most. */
 const gatherPart = 0.1;
 
-/** The entries of one key, in order. They are delivered together. */
-interface Parcel<E> {
+/** The bytes of values from which a call takes no further entries. */
+export const enoughBytes = 8 * 1024 * 1024;
+
+interface ParcelSize {
   readonly count: number;
+  /** Of the values. */
+  readonly bytes: number;
+}
+
+/** The entries of one key, in order. They are delivered together. */
+interface Parcel<E> extends ParcelSize {
   /**
    * Returns new copies at each call, because the entries may be sent again and the receiver may
    * change them.
@@ -46,12 +54,12 @@ export class Delivery<E> {
   }
 
   /**
-   * Delivers `count` entries of one key, and resolves when they are delivered. `entries` returns
-   * new copies at each call.
+   * Delivers entries of one key, and resolves when they are delivered. `entries` returns new copies
+   * at each call.
    */
-  deliver(count: number, entries: () => readonly E[], signal: AbortSignal): Promise<void> {
+  deliver(size: ParcelSize, entries: () => readonly E[], signal: AbortSignal): Promise<void> {
     const delivered = new Promise<void>((resolve, reject) => {
-      this.#waiting.push({ count, entries, signal, resolve, reject });
+      this.#waiting.push({ ...size, entries, signal, resolve, reject });
     });
     if (!this.#isSending) void this.#sendAll();
     return delivered;
@@ -83,10 +91,12 @@ export class Delivery<E> {
   #takeTogether(): readonly Parcel<E>[] {
     const together: Parcel<E>[] = [];
     let count = 0;
+    let bytes = 0;
     for (const parcel of this.#waiting) {
-      if (together.length > 0 && count + parcel.count > this.#maxTogether) break;
-      together.push(parcel);
       count += parcel.count;
+      bytes += parcel.bytes;
+      if (together.length > 0 && (count > this.#maxTogether || bytes > enoughBytes)) break;
+      together.push(parcel);
     }
     this.#waiting = this.#waiting.slice(together.length);
     return together.filter(({ signal, reject }) => {

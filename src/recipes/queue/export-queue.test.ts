@@ -543,3 +543,23 @@ test("a call has at most `together` entries, also if `batch` is larger", async (
   expect(receiver.values.get("a")).toHaveLength(50);
   expect(Math.max(...receiver.calls.map(({ length }) => length))).toBe(10);
 });
+
+test("a call has few large entries, and all of them arrive in order", async () => {
+  const calls: number[][] = [];
+  const queue = exportQueue("queue", {
+    value: text(),
+    deliver: (entries) => {
+      calls.push(entries.map(({ value }) => Number.parseInt(value, 10)));
+    },
+  });
+  await using db = await open("memory:", { tables: queue.tables, observers: [queue.observer] });
+  for (let n = 0; n < 6; n++) {
+    await db.transact((tx) => queue.add(tx, "a", `${n}`.padEnd(5_000_000)));
+  }
+  await db.drain();
+  expect(calls).toEqual([
+    [0, 1],
+    [2, 3],
+    [4, 5],
+  ]);
+});

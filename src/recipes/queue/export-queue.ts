@@ -27,7 +27,7 @@ import { checkOptions, wholeOption } from "../options.js";
 import { quiet } from "../quiet.js";
 import { takeValue } from "../taken-value.js";
 import { bytesOf, checkTransaction, checkView, columnOf, familyOf, type View } from "../view.js";
-import { Delivery, type Send } from "./delivery.js";
+import { Delivery, enoughBytes, type Send } from "./delivery.js";
 import { DeliverySizes } from "./delivery-sizes.js";
 import { nextTurn } from "./turns.js";
 
@@ -55,7 +55,8 @@ export interface ExportOptions<V, K = string> {
   /**
    * Delivers entries to the outside system, and resolves when they are safe there. One call may
    * have the entries of several keys. The entries of each key come in order, and none is left
-   * out. Each process makes one call at a time.
+   * out. Each process makes one call at a time. Once the values of a call have 8 MiB, it takes no
+   * further entries.
    *
    * This process or another one may deliver an entry again. Earlier entries of its key can then
    * follow later ones. The receiver must therefore keep the highest sequence of each key, and skip
@@ -259,11 +260,11 @@ export class ExportQueue<V, K = string> {
   }
 
   async #skip(tx: Transaction, key: K, sequence: number): Promise<number> {
-    const skipped: ExportEntry<Uint8Array, K>[] = [];
+    const skipped: { readonly sequence: number }[] = [];
     // Their bytes, because an entry that cannot be read can be skipped too.
     for await (const entry of this.#waitingIn(this.#bytes, tx, key)) {
       if (entry.sequence > sequence) break;
-      skipped.push(entry);
+      skipped.push({ sequence: entry.sequence });
     }
     await this.#remove(tx, key, skipped);
     if (skipped.length > 0) tx.notify(this.#due, [this.#keys.format(key), 0]);
@@ -274,11 +275,16 @@ export class ExportQueue<V, K = string> {
     const key = this.#keys.parse(keyAsText);
     const size = this.#sizes.of(keyAsText);
     const entries: ExportEntry<Uint8Array, K>[] = [];
-    for await (const entry of this.#waitingIn(this.#bytes, tx, key, size)) entries.push(entry);
+    let bytes = 0;
+    for await (const entry of this.#waitingIn(this.#bytes, tx, key, size)) {
+      entries.push(entry);
+      bytes += entry.value.length;
+      if (bytes >= enoughBytes) break;
+    }
     if (entries.length === 0) return;
     const copies = () => entries.map((entry) => this.#decode(keyAsText, entry));
     try {
-      await this.#delivery.deliver(entries.length, copies, signal);
+      await this.#delivery.deliver({ count: entries.length, bytes }, copies, signal);
     } catch (error) {
       this.#sizes.failed(keyAsText);
       throw error;
@@ -286,7 +292,9 @@ export class ExportQueue<V, K = string> {
     this.#sizes.succeeded(keyAsText);
     const delivered = await this.#remove(tx, key, entries);
     if (delivered === (await tx.get(this.#added, key))) return;
-    tx.notify(this.#due, [keyAsText, nextTurn(turn, Math.floor(delivered / size))]);
+    // After fewer entries than `size`, because they were large, the quotient may not be a new one.
+    const next = entries.length < size ? 1 - turn : nextTurn(turn, Math.floor(delivered / size));
+    tx.notify(this.#due, [keyAsText, next]);
   }
 
   /** The error for a value that cannot be read names the entry, so that it can be skipped. */
