@@ -6,7 +6,7 @@ import { databasesOf } from "../../../test/support/observer/started.js";
 import { AbortedError, InvalidArgumentError, ObserverError } from "../../errors/index.js";
 import { counterOracle, type Oracle } from "../../oracle/index.js";
 import { memoryStore } from "../../store/memory/index.js";
-import type { CommitHooks } from "../../transaction/index.js";
+import { type CommitHooks, collect } from "../../transaction/index.js";
 import { readHints } from "../hint/hint.js";
 import {
   type BackfillProgress,
@@ -454,6 +454,39 @@ test("a hint of a re-registered observer stays while the old observer's hints ar
   expect(await countHints(store)).toEqual({ length: 1 });
   await other.pool.drain();
   expect(await countLengths(other)).toBe(1);
+});
+
+test("a deletion stays for an unfinished backfill, though an earlier observer of the name has handled it", async () => {
+  const environment = new TestEnvironment();
+  const make = (seen: unknown[]) =>
+    observer("reused", documents.contents, (_tx, { row, value }) => void seen.push([row, value]));
+  const first = await start({ environment, observers: [make([])] });
+  await fill(first, 1);
+  await environment.until(first.pool.drain());
+  await first.transact((tx) => tx.delete(documents.contents, name(0)));
+  await environment.until(first.pool.drain());
+  const stop = new AbortController();
+  const interrupted = unregister(first.registry, "reused", {
+    signal: stop.signal,
+    onProgress: () => stop.abort(),
+  });
+  await expect(environment.until(interrupted)).rejects.toBeInstanceOf(AbortedError);
+  const seen: unknown[] = [];
+  const again = await start({ environment, store: first.store, observers: [make(seen)] });
+  const onProgress = () => {
+    throw new Error("enough");
+  };
+  // It is recorded, and has passed no row.
+  await expect(environment.until(backfill(again.registry, "reused", { onProgress }))).rejects.toThrow(
+    "enough",
+  );
+  await environment.advance(1_000);
+  await environment.until(
+    collect(again.context, ["documents"], Number.POSITIVE_INFINITY, { retentionMs: 0 }),
+  );
+  expect(await environment.until(backfill(again.registry, "reused"))).toEqual({ marked: 1 });
+  await environment.until(again.pool.drain());
+  expect(seen).toEqual([[name(0), undefined]]);
 });
 
 /** The options of databases on a store of one-row mutations. */

@@ -395,7 +395,10 @@ class Collection {
     if (answer === "applied") this.#versionsDropped++;
   }
 
-  /** The start timestamps in the observers' records of a cell, by observer. */
+  /**
+   * The start timestamps in the observers' records of a cell, by observer. Records from before an observer's
+   * registration are of an earlier one of its name, and do not count.
+   */
   async #recorded(
     cell: WalkedCell,
     observers: readonly ColumnObserver[],
@@ -405,7 +408,8 @@ class Collection {
     for (const observer of observers) {
       const address = { table: cell.table, row: cell.row, column: observer[record] };
       const value = await newestValue(this.#context.store, address);
-      if (value !== undefined) found.set(observer, observer.acknowledged(value));
+      const start = value === undefined ? undefined : observer.acknowledged(value);
+      if (start !== undefined && start >= observer.since) found.set(observer, start);
     }
     return found;
   }
