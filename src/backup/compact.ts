@@ -102,7 +102,7 @@ async function copy(
   throwIfAborted(signal, "The compaction");
   await state.compactInto(work, async (done) => {
     await eventLoopTurn(environment);
-    onProgress?.(done, of);
+    await onProgress?.(done, of);
     throwIfAborted(signal, "The compaction");
   });
   // Throws if the pages cannot be trusted, before the copy gets its place.

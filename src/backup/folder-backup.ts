@@ -323,7 +323,7 @@ export class FolderBackup {
           await eventLoopTurn(environment);
           throwIfAborted(signal, "The backup");
           if (failure !== undefined) break;
-          onProgress?.({ pages: read, of: after === 0 ? state.pageCount : undefined, bytes });
+          await onProgress?.({ pages: read, of: after === 0 ? state.pageCount : undefined, bytes });
         }
       }
       if (failure === undefined) await flush();

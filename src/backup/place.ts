@@ -276,7 +276,7 @@ export class BackupPlace {
       for (const part of parts ?? []) {
         throwIfAborted(signal, "The check of the backups");
         bytes += (await this.part(part).catch(problemOf(problems, backups)))?.length ?? 0;
-        onProgress?.(bytes);
+        await onProgress?.(bytes);
       }
     }
     return problems;

@@ -232,7 +232,7 @@ async function writeFile(
           await writeAll(file, run.bytes.subarray(0, (end - run.first) * pageSize), run.first * pageSize);
         }
         done += bytes.length;
-        onProgress?.(done, of);
+        await onProgress?.(done, of);
       }
     }
     await fillHoles(file, written, pageSize, pageCount);

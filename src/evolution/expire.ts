@@ -181,7 +181,7 @@ class Sweep {
         onProgress: (progress) => {
           before ??= progress;
           last = progress;
-          onProgress?.(progress);
+          return onProgress?.(progress);
         },
       },
     );

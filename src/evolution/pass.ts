@@ -145,7 +145,7 @@ class RunningPass {
     this.#splitPoints = await store.splitPoints(this.#pass.table, maxSplitPoints);
     if (!this.#pass.looksOnly) await this.#begin();
     const continued = this.#state.row !== undefined;
-    this.#report();
+    await this.#report();
     for (;;) {
       throwIfAborted(this.#options.signal, this.#pass.doing);
       await this.#pace.wait(this.#options.signal, this.#pass.doing);
@@ -153,7 +153,7 @@ class RunningPass {
       if (!this.#pass.looksOnly && (next === undefined || this.#isRecordDue())) {
         await this.#record(next === undefined);
       }
-      this.#report();
+      await this.#report();
       if (next === undefined) break;
       await eventLoopTurn(this.#registry.context.environment);
     }
@@ -250,13 +250,13 @@ class RunningPass {
     this.#pace.count(changed);
   }
 
-  #report(): void {
+  async #report(): Promise<void> {
     const { onProgress } = this.#options;
     if (onProgress === undefined) return;
     const { row, scanned, changed } = this.#state;
     const points = this.#splitPoints;
     const passed = row === undefined ? 0 : points.filter((point) => Buffer.compare(point, row) <= 0).length;
     const share = points.length === 0 ? undefined : passed / (points.length + 1);
-    onProgress({ table: this.#pass.table, scanned, changed, share });
+    await onProgress({ table: this.#pass.table, scanned, changed, share });
   }
 }

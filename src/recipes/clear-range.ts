@@ -96,7 +96,7 @@ export async function clearRange<T extends AnyTable>(
       const deleted = await db.transact(deleteSome, { signal, label: "clear range" });
       if (fits.tooMany !== undefined && fits.tx?.commitTimestamp === undefined) throw fits.tooMany;
       rows += fits.rows;
-      if (fits.rows > 0) onProgress?.(rows);
+      if (fits.rows > 0) await onProgress?.(rows);
       if (deleted.length < limit) break;
       start = deleted.at(-1);
       if (fits.tooMany === undefined) most = Math.min(batch, limit * 2);

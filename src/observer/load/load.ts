@@ -262,7 +262,7 @@ class Load {
     this.#advance(part, flight);
     const { table } = this.#record.ranges[part]!;
     const { rows, cells } = this.#progress!;
-    this.#options.onProgress?.({ table, rows, cells });
+    await this.#options.onProgress?.({ table, rows, cells });
   }
 
   #advance(part: number, { row, rows, cells }: Flight): void {

@@ -6,7 +6,7 @@ import { databasesOf } from "../../../test/support/observer/started.js";
 import { AbortedError, InvalidArgumentError, ObserverError } from "../../errors/index.js";
 import { counterOracle, type Oracle } from "../../oracle/index.js";
 import { memoryStore } from "../../store/memory/index.js";
-import { type CommitHooks, collect } from "../../transaction/index.js";
+import { type CommitHooks, check, collect } from "../../transaction/index.js";
 import { readHints } from "../hint/hint.js";
 import {
   type BackfillProgress,
@@ -487,6 +487,22 @@ test("a deletion stays for an unfinished backfill, though an earlier observer of
   expect(await environment.until(backfill(again.registry, "reused"))).toEqual({ marked: 1 });
   await environment.until(again.pool.drain());
   expect(seen).toEqual([[name(0), undefined]]);
+});
+
+test.each([
+  ["backfill", ({ registry }, options) => backfill(registry, "length", options)],
+  ["unregister", ({ registry }, options) => unregister(registry, "length", options)],
+  ["collect", ({ context }, options) => collect(context, ["documents"], Number.POSITIVE_INFINITY, options)],
+  ["check", ({ context }, options) => check(context, ["documents"], options)],
+] satisfies [
+  string,
+  (db: TestDatabase, options: { readonly onProgress: () => unknown }) => Promise<unknown>,
+][])("%s rejects with the error of an async `onProgress`", async (_, run) => {
+  const db = await start({ observers: [length] });
+  await fill(db, 1);
+  await db.pool.drain();
+  const onProgress = (): unknown => Promise.reject(new Error("no terminal"));
+  await expect(run(db, { onProgress })).rejects.toThrow("no terminal");
 });
 
 /** The options of databases on a store of one-row mutations. */

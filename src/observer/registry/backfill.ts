@@ -161,14 +161,14 @@ class Backfill {
   async #walk(begun: BackfillState): Promise<number> {
     let marked = 0;
     let state: BackfillState | undefined = begun;
-    this.#report(begun);
+    await this.#report(begun);
     while (state !== undefined) {
       throwIfAborted(this.#options.signal, backfillOf(this.#name));
       const before = state.marked;
       const step = await this.#registry.retrying(() => this.#step(begun.id), this.#options.signal);
       if (step === undefined) return marked;
       marked += Math.max(0, step.state.marked - before);
-      this.#report(step.state);
+      await this.#report(step.state);
       state = step.isLast ? undefined : step.state;
     }
     await this.#registry.reload();
@@ -230,13 +230,13 @@ class Backfill {
     return { state: { ...state, ...place, marked }, isLast: next === undefined };
   }
 
-  #report({ cursor, marked }: BackfillState): void {
+  async #report({ cursor, marked }: BackfillState): Promise<void> {
     const { onProgress } = this.#options;
     if (onProgress === undefined) return;
     const points = this.#splitPoints;
     const passed =
       cursor === undefined ? 0 : points.filter((point) => Buffer.compare(point, cursor) <= 0).length;
-    onProgress({ marked, share: points.length === 0 ? undefined : passed / (points.length + 1) });
+    await onProgress({ marked, share: points.length === 0 ? undefined : passed / (points.length + 1) });
   }
 }
 

@@ -101,9 +101,9 @@ class Removal {
     return this.#registry.context;
   }
 
-  #progress(removed: number): void {
+  async #progress(removed: number): Promise<void> {
     this.removed += removed;
-    this.#options.onProgress?.({ removed: this.removed });
+    await this.#options.onProgress?.({ removed: this.removed });
     throwIfAborted(this.#options.signal, `Removing the records of observer "${this.#name}"`);
   }
 
@@ -121,7 +121,7 @@ class Removal {
     for await (const page of pages(read, range.start)) {
       const old = page.hints.filter((hint) => hint.timestamp <= upTo);
       await Promise.all(old.map((hint) => store.mutate(deleteHint(hint.address, upTo))));
-      this.#progress(old.length);
+      await this.#progress(old.length);
     }
   }
 
@@ -164,7 +164,7 @@ class Removal {
         }
       }, this.#options.signal);
     const start = first === undefined ? undefined : { row: first };
-    for await (const { removed } of pages(removeFrom, start)) this.#progress(removed);
+    for await (const { removed } of pages(removeFrom, start)) await this.#progress(removed);
   }
 }
 

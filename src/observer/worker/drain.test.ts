@@ -61,13 +61,17 @@ test("draining ends as soon as its signal is aborted, even while a run continues
   await drained;
 });
 
-test("draining rejects with the error of its `onProgress`, which is not thrown in a timer", async () => {
+const fail = () => {
+  throw new Error("no terminal");
+};
+
+test.each([
+  ["throws in a timer", fail],
+  ["rejects", (): unknown => Promise.resolve().then(fail)],
+])("draining rejects with the error of an `onProgress` that %s", async (_, onProgress) => {
   const { gated: slow, letAllOn } = gated("slow");
   await start([slow]);
   let refused: unknown;
-  const onProgress = () => {
-    throw new Error("no terminal");
-  };
   const drained = db.pool.drain({ onProgress }).catch((error: unknown) => {
     refused = error;
   });

@@ -1,4 +1,11 @@
-import { abortError, sleep, throwIfAborted, underSignals, unlessAborted } from "../../environment/index.js";
+import {
+  abortError,
+  onRejection,
+  sleep,
+  throwIfAborted,
+  underSignals,
+  unlessAborted,
+} from "../../environment/index.js";
 import { ObserverError } from "../../errors/index.js";
 import { Quiescence } from "./quiescence.js";
 import { type Survey, type SurveyedWork, surveyHints } from "./survey.js";
@@ -20,7 +27,7 @@ export interface DrainProgress {
 export interface IdleOptions {
   /** Ends the wait when it is aborted. Workers go on with their work. */
   readonly signal?: AbortSignal | undefined;
-  /** Called about four times a second with the progress. If it throws, the wait ends with its error. */
+  /** Called about four times a second with the progress. If it throws or rejects, the wait ends with its error. */
   readonly onProgress?: ((progress: DrainProgress) => void) | undefined;
 }
 
@@ -133,15 +140,16 @@ function orphansError({ orphans }: Survey): ObserverError {
   );
 }
 
-/** Calls `onProgress` until the returned function is called. If it throws, aborts `failing` with its error. */
+/** Calls `onProgress` until the returned function is called. If it throws or rejects, aborts `failing` with its error. */
 function reportProgress(work: EndingWork, { onProgress }: IdleOptions, failing: AbortController): () => void {
   if (onProgress === undefined) return () => {};
   const { board, registry } = work;
   const { environment } = registry.context;
   const before = board.completed;
   const report = () => {
+    const progress = { runs: board.completed - before, waiting: board.size, more: work.hasMore };
     try {
-      onProgress({ runs: board.completed - before, waiting: board.size, more: work.hasMore });
+      onRejection(onProgress(progress), (error) => failing.abort(error));
     } catch (error) {
       failing.abort(error);
       return;

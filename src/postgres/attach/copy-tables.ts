@@ -63,7 +63,7 @@ export async function copyTables(
       estimatedRows = estimatedRows === undefined || !estimate ? undefined : estimatedRows + estimate;
       if (cursor.phase !== "done") current ??= { source: attachment.sql, phase: cursor.phase };
     }
-    if (current !== undefined) onProgress?.({ ...current, rows, estimatedRows });
+    if (current !== undefined) await onProgress?.({ ...current, rows, estimatedRows });
     const { isContended, moved, restMs, problems } = await moveChanges(request);
     if (problems[0] !== undefined) throw problems[0];
     if (current === undefined) return rows;

@@ -310,7 +310,7 @@ async function tell(
       if (row === undefined || signal.aborted) continue;
       const [done, total, pid, program] = row;
       const share = Number(total) > 0 ? Number(done) / Number(total) : undefined;
-      onProgress({
+      await onProgress({
         share,
         waitsFor: pid === null ? undefined : `${pid}${program === "" ? "" : ` (${program})`}`,
       });

@@ -176,7 +176,7 @@ export class Derivation<T extends AnyTable> {
       if (differences.length >= limit) return differences;
       const text = keys.format(row);
       found.add(text);
-      onProgress?.(found.size);
+      await onProgress?.(found.size);
       const actual = (await view.row(table, row as never)) as AnyRow | undefined;
       if (actual !== undefined && isSame(columns, value, actual)) continue;
       differences.push({ derivation: name, row: text, expected: value, actual });

@@ -157,7 +157,7 @@ export async function rebuild(
     state = page.after;
     examples.push(...page.duplicates.slice(0, maxExamples - examples.length));
     const { visited, added, removed, duplicates } = state;
-    onProgress?.({ visited, added, removed });
+    await onProgress?.({ visited, added, removed });
     if (page.isOver) {
       return { visited, added, removed, duplicates, examples, continued: recorded !== undefined };
     }

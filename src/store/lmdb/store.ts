@@ -255,7 +255,7 @@ class LmdbStore implements RowStore {
     // Closing the store ends the verification.
     const onProgress = (records: number) => {
       this.#open("be verified");
-      options.onProgress?.(records);
+      return options.onProgress?.(records);
     };
     try {
       return await verifyFolder(path, databases, this.#environment, { ...options, onProgress });

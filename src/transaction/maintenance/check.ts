@@ -136,7 +136,7 @@ class Checker {
         if (this.problems.length >= maxProblems) return;
       }
       this.#cells += cells.length;
-      onProgress?.(this.#cells);
+      await onProgress?.(this.#cells);
     }
   }
 

@@ -240,7 +240,7 @@ class Collection {
         const full = drops.begin(() => this.#dropFrom(cell, view));
         if (full !== undefined) await full;
       }
-      this.#options.onProgress?.(this.#report());
+      await this.#options.onProgress?.(this.#report());
     }
   }
 
@@ -343,7 +343,7 @@ class Collection {
       if (piece.length > 0) yield piece;
       if (piece.length < pieceVersions) return;
       below = piece.at(-1)!.timestamp;
-      this.#options.onProgress?.(this.#report());
+      await this.#options.onProgress?.(this.#report());
       await this.#slices.next();
     }
   }

@@ -157,7 +157,7 @@ class Verification {
     high: Buffer | undefined,
   ): Promise<void> {
     if (++this.#pages % pagesAtOnce === 0) {
-      this.#options.onProgress?.(this.#records);
+      await this.#options.onProgress?.(this.#records);
       await eventLoopTurn(this.#environment);
       throwIfAborted(this.#options.signal, "The check");
     }
