@@ -186,7 +186,7 @@ export async function readPrevious(
   const { acknowledgment } = state;
   if (acknowledgment === undefined || !hasValues(observer)) return undefined;
   if (state.commit <= acknowledgment.start) return state.value;
-  const reader = new SnapshotReader(tx.context, acknowledgment.start, { exempt: true });
+  const reader = new SnapshotReader(tx.context, acknowledgment.start, { exempt: true, signal: tx.signal });
   const { cells } = await reader.row(cell.table, cell.row, [{ exact: cell.column }]);
   return cells[0]?.value;
 }

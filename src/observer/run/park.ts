@@ -11,9 +11,9 @@ import type { Registry } from "../registry/registry.js";
  * Parks a change. One transaction records it in the cell's row and in the list, and deletes the
  * hint. It does not affect a change after `start`: that change has its own hint.
  *
- * Returns false if the observer was unregistered or has another version. Its hints then belong to
- * other programs, and nothing was changed. `crashes` says how many processes ended during a run, if
- * that is the reason.
+ * Returns false if the observer was unregistered or has another version. Its hints then
+ * belong to other programs, and nothing was changed. `crashes` says how many processes ended during a
+ * run, if that is the reason. If `signal` is aborted, rejects, and the hint stays.
  */
 export async function park(
   registry: Registry,
@@ -22,8 +22,9 @@ export async function park(
   attempts: number,
   error: unknown,
   crashes = 0,
+  signal?: AbortSignal,
 ): Promise<boolean> {
-  return registry.retrying(() => parkOnce(registry, task, start, attempts, error, crashes));
+  return registry.retrying(() => parkOnce(registry, task, start, attempts, error, crashes, signal), signal);
 }
 
 async function parkOnce(
@@ -33,6 +34,7 @@ async function parkOnce(
   attempts: number,
   error: unknown,
   crashes: number,
+  signal: AbortSignal | undefined,
 ): Promise<boolean> {
   const { context } = registry;
   // This transaction is serializable: if a run succeeds in the meantime, it writes the
@@ -40,6 +42,7 @@ async function parkOnce(
   const tx = await CoreTransaction.begin(context, {
     isolation: "serializable",
     label: `park ${task.observer.name}`,
+    signal,
   });
   try {
     const registered = (await registry.fresh()).observers.get(task.observer.name);

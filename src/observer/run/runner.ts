@@ -2,7 +2,7 @@ import { type Backoff, backoffDelay } from "../../environment/index.js";
 import { ConflictError, type ErrorCode, ObserverError, PercolatorError } from "../../errors/index.js";
 import { conflictCell, rowKey, showCell } from "../../transaction/index.js";
 import type { GiveUp } from "../change.js";
-import { shortFailure } from "../hint/failure.js";
+import { StoppedError, shortFailure } from "../hint/failure.js";
 import { freshState, type HintState, writeHintState } from "../hint/hint.js";
 import type { Observer } from "../observer.js";
 import type { Task } from "../queue/task.js";
@@ -75,6 +75,10 @@ export class Runner {
       if (found.count === 0) await run();
       else await (found.count < crashesToRunAlone ? this.#turns.beside(run) : this.#turns.alone(run));
     } catch (error) {
+      if (error instanceof StoppedError) {
+        this.#board.postpone(task, 0, true);
+        return;
+      }
       this.#report(`running observer "${task.observer.name}"`, error);
       this.#retryLater(task, setbackBackoff, ++task.setbacks);
     } finally {
@@ -95,20 +99,20 @@ export class Runner {
     const { attempts } = task.state ?? freshState;
     const isAlone = found.count >= crashesToRunAlone;
     if (attempts >= task.observer.attempts && !(isAlone && owesRunAlone(task, found))) {
-      await this.#parkUnrun(task, attempts);
+      await this.#parkUnrun(task, attempts, giveUp);
       return;
     }
     await this.#crashes.begin(task, found, isAlone);
     await this.#attempt(task, found, giveUp);
   }
 
-  async #parkUnrun(task: Task, attempts: number): Promise<void> {
+  async #parkUnrun(task: Task, attempts: number, giveUp: GiveUp): Promise<void> {
     const last = task.state?.error === undefined ? "" : ` Last: ${task.state.error}`;
     const error = new ObserverError(
       `Observer "${task.observer.name}" started on ${showCell(task.cell, this.#registry)} ${attempts} times and never finished: its process ` +
         `ended, or the run failed.${last}`,
     );
-    await this.#park(task, task.timestamp, attempts, error, 0, task.state?.crashes);
+    await this.#park(task, task.timestamp, attempts, error, 0, giveUp, task.state?.crashes);
   }
 
   async #attempt(task: Task, found: Crashes, giveUp: GiveUp): Promise<void> {
@@ -130,7 +134,7 @@ export class Runner {
       if (announcing !== undefined) await announcing;
       const durationMs = this.#environment.monotonic() - startedAt;
       await this.#disband(along, result);
-      await this.#end(task, result, durationMs, along);
+      await this.#end(task, result, durationMs, along, giveUp);
     } finally {
       this.#announced.delete(task);
       for (const each of along) {
@@ -191,7 +195,13 @@ export class Runner {
     );
   }
 
-  async #end(task: Task, result: AttemptResult, durationMs: number, along: readonly Task[]): Promise<void> {
+  async #end(
+    task: Task,
+    result: AttemptResult,
+    durationMs: number,
+    along: readonly Task[],
+    giveUp: GiveUp,
+  ): Promise<void> {
     if (result.outcome === "committed" || result.outcome === "clean") this.#crashes.forget(task);
     else await this.#crashes.end(task);
     switch (result.outcome) {
@@ -211,7 +221,7 @@ export class Runner {
       case "failed":
         if (along.length > 0 && isOfOneChange(result))
           await this.#failedTogether(task, result, durationMs, along);
-        else await this.#failed(task, result, durationMs);
+        else await this.#failed(task, result, durationMs, giveUp);
     }
   }
 
@@ -291,7 +301,7 @@ export class Runner {
     this.#board.postpone(task, 0, true);
   }
 
-  async #failed(task: Task, result: Failed, durationMs: number): Promise<void> {
+  async #failed(task: Task, result: Failed, durationMs: number, giveUp: GiveUp): Promise<void> {
     const { kind, error, start } = result;
     switch (kind) {
       case "stopped":
@@ -303,7 +313,7 @@ export class Runner {
         task.setbacks = 0;
         this.#emit(task, "conflict", durationMs, error);
         if (task.conflicts >= maxConflicts) {
-          await this.#countFailure(task, start, error, durationMs);
+          await this.#countFailure(task, start, error, durationMs, giveUp);
           return;
         }
         await this.#retract(task);
@@ -315,12 +325,12 @@ export class Runner {
         this.#retryLater(task, setbackBackoff, ++task.setbacks);
         return;
       case "endless":
-        await this.#park(task, start ?? task.timestamp, task.observer.attempts, error, durationMs);
+        await this.#park(task, start ?? task.timestamp, task.observer.attempts, error, durationMs, giveUp);
         return;
       case "failed":
       case "timeout":
         this.#emit(task, kind, durationMs, error);
-        await this.#countFailure(task, start, error, durationMs);
+        await this.#countFailure(task, start, error, durationMs, giveUp);
     }
   }
 
@@ -342,12 +352,13 @@ export class Runner {
     start: number | undefined,
     error: unknown,
     durationMs: number,
+    giveUp: GiveUp,
   ): Promise<void> {
     const { observer } = task;
     const state = task.state ?? freshState;
     const attempts = state.attempts + 1;
     if (attempts >= observer.attempts) {
-      await this.#park(task, start ?? task.timestamp, attempts, error, durationMs);
+      await this.#park(task, start ?? task.timestamp, attempts, error, durationMs, giveUp);
       return;
     }
     const waitMs = backoffDelay(this.#environment, observer.backoff, attempts);
@@ -371,9 +382,10 @@ export class Runner {
     attempts: number,
     error: unknown,
     durationMs: number,
+    { ofWorker }: GiveUp,
     crashes?: number,
   ): Promise<void> {
-    if (!(await park(this.#registry, task, start, attempts, error, crashes))) {
+    if (!(await park(this.#registry, task, start, attempts, error, crashes, ofWorker))) {
       // This run does not count as an attempt, because another version of the observer is
       // registered.
       await this.#retract(task);

@@ -190,7 +190,14 @@ describe("a long run announced by a live session that does not run the observer"
   });
 });
 
-test("a worker that stops gives up a run that commits during an outage of the store", async () => {
+const failing = observer("failing", documents.contents, () => Promise.reject(new Error("bad")), {
+  attempts: 1,
+});
+
+test.each([
+  ["commits", length, "length"],
+  ["parks its change", failing, "park failing"],
+])("a worker that stops gives up a run that %s during an outage of the store", async (_, run, during) => {
   const environment = new TestEnvironment();
   let isOut = false;
   const store = new Proxy(memoryStore({ environment }), {
@@ -204,13 +211,13 @@ test("a worker that stops gives up a run that commits during an outage of the st
     },
   });
   const hooks: CommitHooks = {
-    async step(name, { label }, run) {
-      if (name !== "commit-primary" || label !== "length") return run();
+    async step(name, { label }, step) {
+      if (name !== "commit-primary" || label !== during) return step();
       isOut = true;
       return "unknown" as never;
     },
   };
-  const db = await start({ commit: "two-phase", store, environment, hooks, observers: [length] });
+  const db = await start({ commit: "two-phase", store, environment, hooks, observers: [run] });
   const worker = db.pool.work();
   await environment.advance(500);
   await environment.until(write(db));
