@@ -60,8 +60,8 @@ export async function* listPending(
     const view = await registry.fresh();
     for (const hint of page.hints) {
       const registered = view.observers.get(hint.observer);
-      // Skips hints of observers that are no longer registered.
-      if (registered !== undefined) yield pendingChange(view, registered, hint);
+      // Skips hints of observers that are no longer registered, and of earlier ones of the same name.
+      if (registered?.watches(hint.column)) yield pendingChange(view, registered, hint);
     }
   }
 }
@@ -80,7 +80,8 @@ export async function pendingOfRow(
     const { row: hintRow } = hintAddress(hintPrefix(registered.name), cell);
     const range = { start: { row: hintRow }, end: after(hintRow) };
     const { hints } = await readHints(registry.context.store, range, pageHints);
-    for (const hint of hints) pending.push(pendingChange(view, registered, hint));
+    for (const hint of hints)
+      if (registered.watches(hint.column)) pending.push(pendingChange(view, registered, hint));
   }
   return pending;
 }

@@ -7,6 +7,7 @@ import {
   parkedPrefix,
 } from "../hint/acknowledgment.js";
 import { hintAddress, hintPrefix } from "../hint/hint.js";
+import type { Observer } from "../observer.js";
 import type { BackfillState } from "./backfill-state.js";
 
 /** The registry's record of an observer. */
@@ -112,10 +113,28 @@ export function isOf(record: ObserverRecord, target: AnyColumn): boolean {
 }
 
 /**
- * Explains why a program does not run one of its observers. `registered` is the version in the
- * database; undefined if the observer is not registered.
+ * Whether a program's observer is the registered one. After `unregister`, another program may have given its name to an
+ * observer of another column.
  */
-export function outdatedText(name: string, version: number, registered: number | undefined): string {
-  const why = registered === undefined ? "was unregistered" : `is now registered in version ${registered}`;
-  return `Observer "${name}" ${why}; this program has version ${version} and no longer runs it.`;
+export function isCurrent(
+  registered: RegisteredObserver | undefined,
+  { version, target }: Observer,
+): registered is RegisteredObserver {
+  return registered?.record.version === version && isOf(registered.record, target);
+}
+
+/** Explains why a program does not run one of its observers. `registered` is the observer of this name in the database. */
+export function outdatedText(
+  { name, version, target }: Observer,
+  registered: RegisteredObserver | undefined,
+): string {
+  let why = "was unregistered";
+  let own = `version ${version}`;
+  if (registered !== undefined) {
+    const { kind, table, column, version: current } = registered.record;
+    const isOther = !isOf(registered.record, target);
+    why = `is now registered ${isOther ? `for the ${kind} ${table}.${column}` : `in version ${current}`}`;
+    if (isOther) own = `it for the ${target.kind} ${target.table.name}.${target.name}`;
+  }
+  return `Observer "${name}" ${why}; this program has ${own} and no longer runs it.`;
 }

@@ -25,7 +25,7 @@ import {
   readPrevious,
   type WatchedCell,
 } from "../registry/due.js";
-import type { RegisteredObserver } from "../registry/registered.js";
+import { isCurrent, type RegisteredObserver } from "../registry/registered.js";
 import type { Registry } from "../registry/registry.js";
 import type { RegistryView } from "../registry/view.js";
 import { type RunReadPredictor, readPredictorOf } from "./read-predictor.js";
@@ -63,8 +63,8 @@ export type AttemptResult =
       readonly settling: Promise<unknown>;
     }
   /**
-   * The observer was unregistered or registered in another version. Its hints belong to other
-   * programs.
+   * The observer was unregistered, or registered in another version or of another column. Its hints
+   * belong to other programs.
    */
   | { readonly outcome: "left" }
   /**
@@ -127,7 +127,7 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
     // version of the observer by then, this read shows that version.
     const view = await registry.fresh();
     const registered = registeredIn(view, observer);
-    if (registered === undefined) {
+    if (registered === undefined || registered.record.table !== task.cell.table) {
       tx.rollback();
       return { outcome: "left" };
     }
@@ -142,9 +142,9 @@ export async function attempt(options: AttemptOptions): Promise<AttemptResult> {
   }
 }
 
-function registeredIn(view: RegistryView, { name, version }: Observer): RegisteredObserver | undefined {
-  const registered = view.observers.get(name);
-  return registered?.record.version === version ? registered : undefined;
+function registeredIn(view: RegistryView, observer: Observer): RegisteredObserver | undefined {
+  const registered = view.observers.get(observer.name);
+  return isCurrent(registered, observer) ? registered : undefined;
 }
 
 /** The other columns of the row whose changes a run handles too, if observers share their runs. */
@@ -206,6 +206,7 @@ class Attempt {
 
   async #run(): Promise<AttemptResult> {
     const { task } = this.#options;
+    if (!this.#watches(task)) return await this.#dropHint();
     const start = this.#tx.startTimestamp;
     const { state, besides } = await this.#read(task);
     if (!isDue(this.#registered, state, task.timestamp)) {
@@ -239,6 +240,23 @@ class Attempt {
     };
   }
 
+  /** Whether the observer watches the cell of a hint. An earlier observer of its name may have watched another column. */
+  #watches({ cell }: Task): boolean {
+    return this.#registered.watches(cell.column);
+  }
+
+  /**
+   * Ends the attempt at a hint of a cell that the observer does not watch, and removes the hint. It may also be of a
+   * later observer of the name, which an old copy of the registry does not show.
+   */
+  async #dropHint(): Promise<AttemptResult> {
+    const { registry, task } = this.#options;
+    if (registeredIn(await registry.reload(), task.observer) === undefined) return { outcome: "left" };
+    await this.#tx.commit();
+    const start = this.#tx.startTimestamp;
+    return { outcome: "clean", start, settling: this.#removeHint(task.hint, start) };
+  }
+
   /**
    * Finds the changes that the run handles too, in a batch. A task whose cell is not due, or is parked,
    * or must not go on running for its own writes, is left to another attempt, and so is what would make
@@ -266,6 +284,7 @@ class Attempt {
 
   /** Reads a change, unless it is left to another attempt. */
   async #find(task: Task): Promise<FoundCell | undefined> {
+    if (!this.#watches(task)) return undefined;
     const { state, besides } = await this.#read(task);
     const mayRun = state.parked === undefined && this.#chainOf(task, state) < longestChain;
     if (!mayRun || !isDue(this.#registered, state, task.timestamp)) return undefined;

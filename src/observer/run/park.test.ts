@@ -7,7 +7,7 @@ import { definition } from "../../schema/index.js";
 import { check } from "../../transaction/index.js";
 import { GiveUp } from "../change.js";
 import { readHints } from "../hint/hint.js";
-import { backfill, listParked, observer, parkedTable } from "../index.js";
+import { backfill, listParked, observer, parkedTable, unregister } from "../index.js";
 import { attempt } from "./attempt.js";
 import { park } from "./park.js";
 
@@ -72,6 +72,21 @@ test.each(modes)(
     expect(result.outcome).toBe("clean");
     await expectWhole(db);
     await old.close();
+    await db.close();
+  },
+);
+
+test.each(modes)(
+  "an observer parks nothing for the next one of its name, of another column (%s)",
+  async (commit) => {
+    const old = observer("reused", documents.contents, () => {});
+    const db = await openTest({ commit, observers: [old] });
+    await db.transact((tx) => tx.set(documents.contents, "a", "one"));
+    const [change] = await hintsOf(db);
+    await unregister(db.registry, "reused");
+    await db.registry.register([], [observer("reused", documents.length, () => {})]);
+    expect(await park(db.registry, taskFor(old, "a", change!), change!, 1, error)).toBe(false);
+    expect(await parkedIn(db)).toEqual([]);
     await db.close();
   },
 );

@@ -5,13 +5,14 @@ import { deleteHint } from "../hint/hint.js";
 import { encodeParkedEntry, parkedEntryCell } from "../hint/parked-entry.js";
 import type { Task } from "../queue/task.js";
 import { type CellRecords, readRecords } from "../registry/due.js";
+import { isCurrent } from "../registry/registered.js";
 import type { Registry } from "../registry/registry.js";
 
 /**
  * Parks a change. One transaction records it in the cell's row and in the list, and deletes the
  * hint. It does not affect a change after `start`: that change has its own hint.
  *
- * Returns false if the observer was unregistered or has another version. Its hints then
+ * Returns false if the observer was unregistered, or has another version or column. Its hints then
  * belong to other programs, and nothing was changed. `crashes` says how many processes ended during a
  * run, if that is the reason. If `signal` is aborted, rejects, and the hint stays.
  */
@@ -47,10 +48,11 @@ async function parkOnce(
   try {
     const registered = (await registry.fresh()).observers.get(task.observer.name);
     const { version } = task.observer;
-    if (registered === undefined || registered.record.version !== version) return false;
+    if (!isCurrent(registered, task.observer)) return false;
     const records = await readRecords(tx, registered, task.cell);
     const { table, row, column } = task.cell;
-    const from = parkedFrom(records, version, start);
+    // An earlier observer of the name has left a hint of a cell that this one does not watch.
+    const from = registered.watches(column) ? parkedFrom(records, version, start) : undefined;
     if (from !== undefined) {
       const parked = { table, row, column: registered.parkedColumn(column) };
       tx.write({ ...parked, value: encodeAcknowledgment({ start: from, version, chain: crashes }) });

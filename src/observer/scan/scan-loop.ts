@@ -3,7 +3,7 @@ import { ObserverError } from "../../errors/index.js";
 import type { RowStore } from "../../store/index.js";
 import type { Observer } from "../observer.js";
 import type { TaskBoard } from "../queue/task-board.js";
-import { outdatedText } from "../registry/registered.js";
+import { isCurrent, outdatedText } from "../registry/registered.js";
 import type { Registry } from "../registry/registry.js";
 import type { RegistryView } from "../registry/view.js";
 
@@ -166,18 +166,19 @@ export class ScanLoop {
   }
 
   /**
-   * Whether the program's version of an observer is the registered one. If it is not, this worker
-   * leaves the observer to newer programs, and reports that once.
+   * Whether the program's observer is the registered one. If it is not, this worker leaves the observer
+   * to other programs, and reports that once.
    */
-  #isCurrent(view: RegistryView, { name, version }: Observer): boolean {
-    const registered = view.observers.get(name)?.record.version;
-    if (registered === version) {
+  #isCurrent(view: RegistryView, observer: Observer): boolean {
+    const { name } = observer;
+    const registered = view.observers.get(name);
+    if (isCurrent(registered, observer)) {
       this.#outdated.delete(name);
       return true;
     }
     if (!this.#outdated.has(name)) {
       this.#outdated.add(name);
-      const error = new ObserverError(outdatedText(name, version, registered));
+      const error = new ObserverError(outdatedText(observer, registered));
       this.#registry.context.events.emit("backgroundFailure", { doing: `working for "${name}"`, error });
     }
     return false;

@@ -2,6 +2,7 @@ import { eventLoopTurn } from "../../environment/index.js";
 import { type Position, pages } from "../../store/index.js";
 import { readHints } from "../hint/hint.js";
 import type { Observer } from "../observer.js";
+import { isCurrent, type RegisteredObserver } from "../registry/registered.js";
 import type { RegistryView } from "../registry/view.js";
 import { type Activity, Quiescence } from "./quiescence.js";
 
@@ -63,10 +64,9 @@ export async function surveyHints(
   for (const [observer, count] of counts) {
     const registered = observers.get(observer);
     if (registered === undefined) continue;
-    const { version } = registered.record;
-    if (isRun(work, observer, version)) return busy;
+    if (isRun(work, registered)) return busy;
     orphans.set(observer, count);
-    mayBeRun ||= work.sessions.mayHost(observer, version);
+    mayBeRun ||= work.sessions.mayHost(observer, registered.record.version);
   }
   return { busy: false, orphans, mayBeRun, isSnapshot };
 }
@@ -84,7 +84,7 @@ async function countHints(work: SurveyedWork, signal: AbortSignal | undefined): 
   for await (const page of pages(read)) {
     for (const { observer } of page.hints) {
       const registered = known.observers.get(observer);
-      if (registered !== undefined && isRun(work, observer, registered.record.version)) return undefined;
+      if (registered !== undefined && isRun(work, registered)) return undefined;
       counted.counts.set(observer, (counted.counts.get(observer) ?? 0) + 1);
     }
     counted.pages++;
@@ -107,8 +107,10 @@ async function freshView(work: SurveyedWork, observers: Iterable<string>): Promi
  * Whether a live worker runs an observer. For this process, that is true as soon as a worker is
  * assigned the observer.
  */
-function isRun(work: SurveyedWork, observer: string, version: number): boolean {
-  if (work.worked.get(observer)?.version === version) return true;
+function isRun(work: SurveyedWork, registered: RegisteredObserver): boolean {
+  const { name, record } = registered;
+  const worked = work.worked.get(name);
+  if (worked !== undefined && isCurrent(registered, worked)) return true;
   const { sessions } = work;
-  return sessions.hosting(observer, version).some((session) => session !== sessions.session);
+  return sessions.hosting(name, record.version).some((session) => session !== sessions.session);
 }

@@ -12,7 +12,7 @@ import { StoppedError } from "../hint/failure.js";
 import type { Observer } from "../observer.js";
 import type { Task } from "../queue/task.js";
 import type { TaskBoard } from "../queue/task-board.js";
-import { outdatedText } from "../registry/registered.js";
+import { isCurrent, outdatedText } from "../registry/registered.js";
 import type { Registry } from "../registry/registry.js";
 import type { Runner } from "../run/runner.js";
 import type { BucketAssignment } from "../scan/bucket-assignment.js";
@@ -41,8 +41,8 @@ export interface WorkerReadiness {
   readonly isReady: boolean;
   /**
    * Whether it may run none of its observers: each was unregistered, or is registered in a newer
-   * version. Only a newer program helps. The command `percolator worker` then ends with exit code
-   * 3.
+   * version or for another column. Only a newer program helps. The command `percolator worker` then
+   * ends with exit code 3.
    */
   readonly isObsolete: boolean;
   /** What it cannot do and why, in words. Empty if it runs all of its observers. */
@@ -166,9 +166,9 @@ export class Worker {
    */
   async readiness(): Promise<WorkerReadiness> {
     const { observers } = await this.#host.registry.fresh();
-    const outdated = this.#lanes.flatMap(({ observer: { name, version } }) => {
-      const registered = observers.get(name)?.record.version;
-      return registered === version ? [] : [outdatedText(name, version, registered)];
+    const outdated = this.#lanes.flatMap(({ observer }) => {
+      const registered = observers.get(observer.name);
+      return isCurrent(registered, observer) ? [] : [outdatedText(observer, registered)];
     });
     const isObsolete = outdated.length > 0 && outdated.length === this.#lanes.length;
     const isStopping = this.#stopping.signal.aborted;

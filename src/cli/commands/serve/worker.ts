@@ -103,7 +103,7 @@ export function addWorker(program: Command, cli: Cli): void {
     ],
     exit: [
       "0 after a signal, when all runs have ended; 1 if runs were abandoned at the deadline, or a process keeps dying;",
-      "3 if each of its observers was unregistered, or is registered in a newer version: it has nothing left to run;",
+      "3 if each of its observers was unregistered, or is registered in a newer version or for another column: it has nothing left to run;",
       "130 or 143 after a second signal.",
     ],
   })
