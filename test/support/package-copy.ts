@@ -9,6 +9,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const sources = [
   "src",
   "web",
+  "scripts/public-types.ts",
   "tsconfig.json",
   "tsconfig.build.json",
   "package.json",
