@@ -7,6 +7,7 @@ import {
 } from "../../../test/support/observer/context.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { int, table, text, tuple } from "../../schema/index.js";
+import { memoryStore } from "../../store/memory/index.js";
 import { batchObserver, listPending, type Observer, observer, unregister } from "../index.js";
 
 const pages = table("pages", { url: text(), other: text() });
@@ -64,6 +65,21 @@ describe("a running program leaves the changes of another observer that has got 
     expect(wrong).toEqual([]);
     await environment.until(now.pool.drain());
     expect([wrong, seen]).toEqual([[], ["x"]]);
+  });
+
+  test("of another column, also while its copy of the registry on a server is old", async () => {
+    const store = memoryStore({ environment, remote: true });
+    const old = await start({ store, observers: [observer("o", pages.url, () => {})] });
+    const now = await start({ store });
+    await environment.until(unregister(now.registry, "o"));
+    const next = observer("o", pages.other, () => {});
+    await now.registry.register([pages], [next]);
+    await now.transact((tx) => tx.set(pages.other, "r", "x"));
+    old.pool.work();
+    await environment.advance(300);
+    expect(await countHints(store)).toEqual({ o: 1 });
+    await environment.advance(5_000);
+    expect(await countHints(store)).toEqual({ o: 1 });
   });
 });
 
