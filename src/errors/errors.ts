@@ -87,6 +87,10 @@ export abstract class PercolatorError extends Error {
   }
 }
 
+export function isRetryable(error: unknown): boolean {
+  return error instanceof PercolatorError && error.retryable;
+}
+
 /** The cell and the transactions of a {@link ConflictError}. */
 export interface ConflictDetails extends ErrorDetails {
   readonly table?: string;

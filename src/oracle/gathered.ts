@@ -6,7 +6,13 @@ import {
   type Timer,
   unlessAborted,
 } from "../environment/index.js";
-import { ClosedError, InternalError, LimitExceededError, PercolatorError } from "../errors/index.js";
+import {
+  ClosedError,
+  InternalError,
+  isRetryable,
+  LimitExceededError,
+  type PercolatorError,
+} from "../errors/index.js";
 import { AbortableCaller, CallerGroup } from "./caller-group.js";
 import { checkRange, checkWhole } from "./leader-options.js";
 import type { Oracle } from "./oracle.js";
@@ -303,10 +309,6 @@ function defectOf({ first, count }: TimestampRange, asked: number, floor: number
     `The oracle returned ${first} after ${floor}, but timestamps must increase. Stop all processes that write. Then find out ` +
       "whether two oracles serve one database, or a backup of the oracle's row was restored.",
   );
-}
-
-function isRetryable(error: unknown): boolean {
-  return error instanceof PercolatorError && error.retryable;
 }
 
 function closedError(): ClosedError {

@@ -1,5 +1,5 @@
 import { backoffDelay, sleep } from "../../environment/index.js";
-import { ClosedError, PercolatorError } from "../../errors/index.js";
+import { ClosedError, isRetryable } from "../../errors/index.js";
 import type { RegistryView } from "../../observer/index.js";
 import type { TransactionContext } from "../../transaction/index.js";
 import type { FeedSource } from "../feed/changes.js";
@@ -282,7 +282,7 @@ export class LiveHub {
     } catch (error) {
       if (signal.aborted || table.isEnded) return;
       if (isLoss(error)) this.#lose(table, due);
-      else if (error instanceof PercolatorError && error.retryable) throw error;
+      else if (isRetryable(error)) throw error;
       else this.#fail(table, error);
     }
   }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { backoffDelay, onAbort, sleep, throwIfAborted, unlessAborted } from "../../environment/index.js";
-import { PercolatorError, TimeoutError } from "../../errors/index.js";
+import { isRetryable, TimeoutError } from "../../errors/index.js";
 import type { EventMap } from "../../events/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import { overdue, type Snapshot } from "../../transaction/index.js";
@@ -330,8 +330,4 @@ export class LiveQuery<T> implements HubQuery, AsyncGenerator<LiveValue<T>, void
   async #call(snapshot: LiveSnapshot): Promise<T> {
     return await this.#read(snapshot);
   }
-}
-
-function isRetryable(error: unknown): boolean {
-  return error instanceof PercolatorError && error.retryable;
 }

@@ -8,7 +8,13 @@ import {
   readClocks,
   sleep,
 } from "../../environment/index.js";
-import { ConflictError, InternalError, PercolatorError, SchemaError } from "../../errors/index.js";
+import {
+  ConflictError,
+  InternalError,
+  isRetryable,
+  PercolatorError,
+  SchemaError,
+} from "../../errors/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import { type AnyTable, definition, type Feed, isTable, type TableDefinition } from "../../schema/index.js";
 import { isRemote, type MaybePromise, type RowPage, type RowStore } from "../../store/index.js";
@@ -442,8 +448,7 @@ export class Registry implements Schemas, Notifications {
       try {
         return await run();
       } catch (error) {
-        const retryable = error instanceof PercolatorError && error.retryable;
-        if (!retryable || attempt >= maxAttempts) throw error;
+        if (!isRetryable(error) || attempt >= maxAttempts) throw error;
         const waitMs = backoffDelay(this.#environment, retrying, attempt);
         await sleep(this.#environment, waitMs, signal, "A transaction that runs again");
       }

@@ -13,6 +13,8 @@ interface ParcelSize {
   readonly count: number;
   /** Of the values. */
   readonly bytes: number;
+  /** Whether they share their call with no other key. */
+  readonly isAlone?: boolean;
 }
 
 /** The entries of one key, in order. They are delivered together. */
@@ -36,7 +38,8 @@ export type Send<E> = (
 /**
  * Runs the deliveries of one process, one at a time. Entries that arrive during a delivery are sent
  * together afterwards. If a delivery of several keys fails, each key is sent again alone, so that
- * only the faulty key fails.
+ * only the faulty key fails. If it takes too long, the runs of all these keys end with it: the caller
+ * then says that each is sent alone.
  */
 export class Delivery<E> {
   readonly #send: Send<E>;
@@ -95,8 +98,10 @@ export class Delivery<E> {
     for (const parcel of this.#waiting) {
       count += parcel.count;
       bytes += parcel.bytes;
-      if (together.length > 0 && (count > this.#maxTogether || bytes > enoughBytes)) break;
+      const isFull = count > this.#maxTogether || bytes > enoughBytes;
+      if (together.length > 0 && (isFull || parcel.isAlone)) break;
       together.push(parcel);
+      if (parcel.isAlone) break;
     }
     this.#waiting = this.#waiting.slice(together.length);
     return together.filter(({ signal, reject }) => {

@@ -254,6 +254,24 @@ test("a delivery that hangs is abandoned, even if it ignores its signal", async 
   expect(calls).toBe(2);
 });
 
+test("a key whose delivery always hangs is parked alone, and the keys of its call are delivered", async () => {
+  const receiver = new Receiver();
+  const keys = ["a", "b", "c", "d", "hangs", "e", "f", "g"];
+  const queue = exportQueue("queue", {
+    value: text(),
+    deliver: (entries) =>
+      entries.some(({ key }) => key === "hangs") ? new Promise<void>(() => {}) : receiver.deliver(entries),
+  });
+  const clock = new TestClock();
+  await using db = await open("memory:", { environment: clock.process(), observers: [queue.observer] });
+  await db.transact(async (tx) => {
+    for (const key of keys) await queue.add(tx, key, "1");
+  });
+  await clock.until(db.drain());
+  expect((await gather(db.parked())).map(({ row }) => row)).toEqual([["hangs", 0]]);
+  expect([...receiver.values.keys()].sort()).toEqual(["a", "b", "c", "d", "e", "f", "g"]);
+});
+
 test("more entries than one run takes are all delivered, in several runs", async () => {
   const receiver = new Receiver();
   const queue = exportQueue("queue", { value: text(), deliver: receiver.deliver, batch: 1 });

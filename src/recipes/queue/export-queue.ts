@@ -283,10 +283,11 @@ export class ExportQueue<V, K = string> {
     }
     if (entries.length === 0) return;
     const copies = () => entries.map((entry) => this.#decode(keyAsText, entry));
+    const parcel = { count: entries.length, bytes, isAlone: this.#sizes.isAlone(keyAsText) };
     try {
-      await this.#delivery.deliver({ count: entries.length, bytes }, copies, signal);
+      await this.#delivery.deliver(parcel, copies, signal);
     } catch (error) {
-      this.#sizes.failed(keyAsText);
+      this.#sizes.failed(keyAsText, signal.aborted);
       throw error;
     }
     this.#sizes.succeeded(keyAsText);

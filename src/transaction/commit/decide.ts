@@ -6,7 +6,7 @@ import {
   sleep,
   type Timer,
 } from "../../environment/index.js";
-import { CommitOutcomeUnknownError, PercolatorError } from "../../errors/index.js";
+import { CommitOutcomeUnknownError, isRetryable } from "../../errors/index.js";
 import type { TransactionContext } from "../context.js";
 import type { CommitRequest } from "./request.js";
 
@@ -33,7 +33,7 @@ export async function askOutcome<T>(
       return await shortlyAfter(environment, signal, async () => ask());
     } catch (cause) {
       const waitMs = backoffDelay(environment, waiting, attempt);
-      const mayPass = cause instanceof PercolatorError && cause.retryable && !signal?.aborted;
+      const mayPass = isRetryable(cause) && !signal?.aborted;
       if (!mayPass || environment.monotonic() + waitMs >= until) throw outcomeUnknown(start, cause);
       await sleep(environment, waitMs, signal).catch(() => undefined);
     }
