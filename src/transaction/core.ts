@@ -1,4 +1,4 @@
-import { abortError, onRejection } from "../environment/index.js";
+import { abortError, onRejection, unlessAborted } from "../environment/index.js";
 import { ClosedError, ConflictError, InternalError } from "../errors/index.js";
 import type { Cause, EventMap } from "../events/index.js";
 import type { CommitCompany, MaybePromise, RowMutation } from "../store/index.js";
@@ -107,7 +107,9 @@ export class CoreTransaction {
     if (options.signal?.aborted) throw abortError(options.signal, "Beginning a transaction");
     const floor = context.oracle.latest();
     if (floor instanceof Promise)
-      return floor.then((known) => CoreTransaction.#beginAbove(context, known, options));
+      return unlessAborted(floor, options.signal, "Beginning a transaction").then((known) =>
+        CoreTransaction.#beginAbove(context, known, options),
+      );
     return CoreTransaction.#beginAbove(context, floor, options);
   }
 
