@@ -1,4 +1,10 @@
-import { type ClockReading, elapsedMs, readClocks, unlessAborted } from "../../environment/index.js";
+import {
+  type ClockReading,
+  elapsedMs,
+  readClocks,
+  throwIfAborted,
+  unlessAborted,
+} from "../../environment/index.js";
 import { CommitOutcomeUnknownError, ConflictError, StoreError } from "../../errors/index.js";
 import { equalBytes, type Guard, type Mutation, type MutationAnswer } from "../../store/index.js";
 import type { BufferedWrite } from "../buffer.js";
@@ -292,7 +298,8 @@ class TwoPhaseCommit {
   /** Step 4, the commit point. */
   #commitPrimary(commit: number): Promise<MutationAnswer> {
     const chunk = this.#chunks[0];
-    const { start } = this.#request;
+    const { start, signal } = this.#request;
+    throwIfAborted(signal, `Committing the transaction that started at ${start}`);
     return this.#step(
       "commit-primary",
       this.#primary,

@@ -1,3 +1,4 @@
+import { throwIfAborted } from "../../environment/index.js";
 import {
   byteString,
   type CellView,
@@ -29,6 +30,7 @@ export async function validateReads(
   const rows = reads.rows();
   for (let from = 0; from < rows.length; from += rowsAtOnce) {
     const some = rows.slice(from, from + rowsAtOnce);
+    throwIfAborted(request.signal, validating(request));
     await Promise.all(some.map((read) => validateRow(context, request, read, commit)));
   }
   for (const range of reads.ranges) await validateRange(context, request, range, commit);
@@ -42,11 +44,13 @@ async function validateRow(
 ): Promise<void> {
   const { table, row } = read;
   const { store } = context;
+  const options = { signal: request.signal };
   const readFrom = (next?: Uint8Array) => {
     const columns = next === undefined ? read.columns : columnsFrom(read.columns, next);
-    return store.readRow({ table, row, columns, at: commit });
+    return store.readRow({ table, row, columns, at: commit }, options);
   };
   for await (const { cells } of pages(readFrom)) {
+    throwIfAborted(request.signal, validating(request));
     for (const cell of cells)
       validateCell(context, request, { table, row, column: cell.column }, cell, commit);
     if (context.yielding.isDue(Math.max(1, cells.length))) await context.yielding.turn();
@@ -61,15 +65,22 @@ async function validateRange(
 ): Promise<void> {
   const { table, columns } = range;
   const end = range.end === undefined ? undefined : { row: range.end };
-  const read = (start?: Position) => context.store.readRange({ table, columns, start, end, at: commit });
+  const options = { signal: request.signal };
+  const read = (start?: Position) =>
+    context.store.readRange({ table, columns, start, end, at: commit }, options);
   const first = range.start === undefined ? undefined : { row: range.start };
   for await (const page of pages(read, first)) {
+    throwIfAborted(request.signal, validating(request));
     for (const { row, cells } of page.rows) {
       for (const cell of cells)
         validateCell(context, request, { table, row, column: cell.column }, cell, commit);
     }
     if (context.yielding.isDueAfterPage(page.rows.length)) await context.yielding.turn();
   }
+}
+
+function validating({ start }: CommitRequest): string {
+  return `Committing the transaction that started at ${start}`;
 }
 
 function validateCell(

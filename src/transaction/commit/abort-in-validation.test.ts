@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { bareContext } from "../../../test/support/context.js";
+import { int, table } from "../../schema/index.js";
+import { memoryStore } from "../../store/memory/index.js";
+import { StepHooks } from "../../testing/index.js";
+import { CoreTransaction } from "../core.js";
+import { Transaction } from "../transaction.js";
+
+const accounts = table("accounts", { balance: int() });
+
+test("a serializable transaction that is aborted while its reads are validated does not commit", async () => {
+  const hooks = new StepHooks();
+  const context = bareContext(memoryStore(), { commit: "two-phase" }, hooks);
+  const ending = new AbortController();
+  hooks.once("validate", (run) => {
+    ending.abort();
+    return run();
+  });
+  const tx = new Transaction(
+    await CoreTransaction.begin(context, { signal: ending.signal, isolation: "serializable" }),
+  );
+  await tx.get(accounts.balance, "bob");
+  tx.set(accounts.balance, "alice", 1);
+  await expect(tx.commit()).rejects.toMatchObject({ code: "ABORTED" });
+  expect(hooks.count("commit-primary")).toBe(0);
+});
+
+test("validation of many reads stops when the transaction is aborted", async () => {
+  const store = memoryStore();
+  const ending = new AbortController();
+  let isValidating = false;
+  let reads = 0;
+  const counting = new Proxy(store, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target);
+      if (name === "zeroCopy") return undefined;
+      if (name !== "readRow") return typeof value === "function" ? value.bind(target) : value;
+      return (read: Parameters<typeof store.readRow>[0]) => {
+        if (isValidating && read.table === "accounts" && ++reads === 256) ending.abort();
+        return target.readRow(read);
+      };
+    },
+  });
+  const hooks = new StepHooks();
+  hooks.once("validate", (run) => {
+    isValidating = true;
+    return run();
+  });
+  const tx = new Transaction(
+    await CoreTransaction.begin(
+      { ...bareContext(counting, { commit: "two-phase" }, hooks) },
+      { signal: ending.signal, isolation: "serializable" },
+    ),
+  );
+  for (let row = 0; row < 5_000; row++) await tx.get(accounts.balance, `row ${row}`);
+  tx.set(accounts.balance, "alice", 1);
+  await expect(tx.commit()).rejects.toMatchObject({ code: "ABORTED" });
+  expect(reads).toBeLessThan(1_000);
+});
