@@ -28,17 +28,26 @@ export async function readCells(
   return page.rows[0]?.cells[0]?.versions ?? [];
 }
 
+/** The value of a cell's newest write record, and the commit timestamp of that record. */
+export interface NewestValue {
+  readonly commit: number;
+  readonly value: Uint8Array;
+}
+
 /**
  * The value of the newest write record of a cell, inline or in a data cell. Undefined if the cell
  * is absent or deleted.
  */
-export async function newestValue(store: RowStore, cell: CellAddress): Promise<Uint8Array | undefined> {
+export async function newestValue(store: RowStore, cell: CellAddress): Promise<NewestValue | undefined> {
   const versions = await readCells(store, cell, ["write", "data"], 0, Number.POSITIVE_INFINITY);
   const newest = versions.find(({ part }) => part === "write");
   if (newest === undefined) return undefined;
-  const { kind, start, value } = decodeWrite(newest.value);
-  if (kind === "delete" || value !== undefined) return value;
-  return versions.find(({ part, timestamp }) => part === "data" && timestamp === start)?.value;
+  const record = decodeWrite(newest.value);
+  if (record.kind === "delete") return undefined;
+  const value =
+    record.value ??
+    versions.find(({ part, timestamp }) => part === "data" && timestamp === record.start)?.value;
+  return value && { commit: newest.timestamp, value };
 }
 
 /** The smallest byte string greater than `bytes`. */

@@ -274,8 +274,8 @@ class Checker {
   async #isHandled(cell: CellAddress, observer: ColumnObserver, commit: number): Promise<boolean> {
     for (const column of [observer.acknowledgment, observer.parked]) {
       const address = { table: cell.table, row: cell.row, column };
-      const value = await newestValue(this.#context.store, address);
-      if (value !== undefined && observer.acknowledged(value) >= commit) return true;
+      const newest = await newestValue(this.#context.store, address);
+      if (newest !== undefined && observer.acknowledged(newest.value) >= commit) return true;
     }
     return false;
   }

@@ -65,7 +65,13 @@ const pieceVersions = 500;
 /** How often collection tries to remove a lock before it fails. */
 const maxResolutions = 10;
 const resolving = { initialMs: 5, maximumMs: 1_000 };
-const nothing: ReadonlyMap<ColumnObserver, number> = new Map();
+
+/** An observer's acknowledgment or parked record of a cell: its start timestamp, and its commit. */
+interface Recorded {
+  readonly start: number;
+  readonly commit: number;
+}
+const nothing: ReadonlyMap<ColumnObserver, Recorded> = new Map();
 
 /**
  * Runs one pass of garbage collection (protocol §7.1). It publishes the safepoint and waits until
@@ -258,13 +264,15 @@ class Collection {
     // acknowledgment, so one of the two reads finds it only in this order.
     const parked = isAsked && next !== undefined ? await this.#recorded(cell, observers, "parked") : nothing;
     const acknowledged = isAsked ? await this.#recorded(cell, observers, "acknowledgment") : nothing;
-    const runs = [...acknowledged.values(), ...parked.values()];
+    const runs = [...acknowledged.values(), ...parked.values()].map(({ start }) => start);
     const kept = await this.#dropWrites(cell, runs);
     const isDropped =
       kept !== undefined && (await this.#dropData(cell, kept)) && (await this.#dropStatuses(cell));
     if (!isMarker || !isDropped || kept.length !== 1) return;
     if (
-      observers.every((observer) => covers(observer, acknowledged.get(observer), newest.timestamp, cell.row))
+      observers.every((observer) =>
+        covers(observer, acknowledged.get(observer), newest.timestamp, this.#safepoint, cell.row),
+      )
     ) {
       await this.#dropMarker(cell, newest.timestamp, observers);
     }
@@ -396,20 +404,21 @@ class Collection {
   }
 
   /**
-   * The start timestamps in the observers' records of a cell, by observer. Records from before an observer's
+   * What the observers' records of a cell hold, by observer. Records from before an observer's
    * registration are of an earlier one of its name, and do not count.
    */
   async #recorded(
     cell: WalkedCell,
     observers: readonly ColumnObserver[],
     record: "acknowledgment" | "parked",
-  ): Promise<ReadonlyMap<ColumnObserver, number>> {
-    const found = new Map<ColumnObserver, number>();
+  ): Promise<ReadonlyMap<ColumnObserver, Recorded>> {
+    const found = new Map<ColumnObserver, Recorded>();
     for (const observer of observers) {
       const address = { table: cell.table, row: cell.row, column: observer[record] };
-      const value = await newestValue(this.#context.store, address);
-      const start = value === undefined ? undefined : observer.acknowledged(value);
-      if (start !== undefined && start >= observer.since) found.set(observer, start);
+      const newest = await newestValue(this.#context.store, address);
+      if (newest === undefined) continue;
+      const start = observer.acknowledged(newest.value);
+      if (start >= observer.since) found.set(observer, { start, commit: newest.commit });
     }
     return found;
   }
@@ -437,14 +446,19 @@ function deletesOf(
   return deletes;
 }
 
-/** Whether an observer has handled the deletion at `marker`. */
+/**
+ * Whether an observer has handled the deletion at `marker`, and its acknowledgment can be dropped
+ * with the marker. An acknowledgment above the safepoint cannot: without the marker, no later
+ * collection would drop it.
+ */
 function covers(
   observer: ColumnObserver,
-  acknowledged: number | undefined,
+  acknowledged: Recorded | undefined,
   marker: number,
+  safepoint: number,
   row: Uint8Array,
 ): boolean {
-  if (acknowledged !== undefined) return acknowledged >= marker;
+  if (acknowledged !== undefined) return acknowledged.start >= marker && acknowledged.commit <= safepoint;
   // A deletion after the observer's registration has a hint, and stays due until the observer
   // acknowledges it.
   return marker <= observer.since && observer.passed(row);
