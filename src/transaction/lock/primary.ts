@@ -1,4 +1,4 @@
-import { backoffDelay, sleep } from "../../environment/index.js";
+import { backoffDelay, sleep, throwIfAborted } from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
 import type { MutationAnswer, RowStore } from "../../store/index.js";
 import type { CellAddress } from "../cell/address.js";
@@ -50,16 +50,19 @@ export async function readPrimary(
 /**
  * Rolls a transaction back at its primary, unless the transaction already has a final status. The
  * answer is final. The rollback writes a tombstone to `c:txn`, which stops a late prewrite or
- * commit (protocol §4.2).
+ * commit (protocol §4.2). Aborting `signal` ends the repetition, with the outcome left open.
  */
 export async function rollbackPrimary(
   context: TransactionContext,
   primary: CellAddress,
   start: number,
+  signal?: AbortSignal,
 ): Promise<StatusRecord> {
   const info = { startTimestamp: start, cell: showCell(primary) };
   const { store, hooks, environment } = context;
+  const doing = `Resolving the transaction at ${start}`;
   for (let repeat = 0; repeat < maxRepeats; repeat++) {
+    throwIfAborted(signal, doing);
     const found = await readPrimary(store, primary, start);
     if (found.state === "decided") return found.status;
     let answer: MutationAnswer;
@@ -72,7 +75,8 @@ export async function rollbackPrimary(
       answer = await hooks.step("fence-primary", info, () => fence(store, primary, start));
     }
     if (answer === "applied") return { outcome: "rolled-back" };
-    if (answer === "unknown") await sleep(environment, backoffDelay(environment, repeating, repeat + 1));
+    if (answer === "unknown")
+      await sleep(environment, backoffDelay(environment, repeating, repeat + 1), signal, doing);
   }
   throw new StoreError(
     `The store gave no usable answer ${maxRepeats} times while this process resolved the transaction at ${start} at ` +

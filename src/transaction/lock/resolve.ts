@@ -69,7 +69,7 @@ export class LockResolver implements LockResolution {
         if (await this.#ownerAlive(context, met.lock)) return "standing";
         break;
     }
-    const status = await rollbackPrimary(context, met.lock.primary, met.start);
+    const status = await rollbackPrimary(context, met.lock.primary, met.start, resolution.signal);
     return this.#applyStatus(context, met, resolution, status);
   }
 

@@ -189,7 +189,8 @@ class Collection {
     const context = this.#context;
     // The owner may be alive, but a transaction that started below the safepoint may no longer
     // commit.
-    await rollbackPrimary(context, decodeLock(version.value).primary, version.timestamp);
+    const { primary } = decodeLock(version.value);
+    await rollbackPrimary(context, primary, version.timestamp, this.#options.signal);
     const resolution = {
       start: this.#safepoint,
       role: "writer",
