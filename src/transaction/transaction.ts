@@ -1,4 +1,4 @@
-import { SchemaError, UnawaitedCallError } from "../errors/index.js";
+import { ClosedError, SchemaError, UnawaitedCallError } from "../errors/index.js";
 import {
   type AnyTable,
   type Column,
@@ -58,6 +58,8 @@ export class Transaction extends View {
   /** True after the program's function has returned. A call after that was not awaited. */
   #hasReturned = false;
   #unawaited: UnawaitedCallError | undefined;
+  /** True while the commit records tables. A write then would be of a table that is not recorded. */
+  #isRecording = false;
 
   /** @internal */
   constructor(core: CoreTransaction) {
@@ -95,6 +97,11 @@ export class Transaction extends View {
   #assertUsable(): void {
     if (this.#hasReturned) this.#refuseUnawaited();
     this.#core.assertOpen();
+    if (!this.#isRecording) return;
+    throw new ClosedError(
+      `The transaction that started at ${this.startTimestamp} is being committed. Wait for every call on \`tx\` before ` +
+        "you commit, and begin a new transaction for further work.",
+    );
   }
 
   /**
@@ -297,11 +304,14 @@ export class Transaction extends View {
 
   async #recordAndCommit(tables: ReadonlySet<TableDefinition>): Promise<void> {
     this.#core.assertOpen();
+    this.#isRecording = true;
     try {
       await this.#core.context.schemas.record([...tables], this.#core.signal);
     } catch (error) {
-      this.#core.rollback();
+      this.#core.rollback(error);
       throw error;
+    } finally {
+      this.#isRecording = false;
     }
     await this.#core.commit();
   }
