@@ -96,7 +96,7 @@ async function storedProblems(
 class Checker {
   readonly problems: Problem[] = [];
   readonly #context: TransactionContext;
-  readonly #view: ObservedColumns;
+  #view: ObservedColumns;
   readonly #options: CheckOptions;
   /** Commit timestamps by start timestamp, from all cells seen so far. */
   readonly #commits = new Map<number, number>();
@@ -145,6 +145,8 @@ class Checker {
     // A transaction may have changed the cell during the check. Only problems that a second read
     // still shows are reported.
     this.#safepoint = await this.#context.safepoint.current();
+    // An observer may have been unregistered since, and its hints are gone.
+    this.#view = await this.#context.notifications.fresh();
     const again = await readCells(this.#context.store, cell, parts, 0, Number.POSITIVE_INFINITY);
     this.problems.push(...(await this.#problemsOf(cell, again)));
   }
