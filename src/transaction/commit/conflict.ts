@@ -10,14 +10,18 @@ import type { CommitRequest } from "./request.js";
  * transaction was rolled back, or it committed before this one's start. The caller may then try the
  * write once more under the same guards. If this function returns an error, the transaction must
  * end: only a transaction with a new start timestamp can see what the other one wrote.
+ *
+ * `ownLocks` is the start timestamp of this transaction's own locks. A one-phase commit passes
+ * undefined, because it has none: a two-phase transaction's start may be the same.
  */
 export async function explainConflict(
   context: TransactionContext,
   request: CommitRequest,
   cell: CellAddress,
+  ownLocks: number | undefined,
 ): Promise<ConflictError | undefined> {
   const { start, signal } = request;
-  let { lock, write } = await newestOf(context, cell, start);
+  let { lock, write } = await newestOf(context, cell, ownLocks);
   if (lock !== undefined) {
     const outcome = await context.resolver.resolve(context, lock, {
       start,
@@ -27,7 +31,7 @@ export async function explainConflict(
       pushesLeft: pushesPerTransaction,
       attempt: 0,
     });
-    if (outcome === "gone") ({ lock, write } = await newestOf(context, cell, start));
+    if (outcome === "gone") ({ lock, write } = await newestOf(context, cell, ownLocks));
   }
   if (lock !== undefined)
     return conflict(context, request, cell, lock.start, `holds a lock on it since ${lock.start}`);
@@ -52,12 +56,12 @@ export function unexplainedConflict(
 async function newestOf(
   context: TransactionContext,
   { table, row, column }: CellAddress,
-  start: number,
+  own: number | undefined,
 ): Promise<{ readonly lock: MetLock | undefined; readonly write: number | undefined }> {
   const read = { table, row, columns: [{ exact: column }], at: Number.POSITIVE_INFINITY };
   const answer = context.store.readRow(read);
   const [found] = (answer instanceof Promise ? await answer : answer).cells;
-  const isOther = found?.lock !== undefined && found.lock.timestamp !== start;
+  const isOther = found?.lock !== undefined && found.lock.timestamp !== own;
   return {
     lock: isOther ? metLock({ table, row, column }, found.lock) : undefined,
     write: found?.write?.timestamp,

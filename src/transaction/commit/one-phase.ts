@@ -202,7 +202,7 @@ async function refusal(
     );
   }
   const cell = { table: mutation.table, row: mutation.row, column: guard.column };
-  return (await explainConflict(context, request, cell)) ?? cell;
+  return (await explainConflict(context, request, cell, undefined)) ?? cell;
 }
 
 function outcomeUnknown(request: CommitRequest, cause: unknown): CommitOutcomeUnknownError {

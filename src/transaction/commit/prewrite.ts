@@ -179,7 +179,7 @@ async function explainRefusal(
   chunk: Chunk,
 ): Promise<ConflictError | undefined> {
   for (const write of chunk.writes) {
-    const error = await explainConflict(context, request, write);
+    const error = await explainConflict(context, request, write, request.start);
     if (error !== undefined) return error;
   }
   return undefined;
