@@ -34,9 +34,8 @@ function listen(signal: AbortSignal): Listener {
   const waiting = new Set<Waiting>();
   const tell = () => {
     listeners.delete(signal);
-    const all = [...waiting];
-    waiting.clear();
-    for (const { run } of all) run();
+    // A call may stop one that comes later: that one does not run.
+    for (const each of [...waiting]) if (waiting.delete(each)) each.run();
   };
   const listener = { waiting, tell };
   listeners.set(signal, listener);
