@@ -336,7 +336,7 @@ class Attempt {
     const { maximumMs } = observer.backoff;
     const waitMs = decodeParkedEntry(entry).parkedAt + maximumMs - this.#tx.context.environment.now();
     // Another process's clock may have written a wait that is longer than possible.
-    return Math.min(waitMs, maximumMs);
+    return waitMs <= maximumMs ? waitMs : 0;
   }
 
   /**
