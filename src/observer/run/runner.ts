@@ -135,6 +135,10 @@ export class Runner {
       const durationMs = this.#environment.monotonic() - startedAt;
       await this.#disband(along, result);
       await this.#end(task, result, durationMs, along, giveUp);
+    } catch (error) {
+      // The run has ended, so its announcement must not count as a crash of this process.
+      await this.#retract(task).catch(() => undefined);
+      throw error;
     } finally {
       this.#announced.delete(task);
       for (const each of along) {
