@@ -65,6 +65,20 @@ const fail = () => {
   throw new Error("no terminal");
 };
 
+test("draining ends with the error of its `onProgress` even while a run continues", async () => {
+  const { gated: slow, letAllOn } = gated("slow");
+  await start([slow]);
+  let refused: unknown;
+  const drained = db.pool.drain({ onProgress: fail }).catch((error: unknown) => {
+    refused = error;
+  });
+  await environment.advance(1_000);
+  expect(refused).toEqual(new Error("no terminal"));
+  expect(await countHints(db.store)).toEqual({ slow: 3 });
+  letAllOn();
+  await environment.until(drained);
+});
+
 test.each([
   ["throws in a timer", fail],
   ["rejects", (): unknown => Promise.resolve().then(fail)],

@@ -276,14 +276,16 @@ export class WorkerPool implements WorkerHost, EndingWork {
     if (!isNeeded && survey.isSnapshot) return;
     this.#assertOpen();
     this.#drains++;
+    let isDone = false;
     try {
       this.#workForDrains();
-      await untilIdle(this, { ...options, closing: this.#closing.signal, refuseOrphans: true });
+      await untilIdle(this, { ...options, closing: signal, refuseOrphans: true });
+      isDone = true;
     } finally {
       const ended = this.#endDrain();
-      // An aborted drain does not wait for its workers to stop. Closing the database does.
-      if (options.signal?.aborted) ended.catch(() => undefined);
-      else await ended;
+      // A drain that is aborted or fails does not wait for its workers to stop. Closing the database does.
+      if (!options.signal?.aborted && (isDone || signal.aborted)) await ended;
+      else ended.catch(() => undefined);
     }
   }
 
