@@ -1,4 +1,4 @@
-import { ObserverError } from "../../errors/index.js";
+import { InvalidKeyError, ObserverError } from "../../errors/index.js";
 import {
   columnPath,
   decodeRow,
@@ -43,6 +43,18 @@ function tableOf(view: RegistryView, registered: RegisteredObserver): TableDefin
   throw new ObserverError(
     `Observer "${registered.name}" watches table ${registered.record.table}, which is not recorded. Run \`percolator check\`.`,
   );
+}
+
+/** Whether these bytes are a key of the observed table. An earlier observer of the name may have watched another table. */
+export function isRowOf(view: RegistryView, registered: RegisteredObserver, row: Uint8Array): boolean {
+  const table = tableOf(view, registered);
+  try {
+    decodeRow(table, row);
+    return true;
+  } catch (error) {
+    if (error instanceof InvalidKeyError) return false;
+    throw error;
+  }
 }
 
 /** Turns a cell's bytes into names and keys. */

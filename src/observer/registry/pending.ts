@@ -8,7 +8,7 @@ import {
   readHints,
   type StandingHint,
 } from "../hint/hint.js";
-import { nameCell, type ObservedCell } from "./cell-of.js";
+import { isRowOf, nameCell, type ObservedCell } from "./cell-of.js";
 import type { RegisteredObserver } from "./registered.js";
 import type { Registry } from "./registry.js";
 import type { RegistryView } from "./view.js";
@@ -61,7 +61,8 @@ export async function* listPending(
     for (const hint of page.hints) {
       const registered = view.observers.get(hint.observer);
       // Skips hints of observers that are no longer registered, and of earlier ones of the same name.
-      if (registered?.watches(hint.column)) yield pendingChange(view, registered, hint);
+      if (!registered?.watches(hint.column) || !isRowOf(view, registered, hint.row)) continue;
+      yield pendingChange(view, registered, hint);
     }
   }
 }

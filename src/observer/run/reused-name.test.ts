@@ -13,6 +13,7 @@ import { batchObserver, listPending, type Observer, observer, unregister } from 
 const pages = table("pages", { url: text(), other: text() });
 const sites = table("sites", { url: text() });
 const counts = table("counts", { count: int() }, { key: tuple(int()) });
+const numbers = table("numbers", { url: int() }, { key: tuple(int()) });
 
 let environment = new TestEnvironment();
 const open: TestDatabase[] = [];
@@ -125,13 +126,20 @@ describe("hints that an interrupted `unregister` has left do not run the next ob
     expect(await countHints(store)).toEqual({});
   });
 
-  test("a list of what is due ignores them, also if the rows of the next observer have other keys", async () => {
-    const { store } = await leftHints();
-    const next = observer("o", counts.count, (_tx, { row }) => void seen.push(row));
-    const db = await start({ store, observers: [next] });
-    await db.transact((tx) => tx.set(counts.count, [5], 1));
-    expect(await pendingOf(db)).toEqual([[5]]);
-    await environment.until(db.pool.drain());
-    expect(seen).toEqual([[5]]);
-  });
+  test.each([
+    ["other keys", counts.count],
+    ["other keys and the same column", numbers.url],
+  ] as const)(
+    "a list of what is due ignores them, also if the next observer's table has %s",
+    async (_, column) => {
+      const { store } = await leftHints();
+      const next = observer("o", column, (_tx, { row }) => void seen.push(row));
+      const db = await start({ store, observers: [next] });
+      await db.transact((tx) => tx.set(column, [5], 1));
+      expect(await pendingOf(db)).toEqual([[5]]);
+      await environment.until(db.pool.drain());
+      expect(seen).toEqual([[5]]);
+      expect(await countHints(store)).toEqual({});
+    },
+  );
 });
