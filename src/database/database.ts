@@ -501,8 +501,7 @@ export class Database {
   async unregister(observer: string, options: UnregisterOptions = {}): Promise<void> {
     this.#writable("unregister an observer");
     known("db.unregister", options);
-    this.#workers.forget(observer);
-    await unregister(this.#registry, observer, options);
+    await unregister(this.#registry, observer, options, () => this.#workers.forget(observer));
   }
 
   /**

@@ -15,8 +15,8 @@ import type { Registry } from "./registry.js";
 /** The options of `db.unregister`. All are optional. */
 export interface UnregisterOptions {
   /**
-   * Stops between two batches when it is aborted. Another call continues. The observer stays
-   * unregistered in either case.
+   * Stops when it is aborted: before the observer is unregistered, or between two batches of its records. In
+   * the second case the observer stays unregistered, and another call continues.
    */
   readonly signal?: AbortSignal | undefined;
   /** Called with the number of records removed so far. */
@@ -31,14 +31,16 @@ const pageRecords = 256;
  * If a crash interrupts the call, another call continues.
  *
  * A new observer may be registered under the same name immediately. Records of the old observer do
- * not count for the new one.
+ * not count for the new one. Calls `onUnregistered` when the observer is no longer registered.
  */
 export async function unregister(
   registry: Registry,
   name: string,
   options: UnregisterOptions = {},
+  onUnregistered?: () => void,
 ): Promise<void> {
   const forgotten = await takeOut(registry, name, options.signal);
+  onUnregistered?.();
   const removal = new Removal(registry, name, forgotten, options);
   await removal.removeHints();
   await removal.removeEntries();
