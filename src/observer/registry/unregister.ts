@@ -39,9 +39,24 @@ export async function unregister(
   options: UnregisterOptions = {},
   onUnregistered?: () => void,
 ): Promise<void> {
-  const forgotten = await takeOut(registry, name, options.signal);
-  onUnregistered?.();
+  let removed = 0;
+  for (let isEarlier = true; isEarlier; ) {
+    const taken = await takeOut(registry, name, options.signal);
+    isEarlier = taken.isEarlier;
+    if (!isEarlier) onUnregistered?.();
+    removed = await removeAll(registry, name, taken.forgotten, options, removed);
+  }
+}
+
+async function removeAll(
+  registry: Registry,
+  name: string,
+  forgotten: StoredForgotten,
+  options: UnregisterOptions,
+  removedBefore: number,
+): Promise<number> {
   const removal = new Removal(registry, name, forgotten, options);
+  removal.removed = removedBefore;
   await removal.removeHints();
   await removal.removeEntries();
   await removal.removeRecords();
@@ -53,19 +68,28 @@ export async function unregister(
     tx.write({ ...forgottenCell(name), value: undefined });
     return true;
   });
+  return removal.removed;
 }
 
-/** Removes the observer from the registry, or returns the state of an earlier, unfinished call. */
+/**
+ * Removes the observer from the registry, or returns the state of an earlier, unfinished call. `isEarlier` says
+ * that the observer is registered again, for another table. Its own state would replace the earlier one, so
+ * the records in the earlier table go first.
+ */
 async function takeOut(
   registry: Registry,
   name: string,
   signal: AbortSignal | undefined,
-): Promise<StoredForgotten> {
+): Promise<{ readonly forgotten: StoredForgotten; readonly isEarlier: boolean }> {
   let forgotten: StoredForgotten | undefined;
+  let isEarlier = false;
   await registry.change(async (tx, view) => {
     const registered = view.observers.get(name);
+    forgotten = view.forgotten.get(name);
+    isEarlier =
+      registered !== undefined && forgotten !== undefined && forgotten.table !== registered.record.table;
+    if (isEarlier) return false;
     if (registered === undefined) {
-      forgotten = view.forgotten.get(name);
       if (forgotten !== undefined) return false;
       throw new ObserverError(
         `No observer named ${describeValue(name)} is registered in this database. Registered: ` +
@@ -81,7 +105,7 @@ async function takeOut(
     }
     return true;
   }, signal);
-  return forgotten!;
+  return { forgotten: forgotten!, isEarlier };
 }
 
 /** Removes an observer's records page by page, up to the timestamp of its unregistration. */
