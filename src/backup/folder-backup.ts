@@ -205,11 +205,14 @@ export class FolderBackup {
         return reportOf(base.entry, base.manifest, "unchanged", 0, 0);
       }
       const mark = environment.uniqueId();
-      if (this.#options.readOnly !== true) await this.#mark(mark, marks);
+      const isMarked = this.#options.readOnly !== true && (await this.#mark(mark, marks));
       // Everything that was committed before this time is in the state.
       const takenAt = Math.max(Math.floor(environment.now()), (newest?.takenAt ?? 0) + 1);
       state = this.#pin();
       const { manifest, pages, bytes } = await this.#copy(state, before.transaction, takenAt, base?.manifest);
+      // The mark is flushed, but the state may have later commits that a power cut would take. The folder
+      // would then have the mark of a state that is not its past.
+      if (isMarked) await state.flush();
       const name = await this.#place.putManifest(manifest, mark, this.#lock);
       const kind = manifest.packs.length === 1 ? "full" : "changes";
       return reportOf({ name }, manifest, kind, pages, bytes);
@@ -236,13 +239,15 @@ export class FolderBackup {
 
   /**
    * A folder whose disk is full, or whose write lock is held, is backed up without a mark. Such a
-   * backup is complete, but no base for later ones.
+   * backup is complete, but no base for later ones. Resolves to whether the folder has the mark.
    */
-  async #mark(mark: string, before: readonly string[]): Promise<void> {
+  async #mark(mark: string, before: readonly string[]): Promise<boolean> {
     try {
       await addMark(this.#store, this.#place.id, mark, before);
+      return true;
     } catch (error) {
       if (!(error instanceof StoreFullError || error instanceof StoreBusyError)) throw error;
+      return false;
     }
   }
 

@@ -38,6 +38,12 @@ export interface PinnedState {
    * @throws StoreDamagedError if a page is damaged.
    */
   pages(after: number): Iterable<PageRun>;
+  /**
+   * Resolves when the state is flushed. Before that, a machine that stops can lose its newest commits.
+   *
+   * @throws StoreError if the store cannot flush it, as when it is open only for reading.
+   */
+  flush(): Promise<void>;
   /** The number of records that the state has. */
   readonly records: number;
   /**

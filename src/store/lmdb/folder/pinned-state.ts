@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { StoreDamagedError, StoreError } from "../../../errors/index.js";
 import type { PageRun, PinnedState } from "../../page-store.js";
 import { fillFolder, type RecordEntry } from "../file/filling.js";
+import { flushThrough } from "../file/flushes.js";
 import { dataFileName } from "../file/folder.js";
 import {
   DataFile,
@@ -120,6 +121,14 @@ class State implements PinnedState {
       this.#shared.checkUnchanged();
       throw damaged(this.#shared.path, error);
     }
+  }
+
+  async flush(): Promise<void> {
+    const { flushes, environment, path } = this.#shared;
+    if (flushes !== undefined && (await flushThrough(flushes, this.transaction, environment))) return;
+    throw new StoreError(`The newest commits of the database in ${path} could not be flushed. Try again.`, {
+      retryable: true,
+    });
   }
 
   get records(): number {
