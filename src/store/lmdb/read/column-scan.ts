@@ -1,7 +1,7 @@
 import { compareBytes, successor } from "../../bytes.js";
 import { keySum } from "../record/checksum.js";
 import type { Databases } from "../record/databases.js";
-import { encodeCell, longestEncodedKey } from "../record/key.js";
+import { encodeCell, fitsKey, longestEncodedKey } from "../record/key.js";
 import { damagedKey, EntryWalk, unescapeTo, type WalkBounds } from "./entry-walk.js";
 
 const noBytes = Buffer.alloc(0);
@@ -104,12 +104,18 @@ export class ColumnScan extends EntryWalk {
     this.rowEnd = to;
   }
 
-  protected narrow({ low, high }: WalkBounds): void {
+  protected narrow({ low, high }: WalkBounds): boolean {
     const row = this.row();
     const isBefore = compareBytes(this.column(), this.#column) < 0;
-    if (this.reverse) high.cell(this.#prefix, row, isBefore ? undefined : successor(this.#column));
-    else if (isBefore) low.cell(this.#prefix, row, this.#column);
-    else low.rowEnd(this.#prefix, row);
+    if (this.reverse) {
+      const bound = isBefore ? undefined : successor(this.#column);
+      if (bound !== undefined && !fitsKey(row, bound)) return false;
+      high.cell(this.#prefix, row, bound);
+    } else if (isBefore) {
+      if (!fitsKey(row, this.#column)) return false;
+      low.cell(this.#prefix, row, this.#column);
+    } else low.rowEnd(this.#prefix, row);
+    return true;
   }
 
   /** The place in the key where the column begins: after the mark that ends the row. */

@@ -63,8 +63,9 @@ export abstract class EntryWalk implements EntryReader {
   abstract value(entry: Uint8Array, length: number): void;
   /**
    * Narrows the bounds so that the walk continues at the next wanted position after the last entry.
+   * Returns false, and leaves the bounds as they are, if the position would be too long for a key.
    */
-  protected abstract narrow(bounds: WalkBounds): void;
+  protected abstract narrow(bounds: WalkBounds): boolean;
 
   /** Moves to the next entry, wanted or not. Returns false at the end. */
   next(): boolean {
@@ -90,7 +91,7 @@ export abstract class EntryWalk implements EntryReader {
 
   #seek(): void {
     this.#misses = 0;
-    this.narrow(this.#bounds);
+    if (!this.narrow(this.#bounds)) return;
     this.close();
     const { low, high } = this.#bounds;
     if (low.compare(high) < 0) this.#iterator = entriesBetween(this.#databases, this.#bounds, this.reverse);

@@ -3,7 +3,7 @@ import type { Columns } from "../../cell.js";
 import { firstWanted, lastWantedBound, wantedRange, wantsAll } from "../../columns.js";
 import { keySum } from "../record/checksum.js";
 import type { Databases } from "../record/databases.js";
-import { longestEncodedKey } from "../record/key.js";
+import { countNuls, fitsKey, longestEncodedKey } from "../record/key.js";
 import { flags, newestEnd, newestStart, openEntry } from "../record/layout.js";
 import { damagedKey, EntryWalk, unescapeTo, type WalkBounds } from "./entry-walk.js";
 
@@ -116,19 +116,18 @@ export class CellScan extends EntryWalk {
     }
   }
 
-  protected narrow({ low, high }: WalkBounds): void {
+  protected narrow({ low, high }: WalkBounds): boolean {
     const column = this.#unescape(
       columnBytes,
       this.#columnLength,
       countNuls(columnBytes, this.#columnLength),
     );
-    if (this.reverse) {
-      high.cell(this.#prefix, this.row, lastWantedBound(this.#columns, column));
-    } else {
-      const wanted = firstWanted(this.#columns, column);
-      if (wanted === undefined) low.rowEnd(this.#prefix, this.row);
-      else low.cell(this.#prefix, this.row, wanted);
-    }
+    const wanted = (this.reverse ? lastWantedBound : firstWanted)(this.#columns, column);
+    if (wanted !== undefined && !fitsKey(this.row, wanted)) return false;
+    if (this.reverse) high.cell(this.#prefix, this.row, wanted);
+    else if (wanted === undefined) low.rowEnd(this.#prefix, this.row);
+    else low.cell(this.#prefix, this.row, wanted);
+    return true;
   }
 
   #sameRow(target: Uint8Array, from: number, end: number): boolean {
@@ -211,10 +210,4 @@ export class CellScan extends EntryWalk {
     this.#chunkUsed += length;
     return this.#chunk.subarray(start, start + length);
   }
-}
-
-function countNuls(bytes: Uint8Array, length: number): number {
-  let nuls = 0;
-  for (let i = 0; i < length; i++) if (bytes[i] === 0) nuls++;
-  return nuls;
 }

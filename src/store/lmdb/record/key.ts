@@ -226,6 +226,19 @@ export function encodeCell(
   return at;
 }
 
+/** Whether {@link encodeCell} accepts a row and a column. Both may be legal, but with others. */
+export function fitsKey(row: Uint8Array, column: Uint8Array): boolean {
+  const most = storeLimits.keyBytes + boundSlack;
+  if (2 * (row.length + column.length) <= most) return true;
+  return row.length + countNuls(row, row.length) + column.length + countNuls(column, column.length) <= most;
+}
+
+export function countNuls(bytes: Uint8Array, length: number): number {
+  let nuls = 0;
+  for (let i = 0; i < length; i++) if (bytes[i] === 0) nuls++;
+  return nuls;
+}
+
 /**
  * Like {@link encodeCell}, for a row that is the UTF-8 of a string. Encodes the string at its place
  * in the key, which is faster than a loop over its bytes. A row with a NUL is rare, and is encoded
