@@ -121,7 +121,9 @@ export class S3Storage implements BackupStorage {
       if (status >= 300) throw this.#refused("list", prefix, status, body);
       const text = body.toString("utf8");
       for (const key of textsOf(text, "Key")) {
-        yield decodeURIComponent(key.replaceAll("+", " ")).slice(this.#prefix.length);
+        const name = decodeURIComponent(key.replaceAll("+", " ")).slice(this.#prefix.length);
+        // Consoles of S3 make a folder as an empty object with a slash at its end.
+        if (name !== "" && !name.endsWith("/")) yield name;
       }
       token = textsOf(text, "NextContinuationToken")[0];
     } while (token !== undefined);

@@ -1,4 +1,4 @@
-import { BackupAccessError, BackupFullError, restore } from "percolatordb/backup";
+import { BackupAccessError, BackupFullError, backup, restore } from "percolatordb/backup";
 import { describe, expect, test } from "vitest";
 import { FolderBackup } from "../../src/backup/folder-backup.js";
 import { BackupPlace } from "../../src/backup/place.js";
@@ -54,6 +54,16 @@ describe("backups in a storage with the protocol of S3", () => {
       });
     },
   );
+
+  test("are made in a folder that the console of S3 has made, as an empty object", async () => {
+    await withServer(async (server, places) => {
+      for (const name of ["shop/", "shop/older/"]) server.objects.set(name, Buffer.alloc(0));
+      await using db = await places.openData();
+      await db.transact((tx) => tx.set(items.value, "a", 1));
+      const options = { ...common, variables: server.variables };
+      expect(await backup(places.data, "s3://bucket/shop", options)).toMatchObject({ kind: "full" });
+    });
+  });
 
   test.each([
     { status: 507, code: "XMinioStorageFull" },
