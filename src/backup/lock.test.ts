@@ -160,6 +160,40 @@ describe("the lock of a place", () => {
     await lock.release();
   });
 
+  it.each([
+    { slowMs: 16_000, outcome: "renewed" },
+    { slowMs: Number.POSITIVE_INFINITY, outcome: "given up" },
+  ])(
+    "is $outcome by a check if the storage is slow for $slowMs ms meanwhile",
+    async ({ slowMs, outcome }) => {
+      const clock = new TestClock();
+      const storage = new MapStorage();
+      const environment = clock.process();
+      const lock = await Lock.take(storage, environment);
+      const { put, objects } = storage;
+      storage.put = () => Promise.reject(new Error("The storage is away."));
+      await clock.advance(30_000);
+      storage.put = put;
+      const before = objects.get(names.lock)!;
+      let looks = 0;
+      storage.get = async (name) => {
+        // The first look belongs to no heartbeat.
+        if (++looks > 1 && clock.passedMs < 30_000 + slowMs)
+          await new Promise<void>((done) => void environment.setTimer(done, 16_000));
+        return objects.get(name);
+      };
+      const checked = clock.until(lock.check(), { maxMs: 300_000 });
+      if (outcome === "renewed") {
+        await checked;
+        expect(objects.get(names.lock)).not.toEqual(before);
+      } else {
+        await expect(checked).rejects.toThrow(/may take over/);
+        expect(objects.get(names.lock)).toEqual(before);
+      }
+      expect(lock.isLost).toBe(false);
+    },
+  );
+
   it("is left to die after 5 s if the storage does not answer the release", async () => {
     const clock = new TestClock();
     const storage = new MapStorage();

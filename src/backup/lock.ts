@@ -20,6 +20,8 @@ const uncertainMs = 15_000;
  * {@link silentMs}.
  */
 const releaseMs = 5_000;
+/** How often a check tries to renew the lock while the storage is too slow. */
+const maxRenewals = 3;
 const lookMs = 1_000;
 const maxAttempts = 10;
 
@@ -109,13 +111,18 @@ export class Lock {
     throw this.#busy();
   }
 
-  /** @throws BackupBusyError if another process has taken over the lock. */
+  /**
+   * @throws BackupBusyError if another process has taken over the lock, or may do so because the
+   * storage is too slow for heartbeats.
+   */
   async check(): Promise<void> {
     await this.#look();
-    if (!this.#isUncertain(this.#beatAt)) return;
     // This process was paused, or the storage was away. Another process may be about to take the lock.
-    await this.#write();
-    await this.#look();
+    for (let renewals = 0; this.#isUncertain(this.#beatAt); renewals++) {
+      if (renewals === maxRenewals) throw this.#tooSlow();
+      await this.#write();
+      await this.#look();
+    }
   }
 
   async #look(): Promise<void> {
@@ -200,6 +207,13 @@ export class Lock {
     this.#beat++;
     await this.#storage.put(names.lock, this.#bytes());
     this.#beatAt = startedAt;
+  }
+
+  #tooSlow(): BackupBusyError {
+    return new BackupBusyError(
+      `Another process may take over the backups in ${this.#storage.description}, because heartbeats need more than ` +
+        `${uncertainMs / 1_000} s to get there. Check the network and the storage, and try again.`,
+    );
   }
 
   #busy(process?: string): BackupBusyError {
