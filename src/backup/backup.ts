@@ -83,6 +83,7 @@ export async function backup(
  * @throws as {@link backup} does, for the first backup.
  * @throws BackupBusyError if another process has taken over the place.
  * @throws StoreMovedError or StoreDamagedError if the database is gone or damaged.
+ * @throws StoreChangedError if another process has written to a folder that is read without a lock.
  * @throws AbortedError after `signal`.
  *
  * @example

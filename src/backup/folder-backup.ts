@@ -7,6 +7,7 @@ import {
   BackupFullError,
   checkText,
   StoreBusyError,
+  StoreChangedError,
   StoreDamagedError,
   StoreFullError,
   StoreMovedError,
@@ -155,7 +156,8 @@ export class FolderBackup {
    * after `everyMs`.
    *
    * @throws the failure of the first backup. Later: AbortedError at the end; BackupBusyError if another
-   * process has taken over the place; StoreMovedError or StoreDamagedError of the database.
+   * process has taken over the place; StoreMovedError, StoreDamagedError or StoreChangedError of the
+   * database.
    */
   async *follow(everyMs: number): AsyncGenerator<BackupReport | BackupFailure, never, undefined> {
     const { environment, signal } = this.#options;
@@ -178,7 +180,9 @@ export class FolderBackup {
       this.#options.signal?.aborted === true ||
       this.#lock.isLost ||
       error instanceof StoreMovedError ||
-      error instanceof StoreDamagedError
+      error instanceof StoreDamagedError ||
+      // Only a store that is opened again can read.
+      error instanceof StoreChangedError
     );
   }
 
