@@ -54,7 +54,7 @@ export async function verifyFolder(
     readCounter(databases);
     const file = openSync(join(path, dataFileName), "r");
     try {
-      return await new Verification(new DataFile(file, fstatSync(file).size), environment, options).run();
+      return await new Verification(file, environment, options).run();
     } finally {
       closeSync(file);
     }
@@ -74,25 +74,30 @@ interface Count {
 type Keys = "cells" | "versions" | "protocol" | "names" | "numbers" | "meta";
 
 class Verification {
-  readonly #file: DataFile;
+  readonly #descriptor: number;
   readonly #environment: Environment;
   readonly #options: VerifyOptions;
   readonly #found: StoreDamage[] = [];
+  #file!: DataFile;
   #meta!: Meta;
   #used!: PageSet;
   #records = 0;
   #pages = 0;
 
-  constructor(file: DataFile, environment: Environment, options: VerifyOptions) {
-    this.#file = file;
+  constructor(descriptor: number, environment: Environment, options: VerifyOptions) {
+    this.#descriptor = descriptor;
     this.#environment = environment;
     this.#options = options;
   }
 
   async run(): Promise<readonly StoreDamage[]> {
     try {
-      const { flushed } = this.#file.metas();
-      this.#meta = this.#file.newest();
+      const head = new DataFile(this.#descriptor, 0);
+      const { flushed } = head.metas();
+      this.#meta = head.newest();
+      // A commit of another process before this may have made the file longer.
+      this.#file = new DataFile(this.#descriptor, fstatSync(this.#descriptor).size);
+      this.#file.pageSize = head.pageSize;
       // If the last page is damaged, it may be far beyond the file's end.
       const { size, pageSize } = this.#file;
       this.#used = new PageSet(Math.min(this.#meta.lastPage + 1, size / pageSize));
