@@ -95,3 +95,13 @@ describe("credentials of a call", () => {
     await expect(callCredentials(failing).generateMetadata(options)).rejects.toMatchObject({ code, message });
   });
 });
+
+it.each<[string, unknown]>([
+  ["a line break", { authorization: "Bearer token\n" }],
+  ["letters beyond ASCII", new Headers({ authorization: "Bearer token", "x-goog-user-project": "projét" })],
+  ["nothing", undefined],
+])("headers that gRPC does not take fail the call: %s", async (_, headers) => {
+  const auth = client(headers as Headers);
+  const options = { service_url: "https://bigtable.googleapis.com/", method_name: "ReadRows" };
+  await expect(callCredentials(auth).generateMetadata(options)).rejects.toBeInstanceOf(Error);
+});

@@ -99,16 +99,21 @@ async function defaultClient(): Promise<AuthClient> {
  */
 export function callCredentials(client: AuthClient) {
   return credentials.createFromMetadataGenerator((options, callback) => {
-    client.getRequestHeaders(options.service_url).then(
-      (headers) => {
-        const metadata = new Metadata();
-        const entries = headers instanceof Headers ? headers.entries() : Object.entries(headers);
-        for (const [name, value] of entries) metadata.set(name, value);
-        callback(null, metadata);
-      },
-      (error: unknown) => callback(tokenError(error)),
-    );
+    // gRPC throws for a header with a line break, such as a token read from a file.
+    client
+      .getRequestHeaders(options.service_url)
+      .then(metadataOf)
+      .then(
+        (metadata) => callback(null, metadata),
+        (error: unknown) => callback(tokenError(error)),
+      );
   });
+}
+function metadataOf(headers: Awaited<ReturnType<AuthClient["getRequestHeaders"]>>): Metadata {
+  const metadata = new Metadata();
+  const entries = headers instanceof Headers ? headers.entries() : Object.entries(headers);
+  for (const [name, value] of entries) metadata.set(name, value);
+  return metadata;
 }
 
 /**
