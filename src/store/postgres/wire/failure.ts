@@ -1,4 +1,10 @@
-import { PercolatorError, StoreDamagedError, StoreError, StoreFullError } from "../../../errors/index.js";
+import {
+  messageOf,
+  PercolatorError,
+  StoreDamagedError,
+  StoreError,
+  StoreFullError,
+} from "../../../errors/index.js";
 
 /** A query that failed. */
 export class QueryFailure extends Error {
@@ -11,7 +17,7 @@ export class QueryFailure extends Error {
   readonly mayHaveRun: boolean;
 
   constructor(cause: unknown, isSent: boolean) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    super(messageOf(cause), { cause });
     const { code, severity } = cause as { readonly code?: unknown; readonly severity?: unknown };
     this.state =
       typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && severity !== undefined ? code : undefined;
