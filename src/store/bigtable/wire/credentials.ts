@@ -109,6 +109,7 @@ export function callCredentials(client: AuthClient) {
       );
   });
 }
+
 function metadataOf(headers: Awaited<ReturnType<AuthClient["getRequestHeaders"]>>): Metadata {
   const metadata = new Metadata();
   const entries = headers instanceof Headers ? headers.entries() : Object.entries(headers);

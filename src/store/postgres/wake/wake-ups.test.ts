@@ -28,11 +28,43 @@ test("a listener gives back each connection that it took, also if one ends late"
     open.add(held);
     return held;
   };
-  const wakeUps = new WakeUps({ environment, hold, deadline: () => 0 } as unknown as Connections, "s");
+  const wakeUps = new WakeUps(
+    { environment, hold, once: async () => [], deadline: () => 0 } as unknown as Connections,
+    "s",
+  );
   wakeUps.watch(() => undefined);
   await clock.advance(6_000);
   wakeUps.close();
   await clock.advance(6_000);
   expect(count).toBeGreaterThan(1);
   expect(open.size).toBe(0);
+});
+
+test("a connection that hears only itself is not live, as behind PgBouncer in transaction mode", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const heard: ((payload: string) => void)[] = [];
+  const hold = async (): Promise<Held> => ({
+    run: async (text) => {
+      const payload = /pg_notify\(.*, '(.*)'\)/.exec(text)?.[1];
+      if (payload !== undefined) for (const listener of heard) listener(payload);
+      return [["channel"]];
+    },
+    onNotification: (listener) => heard.push(listener),
+    onEnd: () => undefined,
+    end: () => undefined,
+  });
+  const sent: unknown[] = [];
+  const once = async (_: unknown, values: readonly unknown[]) => {
+    sent.push(...values);
+    return [];
+  };
+  const wakeUps = new WakeUps({ environment, hold, once, deadline: () => 0 } as unknown as Connections, "s");
+  const watch = wakeUps.watch(() => undefined);
+  await clock.advance(500);
+  expect(watch.isLive).toBe(false);
+  // The test comes from another connection.
+  for (const listener of heard) listener(String(sent[0]));
+  expect(watch.isLive).toBe(true);
+  wakeUps.close();
 });

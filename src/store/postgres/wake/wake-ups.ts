@@ -141,10 +141,14 @@ class Listener {
       held.onEnd(() => {
         if (this.#held === held) this.#retry();
       });
-      held.onNotification((payload) => this.#hear(payload));
+      held.onNotification((payload) => {
+        if (this.#held === held) this.#hear(payload);
+      });
       const [row] = await held.run(`select ${this.#schema}.wake_channel()`);
       await held.run(`listen "${row![0]}"`);
-      await held.run(`select pg_notify(${this.#schema}.wake_channel(), '${testOf(this.#sender)}')`);
+      // From another connection: PgBouncer would run both on one of the server, which hears itself.
+      const test = statement(`select pg_notify(${this.#schema}.wake_channel(), $1)`);
+      await this.#connections.once(test, [testOf(this.#sender)], this.#connections.deadline());
       this.#after(testMs, () => {
         if (!this.isLive) this.#retry();
       });
