@@ -1,3 +1,4 @@
+import { StoreError } from "../../../errors/index.js";
 import type { BatchAnswer } from "../../mutation.js";
 import type { TableIds } from "../table/table-ids.js";
 import type { Connections } from "../wire/connections.js";
@@ -141,12 +142,19 @@ export class CommitQueue {
       .flatMap(({ task }) => [...task.rows, ...task.ranges])
       .map(({ table }) => table);
     const unknown = new Set(tables.filter((table) => this.#tables.known(table) === undefined));
-    try {
-      for (const table of unknown) await this.#tables.need(table);
-    } catch (error) {
-      const unable = this.#waiting.filter((request) => !this.#isKnown(request));
-      this.#waiting = this.#waiting.filter((request) => !unable.includes(request));
-      for (const request of unable) request.reject(error);
+    for (const table of unknown) {
+      try {
+        await this.#tables.need(table);
+      } catch (error) {
+        // A server that is away fails the other tables too, each after a deadline.
+        const isAway = error instanceof StoreError && error.retryable;
+        const unable = this.#waiting.filter(
+          (request) => !this.#isKnown(request) && (isAway || names(request, table)),
+        );
+        this.#waiting = this.#waiting.filter((request) => !unable.includes(request));
+        for (const request of unable) request.reject(error);
+        if (isAway) return;
+      }
     }
   }
 
@@ -241,4 +249,8 @@ export class CommitQueue {
       else request.reject(error);
     }
   }
+}
+
+function names({ task: { rows, ranges } }: Request, table: string): boolean {
+  return [...rows, ...ranges].some((each) => each.table === table);
 }
