@@ -5,10 +5,16 @@ import { GatheredReads } from "./gathered-reads.js";
 
 /** Connections whose queries are answered by hand, with no cells. */
 class HeldConnections {
-  readonly environment = systemEnvironment;
+  readonly environment = { ...systemEnvironment, monotonic: () => this.now };
+  readonly place = "here";
+  now = 0;
   /** For each query, how many columns it asks for. */
   readonly asked: number[] = [];
   readonly #held: (() => void)[] = [];
+
+  deadline(): number {
+    return this.now + 10;
+  }
 
   repeat(_query: unknown, values: readonly unknown[]): Promise<readonly never[]> {
     // The length of an array in the binary format.
@@ -67,4 +73,20 @@ test("if many wait, more queries are sent beside, at most four", async () => {
   for (let query = 0; query < 5; query++) await held.answer();
   expect(held.asked).toEqual([1, 32, 64, 96, 400]);
   expect(answered()).toBe(593);
+});
+
+test("a read that waits for another one until its deadline fails, and is not sent", async () => {
+  const { held } = start();
+  const reads = { table: 1, row: Buffer.from("r"), columns: [Buffer.from("c")], at: 1 };
+  const gathered = new GatheredReads(held as unknown as Connections, "s");
+  void gathered.read(reads, undefined);
+  await turn();
+  const late = expect(gathered.read(reads, undefined)).rejects.toMatchObject({
+    code: "STORE",
+    retryable: true,
+  });
+  held.now = 10;
+  await held.answer();
+  await late;
+  expect(held.asked).toEqual([1]);
 });

@@ -3,6 +3,7 @@ import type { CellView } from "../../cell.js";
 import { byteaArray, bytesOf, int4Array, int8Array, maxInt8 } from "../wire/arrays.js";
 import type { Row } from "../wire/client.js";
 import { type Connections, type Statement, statement } from "../wire/connections.js";
+import { NoAnswer, QueryFailure, storeError } from "../wire/failure.js";
 
 /**
  * The most columns of one query. More make the answer of the first wait for the last, and fewer
@@ -28,6 +29,8 @@ export interface ColumnsRead {
 }
 
 interface Waiting extends ColumnsRead {
+  /** The monotonic time at which it must be over. */
+  readonly until: number;
   resolve(cells: readonly CellView[]): void;
   reject(error: unknown): void;
 }
@@ -52,15 +55,17 @@ export class GatheredReads {
   }
 
   read(read: ColumnsRead, signal: AbortSignal | undefined): Promise<readonly CellView[]> {
+    const until = this.#connections.deadline();
     return new Promise((resolve, reject) => {
       if (signal === undefined) {
-        this.#push({ ...read, resolve, reject });
+        this.#push({ ...read, until, resolve, reject });
         return;
       }
       // If a caller gives up, the query continues for the others.
       const stop = onAbort(signal, () => reject(abortError(signal, "A read")));
       this.#push({
         ...read,
+        until,
         resolve: (cells) => {
           stop();
           resolve(cells);
@@ -88,7 +93,20 @@ export class GatheredReads {
     return this.#inFlight < this.#maxInFlight && this.#waiting.length >= least;
   }
 
+  /** Rejects the reads that have waited for the queries before them until their deadline. */
+  #rejectLate(): void {
+    const { environment, place } = this.#connections;
+    const now = environment.monotonic();
+    const onTime = this.#waiting.findIndex(({ until }) => now < until);
+    for (const each of this.#waiting.splice(0, onTime < 0 ? this.#waiting.length : onTime)) {
+      const failure = new QueryFailure(new NoAnswer("earlier reads had no answer in time"), false);
+      each.reject(storeError(failure, "read rows", place));
+    }
+  }
+
   #send(): void {
+    this.#rejectLate();
+    if (this.#waiting.length === 0) return;
     let columns = 0;
     let count = 0;
     for (const each of this.#waiting) {
@@ -145,7 +163,7 @@ export class GatheredReads {
       }
     }
     const values = [int4Array(tables), byteaArray(rows), byteaArray(columns), int8Array(ats), bytes];
-    const answer = await this.#connections.repeat(this.#query, values, "read rows");
+    const answer = await this.#connections.repeat(this.#query, values, "read rows", reads.at(-1)!.until);
     const cells: CellView[][] = reads.map(() => []);
     const cut = new Set<number>();
     for (const found of answer) {
