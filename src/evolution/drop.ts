@@ -14,7 +14,7 @@ import type { ColumnRange } from "../store/index.js";
 import { CoreTransaction, userColumns } from "../transaction/index.js";
 import { expiryCell } from "./expiry-record.js";
 import { rebuildCells } from "./lookup-versions.js";
-import { type PassedCell, type PassOptions, runPass } from "./pass.js";
+import { checkRate, type PassedCell, type PassOptions, runPass } from "./pass.js";
 import { encodePass, newPass, passCell } from "./pass-record.js";
 
 /** What to drop: a table, or a column, family or signal of one. */
@@ -46,6 +46,7 @@ export async function drop(
   options: PassOptions,
 ): Promise<DropReport> {
   checkTarget("db.drop", target);
+  checkRate("db.drop", options.rate);
   const { table, column } = target;
   const name = nameOf(target);
   const isBegun = recordOf(await registry.fresh(), target) !== undefined;

@@ -1,17 +1,10 @@
-import {
-  checkArgument,
-  InvalidArgumentError,
-  InvalidValueError,
-  type PercolatorError,
-  SchemaError,
-} from "../errors/index.js";
+import { checkArgument, InvalidValueError, type PercolatorError, SchemaError } from "../errors/index.js";
 import type { Registry } from "../observer/index.js";
 import {
   type AnyTable,
   type Codec,
   type ColumnDefinition,
   definition,
-  describeValue,
   isTable,
   parsePath,
   storedVersion,
@@ -20,7 +13,7 @@ import {
 } from "../schema/index.js";
 import { equalBytes } from "../store/index.js";
 import { rewriteCell, showColumn } from "../transaction/index.js";
-import { columnRanges, type PassedCell, type PassOptions, runPass } from "./pass.js";
+import { checkRate, columnRanges, type PassedCell, type PassOptions, runPass } from "./pass.js";
 
 /** The options of `db.migrate`. All are optional. */
 export interface MigrateOptions extends PassOptions {
@@ -72,10 +65,7 @@ export async function migrate(
   tables: readonly AnyTable[],
   options: MigrateOptions,
 ): Promise<readonly MigrateReport[]> {
-  const { rate } = options;
-  if (rate !== undefined && !(Number.isFinite(rate) && rate > 0)) {
-    throw new InvalidArgumentError(`\`rate\` must be a number of cells above 0, not ${describeValue(rate)}.`);
-  }
+  checkRate("db.migrate", options.rate);
   checkArgument("db.migrate", "an array of tables", tables, Array.isArray(tables));
   const definitions = tables.map((table) => {
     if (isTable(table)) return table[definition];

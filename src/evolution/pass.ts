@@ -1,7 +1,8 @@
 import { eventLoopTurn, Pace, throwIfAborted } from "../environment/index.js";
+import { InvalidArgumentError } from "../errors/index.js";
 import type { Registry } from "../observer/index.js";
 import { currentTimestamp } from "../oracle/index.js";
-import { type ColumnDefinition, columnPath, familyRange } from "../schema/index.js";
+import { type ColumnDefinition, columnPath, describeValue, familyRange } from "../schema/index.js";
 import { allColumns, type ColumnRange, type Position, pages } from "../store/index.js";
 import { type CellAddress, SnapshotReader, systemTable } from "../transaction/index.js";
 import {
@@ -72,6 +73,14 @@ export interface PassResult {
   readonly failed: number;
   /** Whether it continued an earlier, interrupted call. */
   readonly continued: boolean;
+}
+
+/** Checks `rate` before the call changes anything: with a rate of 0, a pass would never end. */
+export function checkRate(call: string, rate: unknown): void {
+  if (rate === undefined || (typeof rate === "number" && Number.isFinite(rate) && rate > 0)) return;
+  throw new InvalidArgumentError(
+    `\`rate\` of \`${call}\` must be a number of cells above 0, not ${describeValue(rate)}.`,
+  );
 }
 
 /** The ranges of some columns, in the order in which a store takes them. */

@@ -295,3 +295,14 @@ test("a renamed column has its old name in the database, and both programs use t
   expect(() => table("t", { a: int(), b: storedAs("a", int()) })).toThrow(/a and b are both stored as a/);
   expect(() => storedAs("not a name", int())).toThrow(/cannot name a column/);
 });
+
+test.each([0, -1, Number.NaN])("a rate of %s is refused before anything is changed", async (rate) => {
+  await using db = await open("memory:");
+  await fill(db, 3);
+  const dropping = db.drop({ table: "orders", column: "total" }, { rate });
+  await expect(dropping).rejects.toMatchObject({
+    code: "INVALID_ARGUMENT",
+    message: expect.stringContaining("`rate` of `db.drop` must be"),
+  });
+  expect((await db.schema()).dropped).toEqual([]);
+});
