@@ -535,6 +535,80 @@ test("work continues after any error that it can report, and ends when the datab
   await ended;
 });
 
+test("a `fire` that meets the outage of another database delays its change, and no other", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const told: unknown[] = [];
+  const due = schedule("due", {
+    value: text(),
+    environment,
+    spreads: 1,
+    fire: (tx, { key }) => {
+      if (key === "a") throw new StoreError("the other database is down", { retryable: true });
+      tx.set(fired.times, key, 1);
+    },
+    onError: (_, change) => told.push(change?.key),
+  });
+  await using db = await open("memory:", { environment, tables: [fired, ...due.tables] });
+  await clock.until(
+    db.transact(async (tx) => {
+      await due.at(tx, "a", 1, "x");
+      // More than a search takes at once.
+      for (let n = 0; n < 150; n++) await due.at(tx, `b${n}`, 2 + n, "x");
+    }),
+  );
+  const stop = new AbortController();
+  const working = due.work(db, { signal: stop.signal });
+  await clock.advance(12_000);
+  stop.abort();
+  await clock.until(working);
+  expect(told).toEqual(["a"]);
+  expect(await clock.until(db.transact((tx) => tx.get(fired.times, "b149")))).toBe(1);
+});
+
+const listeners: [what: string, onError: () => unknown][] = [
+  [
+    "throws",
+    () => {
+      throw new Error("no log");
+    },
+  ],
+  ["rejects", () => Promise.reject(new Error("no log"))],
+];
+
+// Vitest fails if a rejection is not handled.
+test.each(listeners)("an `onError` that %s does not end the work", async (_, onError) => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  let isMended = false;
+  const fires: string[] = [];
+  const told: unknown[] = [];
+  const due = schedule("due", {
+    value: text(),
+    environment,
+    fire: (_, { key }) => {
+      if (!isMended) throw new Error("no");
+      fires.push(key);
+    },
+    onError,
+  });
+  await using db = await open("memory:", { environment, tables: due.tables });
+  await clock.until(db.transact((tx) => due.at(tx, "a", 1, "x")));
+  const stop = new AbortController();
+  const working = due.work(db, { signal: stop.signal, onError: (error) => told.push(String(error)) });
+  await clock.advance(500);
+  const transact = db.transact;
+  db.transact = () => Promise.reject(new InvalidKeyError("It cannot be."));
+  await clock.advance(1_000);
+  db.transact = transact;
+  isMended = true;
+  await clock.advance(2_000);
+  stop.abort();
+  await clock.until(working);
+  expect(told).toEqual(["Error: no", expect.stringContaining("It cannot be.")]);
+  expect(fires).toEqual(["a"]);
+});
+
 test("a search that took long is not made from the beginning again at once", async () => {
   const clock = new TestClock();
   const environment = clock.process();

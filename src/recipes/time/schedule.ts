@@ -57,7 +57,7 @@ export interface ScheduleOptions<V, K = string> {
   /**
    * Called for every failed attempt, with a `value` of `undefined` if the value cannot be read. It
    * is called without a change if an error kept {@link Schedule.work} from searching for due
-   * changes. Default: none.
+   * changes. What it throws is ignored. Default: none.
    */
   readonly onError?:
     | ((error: unknown, change: ScheduledChange<V | undefined, K> | undefined) => void)
@@ -105,6 +105,11 @@ interface Look {
 const atOnce = 100;
 /** Changes of a page that fire at the same time, so that one commit does not wait for the one before. */
 const firingAtOnce = 8;
+/**
+ * With a signal and no `retries`, a transaction waits for the end of an outage. `fire` may meet the outage of
+ * another database, and must not hold up the other changes. These take about 8 s in an outage.
+ */
+const fireRetries = 12;
 const maxSpreads = 1_024;
 /**
  * A search from the beginning passes over all changes that have fired and are not collected yet. It is
@@ -327,8 +332,7 @@ export class Schedule<V, K = string> {
         if (signal?.aborted) return;
         const isTold = this.#options.onError !== undefined || options.onError !== undefined;
         if (isClosed(error) || (!isTold && !mayPass(error))) throw error;
-        this.#options.onError?.(error, undefined);
-        options.onError?.(error, undefined);
+        this.#tell(options.onError, error, undefined);
       }
       await sleepOrEnd(this.#environment, everyMs, signal);
     }
@@ -404,15 +408,26 @@ export class Schedule<V, K = string> {
       return true;
     };
     try {
-      return await db.transact(run, { signal, label: this.name });
+      return await db.transact(run, { signal, label: this.name, retries: fireRetries });
     } catch (error) {
       const { change, thrown } = attempt;
       const isItsOwn = thrown === undefined ? isRefusal(error) : Object.is(thrown.error, error);
       if (change === undefined || !isItsOwn) throw error;
       await this.#fail(db, row, keyOf(), error, signal);
-      this.#options.onError?.(error, change);
-      onError?.(error, change);
+      this.#tell(onError, error, change);
       return false;
+    }
+  }
+
+  /** Calls the schedule's own listener and that of the call. What they throw is ignored. */
+  #tell(
+    onError: ScheduleWorkOptions["onError"],
+    error: unknown,
+    change: ScheduledChange<V | undefined, K> | undefined,
+  ): void {
+    for (const listener of [this.#options.onError, onError]) {
+      // An async function also catches what the listener throws at once.
+      (async () => listener?.(error, change))().catch(() => undefined);
     }
   }
 
