@@ -327,3 +327,19 @@ describe("bad input", () => {
     await expectEqual(db, orders);
   });
 });
+
+test("an enum of a schema whose name begins with `text` can be the key", async () => {
+  const types = `texts_${process.pid}`;
+  await pool.query(`create schema ${types}; create type ${types}.size as enum ('small', 'large');
+    create table ${shop}.stock (size ${types}.size primary key, pieces int);
+    insert into ${shop}.stock values ('small', 1)`);
+  try {
+    const stock = attach(`${shop}.stock`, { key: tuple(text()), columns: { pieces: int() } });
+    await using db = await openAlone(await storeAt(place), { tables: [stock] });
+    await attachTables(db, [stock]);
+    await db.drain();
+    expect(await db.transact((tx) => tx.get(stock.pieces, ["small"]))).toBe(1);
+  } finally {
+    await pool.query(`drop table ${shop}.stock; drop schema ${types} cascade`);
+  }
+});
