@@ -135,8 +135,9 @@ async function moveBatch(attached: Attached): Promise<Batch | typeof contended> 
         tried = batch;
         // The next call looks at the declarations again.
         if (batch.isStale) return contended;
-        for (const [id, changes] of batch.writes) await apply(attached, tx, id, changes, rowsOfOne);
+        // First, so that a row that fits only without the note counts as too large.
         if (batch.rows > 0) tx.setNote(lastNote, Buffer.from(JSON.stringify(batch.moved)));
+        for (const [id, changes] of batch.writes) await apply(attached, tx, id, changes, rowsOfOne);
         return batch;
       });
       if (batch !== contended) strike(attached, batch);

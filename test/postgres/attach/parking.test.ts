@@ -269,3 +269,20 @@ test("a table that was dropped is detached by its name", async () => {
   await db.drain().catch(() => undefined);
   expect(await db.transact((tx) => tx.get(lengths.length, [1]))).toBe(4);
 });
+
+test("a row that fits into a transaction only without the mover's note parks its table", async () => {
+  const { orders } = shop.declare();
+  const transactionBytes = 16 * 1024;
+  await using db = await openAlone(await storeAt(shop.place), { tables: [orders], transactionBytes });
+  await attachTables(db, [orders]);
+  await db.drain();
+  // The note takes more than 50 bytes, so one of the steps meets such a row.
+  let parked: unknown;
+  for (let length = 15_800; length <= transactionBytes && parked === undefined; length += 50) {
+    await shop.sql("insert into T.orders values ($1, repeat('x', $1), 1)", [length]);
+    await db.drain().catch((error: unknown) => {
+      parked = error;
+    });
+  }
+  expect(String(parked)).toContain(`A row of "${shop.schema}"."orders"`);
+});
