@@ -138,3 +138,20 @@ test("what a process remembers of a backlog is forgotten when another process ha
   );
   expect(totals).toEqual(rows.map(({ total }) => total));
 });
+
+test("a mover does not rest while transactions wait that it has not looked at", async () => {
+  await using shop = await Shop.create();
+  const { orders } = shop.declare();
+  await using db = await openAlone(await storeAt(shop.place), { tables: [orders] });
+  await attachTables(db, [orders]);
+  await db.drain();
+  // It looks at 2,000 rows, so at one whole transaction.
+  for (const first of [1, 1_501, 3_001]) {
+    await shop.sql(
+      "insert into T.orders select id, 'a', 1 from generate_series($1::int, $1::int + 1499) id",
+      [first],
+    );
+  }
+  const request = { database: db, store: db.openedStore, tables: [orders[definition]] };
+  expect(await moveChanges(request)).toMatchObject({ moved: true, restMs: 0 });
+});

@@ -91,7 +91,8 @@ export async function readBatch(attached: Attached, size: BatchSize): Promise<Ba
     if (batch !== undefined && batch.rows > 0) return { ...batch, isFull: true };
   }
   const listed = lists.get(connections);
-  const groups = listed ?? (await readGroups(attached));
+  const { groups, isCut } =
+    listed === undefined ? await readGroups(attached) : { groups: listed, isCut: false };
   const chosen: Group[] = [];
   let count = 0;
   for (const group of groups.slice(0, maxGroups)) {
@@ -106,7 +107,7 @@ export async function readBatch(attached: Attached, size: BatchSize): Promise<Ba
     lists.delete(connections);
     return await readBatch(attached, size);
   }
-  return { ...batch, isFull: batch.isFull || chosen.length < groups.length };
+  return { ...batch, isFull: batch.isFull || isCut || chosen.length < groups.length };
 }
 
 /** An SQL transaction with changes that wait. */
@@ -190,34 +191,39 @@ const nearRows = 2_000;
 
 /**
  * The SQL transactions that wait, oldest first. They are ordered by their last row: a transaction
- * that wrote a row after another one did, began that write after the other had ended.
+ * that wrote a row after another one did, began that write after the other had ended. `isCut`: whether
+ * more wait than it has looked at.
  */
-async function readGroups({ connections, schema }: Attached): Promise<readonly Group[]> {
+async function readGroups({
+  connections,
+  schema,
+}: Attached): Promise<{ readonly groups: readonly Group[]; readonly isCut: boolean }> {
   // Transactions that end within the first rows of the outbox come before all others. Looking at
   // these alone keeps a long outbox from being read again for each batch.
   const near = plannedEachTime(
     `with first as materialized (
          select o.xid, o.seq from ${schema}.outbox o where ${isLive(schema)} order by o.seq limit ${nearRows}),
        last as (select max(seq) as seq, count(*) = ${nearRows} as is_cut from first)
-     select f.xid, count(*), max(f.seq) from first f, last where not last.is_cut or not exists (
+     select f.xid, count(*), max(f.seq), bool_or(last.is_cut) from first f, last where not last.is_cut or not exists (
        select from ${schema}.outbox l where l.xid = f.xid and l.seq > last.seq)
      group by f.xid order by 3 limit ${maxGroups + 1}`,
   );
   const groups = async (query: Statement) =>
-    (await connections.repeat(query, [], "read changes")).map(([xid, count]) => ({
+    (await connections.repeat(query, [], "read changes")).map(([xid, count, , isCut]) => ({
       xid: xid!,
       rows: Number(count),
+      isCut: isCut === "t",
     }));
   const first = await groups(near);
-  if (first.length > 0) return first;
+  if (first.length > 0) return { groups: first, isCut: first[0]!.isCut };
   const all = await groups(
     plannedEachTime(
-      `select o.xid, count(*), max(o.seq) from ${schema}.outbox o where ${isLive(schema)}
+      `select o.xid, count(*), max(o.seq), false from ${schema}.outbox o where ${isLive(schema)}
        group by o.xid order by 3 limit ${maxListed}`,
     ),
   );
   if (all.length > 0) lists.set(connections, all);
-  return all;
+  return { groups: all, isCut: false };
 }
 
 /** The changes of the groups. Only the first group may come in pieces. */
