@@ -5,7 +5,7 @@ import { settingToWrite } from "./changes/attached.js";
 import { readCursor } from "./copy/copy.js";
 import { moveChanges } from "./move.js";
 import { readAttachments } from "./table/attachment.js";
-import { attachedSource } from "./table/source.js";
+import { needSource } from "./table/source.js";
 
 /** How far {@link copyTables} is. */
 export interface CopyProgress {
@@ -49,8 +49,8 @@ export async function copyTables(
   { signal, onProgress }: CopyOptions = {},
 ): Promise<number> {
   const setting = settingToWrite("copyTables", database);
+  const names = new Set(tables.map((table) => needSource(table).sql));
   const request = { database, store: database.openedStore, tables: tables.map((table) => table[definition]) };
-  const names = new Set(request.tables.map((table) => attachedSource(table)?.sql));
   for (let conflicts = 0; ; ) {
     throwIfAborted(signal, "Copying attached tables");
     let rows = 0;

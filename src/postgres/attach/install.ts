@@ -11,7 +11,7 @@ import { outboxDefinition, removal, triggersDefinition } from "./table/definitio
 import { checkOtherDatabases, stillUnshared } from "./table/other-database.js";
 import { checkOutboxOwner, checkPrivileges, checkTriggers } from "./table/privileges.js";
 import { qualifiedName } from "./table/qualified-name.js";
-import { type AttachedSource, attachedSource } from "./table/source.js";
+import { type AttachedSource, needSource } from "./table/source.js";
 import { fittingTable, type SqlColumn, type SqlTable } from "./table/sql-table.js";
 
 /**
@@ -108,12 +108,6 @@ export async function detachTable(
 
 /** What a detached table is parked with until its changes are deleted. */
 const detaching = "`detachTable` removed its triggers, and did not end. Repeat it.";
-
-function needSource(table: AnyTable): AttachedSource {
-  const source = attachedSource(table[definition]);
-  if (source !== undefined) return source;
-  throw new SchemaError(`Table ${table[definition].name} was not declared with \`attach\`.`);
-}
 
 /** Throws if the name of a table here is that of another attached table. */
 async function checkNames(setting: Setting, sources: readonly AttachedSource[]): Promise<void> {

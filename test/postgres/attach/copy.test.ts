@@ -1,5 +1,5 @@
 import { float, int, json, type Transaction, text, tuple } from "percolatordb";
-import { attach, attachedTables, attachTables } from "percolatordb/postgres";
+import { attach, attachedTables, attachTables, copyTables } from "percolatordb/postgres";
 import { expect, test } from "vitest";
 import type { TransactionRunner } from "../../../src/database/index.js";
 import { type Environment, systemEnvironment } from "../../../src/environment/index.js";
@@ -7,7 +7,7 @@ import { moveChanges } from "../../../src/postgres/attach/move.js";
 import { definition } from "../../../src/schema/index.js";
 import { openAlone } from "../../support/databases.js";
 import { storeAt } from "../../support/postgres/index.js";
-import { rowsOf, Shop } from "./shop.js";
+import { rowsOf, Shop, sums } from "./shop.js";
 
 test("a copy goes on behind a chunk that was cut because its rows are large", async () => {
   await using shop = await Shop.create();
@@ -135,3 +135,9 @@ test.each(["\\ud83d", "\\uD83D", "\\u0000"])(
     expect(await rowsOf(db, docs)).toEqual([[1, { doc: JSON.parse(`"${escaped}"`) }]]);
   },
 );
+
+test("`copyTables` refuses a table that was not declared with `attach`", async () => {
+  await using shop = await Shop.create();
+  await using db = await openAlone(await storeAt(shop.place), { tables: [sums] });
+  await expect(copyTables(db, [sums])).rejects.toThrow("Table sums was not declared with `attach`.");
+});

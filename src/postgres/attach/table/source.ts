@@ -1,5 +1,6 @@
 import type { MovedSource, TransactionRunner } from "../../../database/index.js";
-import type { AnyTable, TableDefinition } from "../../../schema/index.js";
+import { SchemaError } from "../../../errors/index.js";
+import { type AnyTable, definition, type TableDefinition } from "../../../schema/index.js";
 
 /** A transaction of this library. */
 export type Tx = Parameters<Parameters<TransactionRunner["transact"]>[0]>[0];
@@ -19,4 +20,11 @@ export interface AttachedSource extends MovedSource {
 /** The source of an attached table. Undefined for any other. */
 export function attachedSource({ source }: TableDefinition): AttachedSource | undefined {
   return source !== undefined && "sql" in source ? (source as AttachedSource) : undefined;
+}
+
+/** The source of an attached table. Throws a SchemaError for any other. */
+export function needSource(table: AnyTable): AttachedSource {
+  const source = attachedSource(table[definition]);
+  if (source !== undefined) return source;
+  throw new SchemaError(`Table ${table[definition].name} was not declared with \`attach\`.`);
 }
