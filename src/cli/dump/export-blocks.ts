@@ -82,11 +82,14 @@ class Lines {
       }
       // A column that is dropped, but not yet empty, is not in the header.
       if (!this.#table.columns.has(parsePath(column).name)) continue;
-      if (this.#cells.length >= lineCells || (this.#bytes > 0 && this.#bytes + value.length > lineBytes)) {
+      const cell = cellToLine(this.#table, column, value);
+      // A compressed value is longer in the export than in the store.
+      const bytes = Math.max(value.length, JSON.stringify(cell).length);
+      if (this.#cells.length >= lineCells || (this.#bytes > 0 && this.#bytes + bytes > lineBytes)) {
         yield* this.take();
       }
-      this.#cells.push(cellToLine(this.#table, column, value));
-      this.#bytes += value.length;
+      this.#cells.push(cell);
+      this.#bytes += bytes;
     }
   }
 

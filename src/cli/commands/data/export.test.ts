@@ -1,7 +1,7 @@
 import { readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { type Database, open, table, text } from "percolatordb";
+import { bytes, compressed, type Database, family, open, table, text } from "percolatordb";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type CommandLine, Printed } from "../../../../test/support/command-line.js";
 import {
@@ -218,6 +218,19 @@ describe("export", () => {
     await cli.run(["export", "data", "all.jsonl", ...tables.flatMap((_, n) => ["--table", `t${n + 1}`])]);
     const blocks = (await linesOf("all.jsonl")).filter((line) => "block" in line);
     expect(blocks.map(({ lines }) => lines)).toEqual([1, 2, 1]);
+  });
+
+  it("ends a line by the length of what it writes, also if the store has the value compressed", async () => {
+    const blobs = table("blobs", { parts: family(compressed(bytes())) });
+    const db = await open(join(cli.folder, "blobs"), { tables: [blobs], collectEveryMs: 0 });
+    await db.transact((tx) => {
+      for (const part of ["a", "b", "c"]) tx.set(blobs.parts.at(part), "row", Buffer.alloc(200_000));
+    });
+    await db.close();
+    expect((await cli.run(["export", "blobs", "all.jsonl"])).code).toBe(0);
+    const rows = (await linesOf("all.jsonl")).filter(({ row }) => row !== undefined);
+    expect(rows.map(({ cells }) => (cells as unknown[]).length)).toEqual([1, 1, 1]);
+    expect(await cli.run(["import", "copy", "all.jsonl"])).toMatchObject({ code: 0 });
   });
 
   it("reports that its snapshot was collected", async () => {
