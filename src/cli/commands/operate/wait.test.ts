@@ -2,6 +2,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { type CommandLine, eventually, Printed } from "../../../../test/support/command-line.js";
 import { documents, libraryCommandLine, withLibrary } from "../../../../test/support/library.js";
 import { observer } from "../../../observer/index.js";
+import { schedule } from "../../../recipes/index.js";
+import { boolean } from "../../../schema/index.js";
+import { isIdle } from "./wait.js";
 
 let cli: CommandLine;
 let release: () => void;
@@ -66,4 +69,39 @@ describe("wait", () => {
     waiting.signal("SIGTERM");
     expect(await waiting.outcome).toMatchObject({ code: 143 });
   });
+
+  it.each([1, 2])(
+    "goes on if a schedule fires at its look %i for overdue changes, which makes an observer due",
+    async (look) => {
+      const jobs = schedule("jobs", {
+        value: boolean(),
+        fire: (tx, { key }) => tx.set(documents.title, key, "fired"),
+      });
+      const options = { tables: [documents, ...jobs.tables], observers: [titles] };
+      await withLibrary(
+        cli,
+        async (db) => {
+          let looks = 0;
+          // The command calls `tables` if it looks for overdue changes.
+          const firing = new Proxy(db, {
+            get(target, name) {
+              const value: unknown = Reflect.get(target, name, target);
+              if (typeof value !== "function") return value;
+              if (name !== "tables") return value.bind(target);
+              return async () => {
+                if (++looks === look) {
+                  await target.transact((tx) => jobs.after(tx, "a", 0, true));
+                  await jobs.fireDue(target);
+                }
+                return await target.tables();
+              };
+            },
+          });
+          const { signal } = new AbortController();
+          expect(await isIdle(firing, Date.now, signal, signal)).toBe(false);
+        },
+        options,
+      );
+    },
+  );
 });

@@ -93,15 +93,17 @@ async function waitUntilIdle(
  * Returns whether all work is done: no change is pending, and no scheduled change is overdue. A
  * hint exists until its run has committed. By then, the changes that the run made have hints of
  * their own. The checks do not share a snapshot, so they could miss a run that is active between
- * them. `db.idle` notices such a run.
+ * them. `db.idle` notices such a run. A schedule may fire between the checks, so overdue changes
+ * are counted first, and again before the last look for pending ones.
  */
-async function isIdle(
+export async function isIdle(
   db: Database,
   nowMs: () => number,
   signal: AbortSignal,
   limit: AbortSignal,
 ): Promise<boolean> {
   throwIfAborted(signal, "Waiting");
+  if (!(await isNothingOverdue(db, nowMs(), signal))) return false;
   if (!(await isNothingPending(db, signal))) return false;
   try {
     await underSignals([signal, limit], (either) => db.idle({ signal: either }));
@@ -113,7 +115,11 @@ async function isIdle(
     throw error;
   }
   if (!(await isNothingPending(db, signal))) return false;
-  const overdue = await countOverdue(db, nowMs(), signal);
+  return (await isNothingOverdue(db, nowMs(), signal)) && (await isNothingPending(db, signal));
+}
+
+async function isNothingOverdue(db: Database, nowMs: number, signal: AbortSignal): Promise<boolean> {
+  const overdue = await countOverdue(db, nowMs, signal);
   return overdue.every(({ count }) => count === 0);
 }
 
