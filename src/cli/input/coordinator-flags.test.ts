@@ -43,6 +43,7 @@ describe("the coordinator options of a command", () => {
   it("without flags: a folder has no coordinator, and a remote store finds it by the lease", async () => {
     const cli = await cliWith();
     expect(await toldOf(cli, "data")).toBeUndefined();
+    expect(await toldOf(cli, "file:///data", { tokenFile: "token" })).toBeUndefined();
     expect(await toldOf(cli, remote)).toBeUndefined();
     expect(await toldOf(cli, "data", { tokenFile: "token" })).toBeUndefined();
     expect(await toldOf(cli, remote, { tokenFile: "token" })).toEqual({ token: ["first", "second"] });

@@ -62,9 +62,8 @@ export async function coordinatorOf(
   const { coordinator: where } = flags;
   if (where === "none") return false;
   // A folder and PostgreSQL need no coordinator. Unless the user names one, `open` must not look for it.
-  if (where === undefined && (isPostgres(location) || !/^[a-z][a-z0-9+.-]+:\/\//i.test(location))) {
-    return undefined;
-  }
+  const isFolder = location.startsWith("file://") || !/^[a-z][a-z0-9+.-]+:\/\//i.test(location);
+  if (where === undefined && (isFolder || isPostgres(location))) return undefined;
   const secrets = {
     token: await watchedTokens(cli, "--token-file", flags.tokenFile),
     tls: await tlsOf(cli, flags),
