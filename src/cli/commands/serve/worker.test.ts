@@ -16,7 +16,7 @@ import { open } from "../../../database/index.js";
 import { NewerValueError, StoreError } from "../../../errors/index.js";
 import { observer } from "../../../observer/index.js";
 import { derive, schedule } from "../../../recipes/index.js";
-import { text } from "../../../schema/index.js";
+import { feed, text } from "../../../schema/index.js";
 
 let cli: CommandLine;
 let running: string[];
@@ -358,6 +358,15 @@ describe("worker", () => {
     const { code, stdout, stderr } = await cli.run(["worker", "data", ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(message);
+  });
+
+  it("registers the feeds of the module", async () => {
+    const observers = [observer("nothing", documents.title, () => undefined)];
+    shared.app = { tables: [documents], observers, feeds: [feed("titles", [documents.title])] };
+    const command = await start("--json");
+    command.signal("SIGTERM");
+    expect(await command.outcome).toMatchObject({ code: 0 });
+    await withLibrary(cli, async (db) => expect([...(await db.feeds()).keys()]).toEqual(["titles"]));
   });
 
   it("exits with 1 if the module contradicts the recorded tables", async () => {

@@ -14,7 +14,7 @@ import type { AnyDerivation, AnySchedule } from "../../../recipes/index.js";
 import { aborted } from "../../aborted.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand, parsedBy } from "../../command.js";
-import { type OpenedDatabase, placeOf, withDatabase } from "../../database/open-database.js";
+import { declaredBy, type OpenedDatabase, placeOf, withDatabase } from "../../database/open-database.js";
 import {
   addCoordinatorFlags,
   type CoordinatorFlags,
@@ -191,8 +191,7 @@ function checkApp(app: string, loaded: App | undefined, options: WorkerOptions):
     );
   }
   checkNames(options.observer ?? [], loaded.observers);
-  const { tables, observers } = loaded;
-  return { tables, observers, retentionMs: options.retention, collectEveryMs: undefined };
+  return { ...declaredBy(loaded), retentionMs: options.retention, collectEveryMs: undefined };
 }
 
 function checkNames(names: readonly string[], observers: readonly { readonly name: string }[]): void {
