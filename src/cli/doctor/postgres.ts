@@ -184,13 +184,18 @@ function poolerFindings({ sessions }: PostgresFacts): readonly Finding[] {
 }
 
 function connectionFinding({ connections, settings }: PostgresFacts): Finding {
+  const advice = "Raise `max_connections`, lower `connections` in the location, or use a PgBouncer.";
+  return nearLimit("connections", connections.used, availableConnections(settings), String, advice);
+}
+
+/** The connections that the server has for roles without a reserve. */
+function availableConnections(settings: PostgresFacts["settings"]): number {
   const number = (text: string | undefined) => Number(text ?? 0);
-  const most =
+  return (
     number(settings.max_connections) -
     number(settings.superuser_reserved_connections) -
-    number(settings.reserved_connections);
-  const advice = "Raise `max_connections`, lower `connections` in the location, or use a PgBouncer.";
-  return nearLimit("connections", connections.used, most, String, advice);
+    number(settings.reserved_connections)
+  );
 }
 
 function roleConnectionFindings({ connections, role }: PostgresFacts): readonly Finding[] {
@@ -204,7 +209,7 @@ function roleConnectionFindings({ connections, role }: PostgresFacts): readonly 
 export function budgetFinding({ connections, settings }: PostgresFacts, processes: number): Finding {
   const { perProcess } = connections;
   const needed = processes * perProcess;
-  const most = Number(settings.max_connections ?? 0) - Number(settings.superuser_reserved_connections ?? 0);
+  const most = availableConnections(settings);
   const what = `${processes} processes with workers may use ${needed} of ${most} connections, ${perProcess} each`;
   if (needed <= most) return ok("connection budget", what);
   const advice = "Raise `max_connections`, lower `connections` in the location, or use a PgBouncer.";
