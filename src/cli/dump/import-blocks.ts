@@ -1,6 +1,6 @@
 import type { BlockCells } from "./block-cells.js";
 import type { ReadBlock } from "./block-reader.js";
-import { ImportNote, type ImportNoteOptions } from "./import-note.js";
+import { anotherImports, ImportNote, type ImportNoteOptions } from "./import-note.js";
 
 interface Place {
   readonly block: number;
@@ -51,6 +51,8 @@ export class BlockImporter {
       if (noted !== undefined && noted.block >= block.block) {
         return noted.block === block.block && noted.by === id;
       }
+      // Another process has the note. If it is gone, that process has finished the import.
+      if ((noted?.block ?? 0) !== block.block - 1) throw anotherImports();
       for (const { column, row, value } of cells) tx.set(column, row, value);
       const place: Place = { block: block.block, cells: block.cells, by: id };
       this.#note.set(tx, place);

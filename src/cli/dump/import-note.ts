@@ -1,8 +1,15 @@
 import type { Database } from "../../database/index.js";
-import { CommitOutcomeUnknownError } from "../../errors/index.js";
+import { CommitOutcomeUnknownError, StoreError } from "../../errors/index.js";
 import type { Transaction } from "../../transaction/index.js";
 
 const maxAttempts = 3;
+
+/** The note is not as this process has left it. */
+export function anotherImports(): StoreError {
+  return new StoreError(
+    "Another process runs the same import. Let it finish, or end it and run this command again: it continues.",
+  );
+}
 
 export interface ImportNoteOptions {
   readonly db: Database;

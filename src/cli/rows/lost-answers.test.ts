@@ -112,3 +112,18 @@ test.each([true, false])(
     expect(await db!.transact((tx) => tx.get(notes.text, "a"))).toBe("x");
   },
 );
+
+test("a block is not written again after another process has finished the same import", async () => {
+  const cells = { of: () => [{ column: notes.text, row: "a", value: "x" }], due: () => [] } as never;
+  db = await losing(0, false);
+  const importerOf = (id: string) => new BlockImporter({ db: db!, note: "n", cells, id, signal });
+  const [first, second] = [importerOf("first"), importerOf("second")];
+  const block = { cells: 1, lines: [], firstLine: 1, sha256: "", textBytes: 1 };
+  await first.write({ ...block, block: 1 });
+  await second.write({ ...block, block: 1 });
+  await first.write({ ...block, block: 2 });
+  await first.finish();
+  await db.transact((tx) => tx.set(notes.text, "a", "changed since"));
+  await expect(second.write({ ...block, block: 2 })).rejects.toThrow("Another process runs the same import");
+  expect(await db.transact((tx) => tx.get(notes.text, "a"))).toBe("changed since");
+});

@@ -1,6 +1,5 @@
-import { StoreError } from "../../errors/index.js";
 import type { Transaction } from "../../transaction/index.js";
-import { ImportNote, type ImportNoteOptions } from "../dump/import-note.js";
+import { anotherImports, ImportNote, type ImportNoteOptions } from "../dump/import-note.js";
 import type { FilePlace } from "./row-file.js";
 import { isOfValue, type ParsedRow } from "./row-mapping.js";
 
@@ -64,11 +63,7 @@ export class RowBatches {
       const noted = await this.#note.read(tx);
       // An attempt whose outcome was unknown has committed.
       if (noted !== undefined && noted.offset === state.offset) return;
-      if ((noted?.offset ?? 0) !== this.#offset) {
-        throw new StoreError(
-          "Another process runs the same import. Let it finish, or end it and run this command again: it continues.",
-        );
-      }
+      if ((noted?.offset ?? 0) !== this.#offset) throw anotherImports();
       for (const row of rows) await writeRow(tx, row);
       this.#note.set(tx, state);
     });
