@@ -308,6 +308,18 @@ describe("import --format csv", () => {
     expect(report.map((line) => JSON.parse(line).line)).toEqual([5, 1_302]);
   });
 
+  it("keeps nothing of another report that it is told to continue with", async () => {
+    await write("orders.csv", many(1_200, [3, 1_150]));
+    const run = (...more: string[]) => cli.run(["import", "data", "orders.csv", ...csv, ...more]);
+    expect(await run("--max-bad", "1", "--bad", "one.jsonl")).toMatchObject({ code: 1 });
+    await write("other.jsonl", `{"line":1,"text":"${"of an older import ".repeat(50)}"}\n`);
+    expect(await run("--max-bad", "2", "--bad", "other.jsonl")).toMatchObject({ code: 0 });
+    expect((await read("other.jsonl")).split("\n").map((line) => line && JSON.parse(line).line)).toEqual([
+      1_152,
+      "",
+    ]);
+  });
+
   it("replaces an earlier report, and no other file, with the rejected lines", async () => {
     const files = {
       "orders.csv": many(3, [1]),

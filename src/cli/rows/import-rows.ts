@@ -82,6 +82,7 @@ class RowImport {
   #bad: BadLineFile | undefined;
   /** Length of the report of an interrupted run, also if this run writes none. */
   #badBytes = 0;
+  #badFile: string | undefined;
   #header: readonly string[] | undefined;
   /** The state after the last batch, and how much of it an earlier run has done. */
   #rows = 0;
@@ -126,7 +127,8 @@ class RowImport {
     const { dryRun, bad } = this.#request;
     const from = await this.#begin();
     this.#badBytes = from?.badBytes ?? 0;
-    if (bad !== undefined) this.#bad = await BadLineFile.open(resolve(this.#cli.io.cwd, bad), this.#badBytes);
+    this.#badFile = from?.badFile;
+    if (bad !== undefined) await this.#openBad(resolve(this.#cli.io.cwd, bad));
     const { format, csv } = this.#request;
     const parser = format === "csv" ? new CsvParser(csv, from?.line) : new LineParser(from?.line);
     const file = new RowFile(this.#input.text(this.#cli.signal), this.#name, parser);
@@ -141,6 +143,13 @@ class RowImport {
     await this.#write(file, parser.line);
     if (!dryRun) await this.#batches.forget();
     await this.#report();
+  }
+
+  async #openBad(path: string): Promise<void> {
+    // The interrupted run has written nothing to another file.
+    const kept = path === (this.#badFile ?? path) ? this.#badBytes : 0;
+    this.#bad = await BadLineFile.open(path, kept);
+    this.#badFile = path;
   }
 
   async close(): Promise<void> {
@@ -280,6 +289,7 @@ class RowImport {
       cells: this.#cells + cellsOf(this.#batch),
       bad: this.#badCount + this.#badLines.length,
       badBytes: this.#bad?.bytes ?? this.#badBytes,
+      badFile: this.#badFile,
     };
   }
 

@@ -15,6 +15,8 @@ export interface ImportState extends FilePlace {
   readonly bad: number;
   /** Length of the report of rejected records. */
   readonly badBytes: number;
+  /** Path of that report. Undefined if there is none, and in notes of earlier versions. */
+  readonly badFile?: string | undefined;
 }
 
 /** A row that cannot be written, although each of its values fits. */
