@@ -52,8 +52,8 @@ export function addExport(program: Command, cli: Cli): void {
       "name ends with .gz. Without a file, writes to the standard output. The database may be in use. If a file was " +
       "cut, run the same command again: it continues the file from the same snapshot, as long as that is within the " +
       "retention. `import` reads the file into any store. The export includes changes that observers are due on, and " +
-      "parked changes. After the import they are due again. It does not include old versions, or what observers have " +
-      'handled. "The format of an export" in the documentation describes the file.',
+      "parked changes. After the import they are due again. It includes what observers have handled, for " +
+      '`import --observers`, but no old versions. "The format of an export" in the documentation describes the file.',
     examples: [
       "export ./data backup.jsonl.gz",
       "export ./data documents.jsonl --table documents --at 2025-01-31T12:00:00Z",
