@@ -1,8 +1,6 @@
-import type { KeyCertPair } from "@grpc/grpc-js";
 import { InvalidArgumentError } from "../../errors/index.js";
 import { ServerCredentials } from "../packages.js";
-import { optionalPem, pemOf } from "./pem.js";
-import type { CoordinatorTls } from "./server-certificate.js";
+import { type CoordinatorTls, contextOf } from "./server-certificate.js";
 
 /** Server credentials whose certificate can be replaced while the server runs. */
 export class ReplaceableCredentials extends ServerCredentials {
@@ -26,13 +24,4 @@ export class ReplaceableCredentials extends ServerCredentials {
   override _equals(other: ServerCredentials): boolean {
     return this === other;
   }
-}
-
-function contextOf(tls: CoordinatorTls) {
-  const pair: KeyCertPair = {
-    cert_chain: pemOf("tls.cert", tls.cert),
-    private_key: pemOf("tls.key", tls.key),
-  };
-  const ca = optionalPem("tls.ca", tls.ca);
-  return { ...(ca === null ? {} : { ca }), cert: [pair.cert_chain], key: [pair.private_key] };
 }
