@@ -34,13 +34,15 @@ export interface Served {
   readonly closing: AbortSignal;
 }
 
-/** Requests that run at the same time, besides streams. */
+type Step = MiddlewareHandler<{ Bindings: HttpBindings }>;
+
+/** Requests that run at the same time, besides streams, probes and metrics. */
 const maxAtOnce = 64;
 
 /**
- * The app of a dashboard. The order of its steps matters for security: limits first, then the
- * probes, which need no token, then the token, then the API and the pages. Before these steps, the
- * handler has checked `Host`.
+ * The app of a dashboard. The order of its steps matters for security: first the probes, which need
+ * no token, and the metrics, because monitoring must work also if all places are taken. Then come the
+ * limit, the token, the API and the pages. Before these steps, the handler has checked `Host`.
  */
 export function dashboardApp(served: Served): Hono<{ Bindings: HttpBindings }> {
   const { base, access, metrics, closing } = served;
@@ -54,27 +56,32 @@ export function dashboardApp(served: Served): Hono<{ Bindings: HttpBindings }> {
     await next();
     for (const [name, value] of Object.entries(securityHeaders)) c.res.headers.set(name, value);
   });
+  app.use(async (_, next) => {
+    if (closing.aborted) throw new ClosedError("The dashboard was closed.");
+    await next();
+  });
+  const takesToken: Step = async (c, next) => takeToken(access, base, c) ?? (await next());
+  const needsToken: Step = async (c, next) => {
+    if (!access.isAllowed(c.env.incoming)) return answer(c, 401, "text/html; charset=utf-8", tokenPage);
+    return await next();
+  };
+  for (const path of ["/healthz", "/readyz"]) at.all(path, (c) => answerPlain(c, path, metrics.pages));
+  at.all("/metrics", takesToken, needsToken, (c) => answerPlain(c, "/metrics", metrics.pages));
   let underWay = 0;
   app.use(async (_, next) => {
     underWay++;
     try {
       if (underWay > maxAtOnce)
         throw new RequestError(503, "TOO_MANY", "Too many requests at once. Try again.");
-      if (closing.aborted) throw new ClosedError("The dashboard was closed.");
       await next();
     } finally {
       underWay--;
     }
   });
   if (base !== "/") app.all(base.slice(0, -1), (c) => redirect(c, base));
-  for (const path of ["/healthz", "/readyz"]) at.all(path, (c) => answerPlain(c, path, metrics.pages));
-  app.use(async (c, next) => takeToken(access, base, c) ?? (await next()));
+  app.use(takesToken);
   addApi(at, served);
-  app.use(async (c, next) => {
-    if (!access.isAllowed(c.env.incoming)) return answer(c, 401, "text/html; charset=utf-8", tokenPage);
-    return await next();
-  });
-  at.all("/metrics", (c) => answerPlain(c, "/metrics", metrics.pages));
+  app.use(needsToken);
   at.all("/*", only("GET"), etag(), staticPages(served.pages, base), () => {
     throw new RequestError(404, "NOT_FOUND", "There is no such page. The dashboard starts at its base path.");
   });

@@ -1,6 +1,6 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
-import { onAbort } from "../../environment/index.js";
+import { onAbort, unlessAborted } from "../../environment/index.js";
 import { AbortedError } from "../../errors/index.js";
 import { answer, answerJson } from "./answers.js";
 import { failureOf } from "./failure.js";
@@ -32,7 +32,8 @@ export async function untilGone(
 ): Promise<Response> {
   const { signal, end } = goneSignal(c, closing);
   try {
-    return answerJson(c, await work(signal));
+    // The work of views that share an answer goes on without this client.
+    return answerJson(c, await unlessAborted(work(signal), signal, "Answering a request"));
   } finally {
     end();
   }
