@@ -68,3 +68,12 @@ test("the live clients of the program take no place of a page", async () => {
   await answer.body?.cancel();
   ending.abort();
 });
+
+test("HEAD takes no place of a page that follows a row", async () => {
+  await using dashboard = await served(db);
+  const url = new URL(pathOf("a"), dashboard.url);
+  for (let times = 0; times < 100; times++) await ask(url, { method: "HEAD" });
+  const answer = await fetch(url);
+  expect(answer.status).toBe(200);
+  await answer.body?.cancel();
+});

@@ -133,8 +133,9 @@ function addApi(at: Hono<{ Bindings: HttpBindings }>, served: Served): void {
     return answer(c, 200, "text/event-stream; charset=utf-8", stream, { "x-accel-buffering": "no" });
   });
   at.all("/api/row/live", only("GET"), (c) => {
+    if (c.req.method === "HEAD") return answerJson(c, {});
     const given = new Parameters(new URL(c.req.url).searchParams, context.tables);
-    return rowChanges(context, given, endedBy(c.req.raw, served.closing));
+    return rowChanges(context, given, endedBy(c, served.closing));
   });
   for (const [name, view] of Object.entries(views)) {
     at.all(`/api/${name}`, only("GET"), (c) => {

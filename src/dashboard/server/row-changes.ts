@@ -1,9 +1,9 @@
 import type { Database } from "../../database/index.js";
-import { AbortedError } from "../../errors/index.js";
 import { type LiveDatabase, liveQuery, liveResponse } from "../../live/http/index.js";
 import { definition, parseRowText } from "../../schema/index.js";
 import type { ViewContext } from "../views/context.js";
 import type { Parameters } from "../views/parameters.js";
+import { type AppContext, goneSignal } from "./until-gone.js";
 
 /** Pages that follow a row at the same time. */
 const maxFollowed = 100;
@@ -52,12 +52,7 @@ export async function rowChanges(
 }
 
 /** The request again, with a signal that also ends its response when the dashboard is closed. */
-export function endedBy(request: Request, ...signals: readonly AbortSignal[]): Request {
-  const ending = new AbortController();
-  const end = () => ending.abort(new AbortedError("The page is gone, or the dashboard was closed."));
-  for (const signal of [request.signal, ...signals]) {
-    if (signal.aborted) end();
-    else signal.addEventListener("abort", end, { once: true, signal: ending.signal });
-  }
-  return new Request(request.url, { headers: request.headers, signal: ending.signal });
+export function endedBy(c: AppContext, closing: AbortSignal): Request {
+  const { url, headers } = c.req.raw;
+  return new Request(url, { headers, signal: goneSignal(c, closing).signal });
 }

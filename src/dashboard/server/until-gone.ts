@@ -11,10 +11,12 @@ export type AppContext = Context<{ Bindings: HttpBindings }>;
 export const stepsType = "application/x-ndjson";
 
 /** A signal that is aborted when the client goes away or the dashboard is closed. */
-function goneSignal({ env: { outgoing } }: AppContext, closing: AbortSignal) {
+export function goneSignal({ env: { outgoing } }: AppContext, closing: AbortSignal) {
   const ending = new AbortController();
-  const abort = () =>
+  const abort = () => {
+    stopListening();
     ending.abort(new AbortedError("The client closed the connection, or the dashboard was closed."));
+  };
   const stopListening = onAbort(closing, abort);
   outgoing.once("close", abort);
   const end = () => {
