@@ -162,3 +162,22 @@ test("a page that opens gets what came before it, and the growth of backlogs", a
     expect(labels).not.toContain("dashboard history");
   });
 });
+
+test("moments in the database are shown also if the store did not answer the first request", async () => {
+  await withDatabase({ store: "memory", commit: "auto" }, { tables, collectEveryMs: 0 }, async (db) => {
+    const clock = new Clock();
+    const before = keeping(db, clock, true);
+    before.see(overviewAt(clock.at, 1));
+    await expect.poll(() => before.isWriting, { interval: 1 }).toBe(false);
+    before.close();
+    let isAway = true;
+    const snapshot: Database["snapshot"] = (...given) =>
+      isAway ? Promise.reject(new Error("The store does not answer.")) : db.snapshot(...given);
+    const transact: Database["transact"] = (...given) => db.transact(...given);
+    const past = keeping({ snapshot, transact } as unknown as Database, clock, true);
+    expect((await past.get()).moments).toEqual([]);
+    isAway = false;
+    expect((await past.get()).moments).toHaveLength(1);
+    past.close();
+  });
+});

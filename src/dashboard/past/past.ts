@@ -35,6 +35,8 @@ export class PastMoments {
   readonly #options: PastOptions;
   #moments: PastMoment[] = [];
   #loading: Promise<void> | undefined;
+  /** Whether the moments in the database were read. */
+  #isLoaded = false;
   /** Whether a moment is being written. The next one then stays in memory only. */
   isWriting = false;
   /** Whether the newest moment that was written is in the database. */
@@ -81,8 +83,10 @@ export class PastMoments {
 
   /** The moments of the last hour, or those after a time, oldest first. */
   async get(after = 0): Promise<Past> {
-    if (this.#options.writable) {
-      this.#loading ??= this.#load();
+    if (this.#options.writable && !this.#isLoaded) {
+      this.#loading ??= this.#load().finally(() => {
+        this.#loading = undefined;
+      });
       await this.#loading;
     }
     const now = this.#options.environment.now();
@@ -99,8 +103,9 @@ export class PastMoments {
     try {
       await using snapshot = await db.snapshot();
       for await (const { value } of snapshot.scan(kept.moment, { limit: slots })) found.push(value);
+      this.#isLoaded = true;
     } catch {
-      // The table may not exist yet.
+      // The table may not exist yet, or the store is away. The next request tries again.
     }
     const own = new Map(this.#moments.map((moment) => [slotOf(moment), moment]));
     for (const moment of found) if (!own.has(slotOf(moment))) own.set(slotOf(moment), moment);
