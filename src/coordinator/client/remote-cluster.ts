@@ -89,13 +89,24 @@ export class RemoteCluster implements Cluster {
       );
     }
     this.#session = session;
-    this.#keeper ??= new SessionKeeper({
+    this.#keeper ??= this.#keep(session);
+    return this.#keeper.known(signal);
+  }
+
+  #keep(session: string): SessionKeeper {
+    // A keeper that still leaves must not take the stream of the next one.
+    const isCurrent = () => this.#keeper === keeper;
+    const keeper: SessionKeeper = new SessionKeeper({
       ...this.#options,
       introduce: () => this.#introduce(session),
-      onStream: (stream) => this.#connected(stream),
-      onJoined: () => this.#joined(),
+      onStream: (stream) => {
+        if (isCurrent()) this.#connected(stream);
+      },
+      onJoined: () => {
+        if (isCurrent()) this.#joined();
+      },
     });
-    return this.#keeper.known(signal);
+    return keeper;
   }
 
   async leave(): Promise<void> {
