@@ -1,4 +1,4 @@
-import { type Database, observer, table, text } from "percolatordb";
+import { type Database, observer, systemEnvironment, table, text } from "percolatordb";
 import { describe, expect, test } from "vitest";
 import type { Acted, Failures, ParkedExport, ParkedPage } from "../../src/dashboard/api/index.js";
 import { variants, withDatabase } from "../support/databases.js";
@@ -149,6 +149,22 @@ describe.each(some)("the failures of a database over $store, commit $commit", (v
       await expect(get("parked?group=x")).rejects.toThrow("400");
     }));
 });
+
+test("groups are read again after changes were discarded", () =>
+  withDatabase(
+    { store: "memory", commit: "auto" },
+    { tables: [orders], observers: [approve, notify], collectEveryMs: 0 },
+    async (db) => {
+      // A clock that stands still: an answer is shared for as long as it is not forgotten.
+      const environment = { ...systemEnvironment, monotonic: () => 0 };
+      await using dashboard = await served(db, { tables: [orders], writable: true, environment });
+      await db.transact((tx) => tx.set(orders.placed, "o-1", "oslo"));
+      await db.drain();
+      expect((await dashboard.get<Failures>("failures")).total.count).toBe(1);
+      await dashboard.post("parked/discard", { observer: "approve" });
+      expect((await dashboard.get<Failures>("failures")).total.count).toBe(0);
+    },
+  ));
 
 test("a client that goes away ends its retry", async () => {
   const variant = { store: "memory", commit: "auto" } as const;

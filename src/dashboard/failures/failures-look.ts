@@ -56,6 +56,12 @@ export class FailuresLook {
     return this.#retrying.get(question);
   }
 
+  /** Forgets the groups, because changes were retried or discarded. */
+  forget(): void {
+    this.#parked.forget();
+    this.#retrying.forget();
+  }
+
   async #groupParked({ observer, text }: Question): Promise<Failures> {
     const tables = await this.#tables.get();
     const groups = new FailureGroups<ParkedChange>(({ parkedAt }) => parkedAt);

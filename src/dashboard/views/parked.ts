@@ -65,8 +65,17 @@ export const discardParked: Action<Acted> = (context, body, signal, tell) =>
 const maxActed = 10_000;
 const actedAtOnce = 16;
 
-/** Retries or discards. If the request is aborted, ends after the changes that it has begun. */
-async function act(
+/** Retries or discards, and forgets the groups of before. */
+const act: typeof actOnCells = async (context, ...given) => {
+  try {
+    return await actOnCells(context, ...given);
+  } finally {
+    context.failures.forget();
+  }
+};
+
+/** If the request is aborted, ends after the changes that it has begun. */
+async function actOnCells(
   { db, tables, environment }: ViewContext,
   body: Body,
   signal: AbortSignal,
