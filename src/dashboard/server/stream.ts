@@ -66,6 +66,7 @@ export class Streams {
   }
 
   async #tick(): Promise<void> {
+    this.#timer = undefined;
     const begunAt = this.#context.environment.monotonic();
     this.#isTelling = true;
     await this.#tell([...this.#open.keys()]);
