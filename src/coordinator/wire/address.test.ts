@@ -33,6 +33,6 @@ test("reachability of an address", () => {
   expect(["0.0.0.0", "::", "10.0.0.7", "localhost.example", "127.0.0.1.example"].some(isLoopback)).toBe(
     false,
   );
-  expect(["0.0.0.0", "::"].every(isWildcard)).toBe(true);
-  expect(isWildcard("127.0.0.1")).toBe(false);
+  expect(["0.0.0.0", "::", "::0", "0:0:0:0:0:0:0:0", "0"].every(isWildcard)).toBe(true);
+  expect(["127.0.0.1", "::1", "fe80::1%eth0", "a_b", "host.example"].some(isWildcard)).toBe(false);
 });

@@ -36,5 +36,7 @@ export function isLoopback(host: string): boolean {
 
 /** Whether the host means all addresses of the machine. A client cannot connect to such a host. */
 export function isWildcard(host: string): boolean {
-  return host === "0.0.0.0" || host === "::";
+  const url = `http://${host.includes(":") ? `[${host}]` : host}`;
+  // The parser of URLs knows the other forms too, such as `0` and `::0`.
+  return URL.canParse(url) && ["0.0.0.0", "[::]"].includes(new URL(url).hostname);
 }
