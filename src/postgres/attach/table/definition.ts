@@ -157,7 +157,7 @@ export function triggersDefinition(
   keyColumns: readonly KeyColumn[],
 ): string {
   const part = (row: string, { name, type }: KeyColumn) =>
-    `${row}.${quoteName(name)}${/^(text|character varying)(\(\d+\))?$/.test(type) ? ' collate pg_catalog."C"' : ""}`;
+    `${row}.${quoteName(name)}${/^("text"|text|character varying)(\(\d+\))?$/.test(type) ? ' collate pg_catalog."C"' : ""}`;
   const isMoved = keyColumns
     .map((column) => `${part("old", column)} is distinct from ${part("new", column)}`)
     .join(" or ");
