@@ -13,6 +13,11 @@ const remoteLookMs = 20;
 const watchedLookMs = 250;
 /** Milliseconds between two timestamps from the oracle of a store that does not count commits. */
 const blindLookMs = 100;
+/**
+ * Milliseconds for which a timestamp is given out without a new look. A reader with a backlog never
+ * waits for a commit, and the safepoint must not reach the timestamp at which it reads.
+ */
+const maxAgeMs = 1_000;
 
 interface Waiting {
   readonly after: number;
@@ -31,6 +36,8 @@ export class CommitClock {
   #timer: Timer | undefined;
   #isLooking = false;
   #lookedAt = Number.NEGATIVE_INFINITY;
+  /** When `#now` was the newest timestamp. */
+  #knownAt = Number.NEGATIVE_INFINITY;
   /** Whether a commit was reported since the last look. */
   #isMoved = false;
   #watch: CommitWatch | undefined;
@@ -46,7 +53,8 @@ export class CommitClock {
    * commits can be read.
    */
   async after(timestamp: number, signal: AbortSignal | undefined): Promise<number> {
-    if (this.#now > timestamp) return this.#now;
+    const isFresh = this.#environment.monotonic() - this.#knownAt < maxAgeMs;
+    if (isFresh && this.#now > timestamp) return this.#now;
     let waiting: Waiting | undefined;
     const moved = new Promise<void>((resolve) => {
       waiting = { after: timestamp, resolve };
@@ -108,8 +116,10 @@ export class CommitClock {
     if (this.#waiting.size === 0) return;
     this.#isLooking = true;
     this.#isMoved = false;
+    const askedAt = this.#environment.monotonic();
     try {
       this.#now = Math.max(this.#now, await currentTimestamp(this.#context));
+      this.#knownAt = askedAt;
     } catch {
       // The readers go on waiting. A read of their own reports the store's failure.
     } finally {

@@ -448,6 +448,9 @@ describe("bad input", () => {
       await expect(read({ since: 1e16 })).rejects.toThrow("not in the future");
       await expect(read({ since: Date.now() })).rejects.toThrow(/`since` is .* looks like milliseconds/);
       await expect(read({ batch: 0 })).rejects.toThrow("`batch` must be a whole number from 1 to 100000");
+      await expect(db.follow(orderFeed, { batch: 0 }).next()).rejects.toThrow(
+        "`batch` must be a whole number",
+      );
       await expect(read({ since: 1 })).rejects.toMatchObject({ code: "STALE_SNAPSHOT" });
     });
   });

@@ -62,7 +62,7 @@ export function nameOf(feed: Feed): string {
   throw new SchemaError(`${describeValue(feed)} is not a feed: make feeds with \`feed(name, columns)\`.`);
 }
 
-function checkedBatch(batch = defaultBatch): number {
+export function checkedBatch(batch = defaultBatch): number {
   if (Number.isSafeInteger(batch) && batch >= 1 && batch <= maxBatch) return batch;
   throw new InvalidArgumentError(
     `\`batch\` must be a whole number from 1 to ${maxBatch}, not ${describeValue(batch)}.`,
@@ -130,10 +130,12 @@ export class FeedCursor {
     let loss: unknown;
     const batch = await registry.retrying(async () => {
       const upTo = await clock.after(this.#position, signal);
+      // If the process paused before this read, its snapshot is stale, and the next one is not.
+      const entries = await this.#entries(upTo, limit, signal);
       try {
-        return await this.read(upTo, limit, signal);
+        return await this.#take(entries, upTo);
       } catch (error) {
-        // A stale snapshot is retryable, but a feed that has lost changes is not.
+        // A feed that has lost changes is not read again, although a stale snapshot is retryable.
         if (!isLoss(error)) throw error;
         loss = error;
         return undefined;

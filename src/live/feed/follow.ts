@@ -2,7 +2,14 @@ import { PercolatorError } from "../../errors/index.js";
 import { type Feed, type FeedColumn, familyRange } from "../../schema/index.js";
 import { type ColumnRange, type Position, pages } from "../../store/index.js";
 import { type BufferedWrite, SnapshotReader } from "../../transaction/index.js";
-import { type ChangesOptions, changes, FeedCursor, type FeedSource, nameOf } from "./changes.js";
+import {
+  type ChangesOptions,
+  changes,
+  checkedBatch,
+  FeedCursor,
+  type FeedSource,
+  nameOf,
+} from "./changes.js";
 import { changesOf, type FeedChange } from "./feed-change.js";
 
 /** What `db.follow` tells. */
@@ -21,7 +28,9 @@ export async function* follow<C extends FeedColumn>(
   feed: Feed<C>,
   options: ChangesOptions = {},
 ): AsyncGenerator<FollowEvent<C>, void, undefined> {
-  const { signal, batch } = options;
+  const { signal } = options;
+  // A wrong one is refused before the snapshot, which may be long.
+  const batch = checkedBatch(options.batch);
   let { onBegin } = options;
   let since = await keptSince(source, feed, options.since);
   for (;;) {
