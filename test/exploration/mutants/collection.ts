@@ -83,8 +83,8 @@ export const collectionMutants: readonly Mutant[] = [
     patches: [
       {
         file: collect,
-        find: "observers.every((observer) => covers(observer, acknowledged.get(observer), newest.timestamp, cell.row))",
-        replace: "true",
+        find: "covers(observer, acknowledged.get(observer), newest.timestamp, this.#safepoint, cell.row),",
+        replace: "true,",
       },
     ],
     killedBy: "deletionOfUnseen",

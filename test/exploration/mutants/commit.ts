@@ -68,9 +68,9 @@ export const commitMutants: readonly Mutant[] = [
     patches: [
       {
         file: resolve,
-        find: "    const status = await rollbackPrimary(context, met.lock.primary, met.start);\n",
+        find: "    const status = await rollbackPrimary(context, met.lock.primary, met.start, resolution.signal);\n",
         replace:
-          "    await rollBack(context, met);\n    const status = await rollbackPrimary(context, met.lock.primary, met.start);\n",
+          "    await rollBack(context, met);\n    const status = await rollbackPrimary(context, met.lock.primary, met.start, resolution.signal);\n",
       },
     ],
     killedBy: "writerAndReaderFromTheEnd",
