@@ -7,10 +7,10 @@ import type { AtomicStore, RowStore } from "../../src/store/index.js";
 const numbers = table("numbers", { value: int() });
 
 /**
- * A store that stops answering writes when the test says so. Until the test releases it, a write
- * ends only if its signal is aborted.
+ * A store that stops answering writes when the test says so, or also the counter, as a PostgreSQL server
+ * that cannot be reached. Until the test releases it, a write ends only if its signal is aborted.
  */
-function stuckStore(store: RowStore) {
+function stuckStore(store: RowStore, what: "writes" | "writes and counter" = "writes") {
   const atomic = store.atomic!;
   let isStuck = false;
   const waiting = new Set<(reason: unknown) => void>();
@@ -23,10 +23,11 @@ function stuckStore(store: RowStore) {
     isStuck ? never(options?.signal) : atomic.commit(batch, options);
   const mutate: RowStore["mutate"] = (mutation, options) =>
     isStuck ? never(options?.signal) : store.mutate(mutation, options);
+  const counter = () => (isStuck && what !== "writes" ? never(undefined) : atomic.counter());
   const stuck: RowStore = Object.create(store, {
     capabilities: { value: store.capabilities },
     description: { value: store.description },
-    atomic: { value: { counter: () => atomic.counter(), next: () => atomic.next(), commit } },
+    atomic: { value: { counter, next: () => atomic.next(), commit } },
     zeroCopy: { value: undefined },
     mutate: { value: mutate },
   });
@@ -120,4 +121,19 @@ test.each(Object.entries(calls))(
     expect(await db.transact((tx) => tx.get(numbers.value, "row"))).toBe(1);
   },
   10_000,
+);
+
+test.each(["transact", "begin"] as const)(
+  "db.%s ends by its deadline while the store does not tell its counter",
+  async (call) => {
+    const { stuck, stick, letGo } = stuckStore(memoryStore(), "writes and counter");
+    await using db = await open(stuck, { tables: [numbers], collectEveryMs: 0 });
+    stick();
+    const begun =
+      call === "transact"
+        ? db.transact((tx) => tx.set(numbers.value, "row", 1), { timeoutMs: 50 })
+        : db.begin({ timeoutMs: 50 });
+    await expect(begun).rejects.toMatchObject({ code: "TIMEOUT" });
+    letGo();
+  },
 );
