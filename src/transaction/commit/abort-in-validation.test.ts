@@ -8,22 +8,27 @@ import { Transaction } from "../transaction.js";
 
 const accounts = table("accounts", { balance: int() });
 
-test("a serializable transaction that is aborted while its reads are validated does not commit", async () => {
-  const hooks = new StepHooks();
-  const context = bareContext(memoryStore(), { commit: "two-phase" }, hooks);
-  const ending = new AbortController();
-  hooks.once("validate", (run) => {
-    ending.abort();
-    return run();
-  });
-  const tx = new Transaction(
-    await CoreTransaction.begin(context, { signal: ending.signal, isolation: "serializable" }),
-  );
-  await tx.get(accounts.balance, "bob");
-  tx.set(accounts.balance, "alice", 1);
-  await expect(tx.commit()).rejects.toMatchObject({ code: "ABORTED" });
-  expect(hooks.count("commit-primary")).toBe(0);
-});
+test.each(["before", "after"])(
+  "a serializable transaction that is aborted %s its reads are validated does not commit",
+  async (when) => {
+    const hooks = new StepHooks();
+    const context = bareContext(memoryStore(), { commit: "two-phase" }, hooks);
+    const ending = new AbortController();
+    hooks.once("validate", async (run) => {
+      if (when === "before") ending.abort();
+      const answer = await run();
+      ending.abort();
+      return answer;
+    });
+    const tx = new Transaction(
+      await CoreTransaction.begin(context, { signal: ending.signal, isolation: "serializable" }),
+    );
+    await tx.get(accounts.balance, "bob");
+    tx.set(accounts.balance, "alice", 1);
+    await expect(tx.commit()).rejects.toMatchObject({ code: "ABORTED" });
+    expect(hooks.count("commit-primary")).toBe(0);
+  },
+);
 
 test("validation of many reads stops when the transaction is aborted", async () => {
   const store = memoryStore();
