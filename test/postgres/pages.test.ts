@@ -1,8 +1,9 @@
+import { memoryStore } from "percolatordb/memory";
 import { postgresStore } from "percolatordb/postgres";
-import { type Position, pages, type RowStore } from "percolatordb/store";
+import { type Columns, type Position, pages, type RowStore } from "percolatordb/store";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { newPlace, type PostgresPlace, removePlace } from "../support/postgres/index.js";
+import { newPlace, type PostgresPlace, removePlace, withSuperuser } from "../support/postgres/index.js";
 
 const rowCount = 4_000;
 const versionCount = 3;
@@ -28,15 +29,26 @@ beforeAll(async () => {
       all.map((row) => store.mutate({ table: "t", row, guards: [], mutations: [put, other] })),
     );
   }
+  await removeHistory(place);
 });
+
+/** Lets the server find in the index alone what all transactions see. */
+const removeHistory = ({ host, schema }: PostgresPlace) =>
+  withSuperuser(host, (pool) => pool.query(`vacuum "${schema.replaceAll('"', '""')}".cells`));
 
 afterAll(async () => {
   await store.close();
   await removePlace(place);
 });
 
-/** Reads with a store on one connection in one transaction, and counts the index entries that it read. */
-async function entriesRead(read: (store: RowStore) => Promise<unknown>): Promise<number> {
+/**
+ * Reads with a store on one connection in one transaction. Counts the index entries that it looked at,
+ * and those of them whose cells it read.
+ */
+async function counted(
+  place: PostgresPlace,
+  read: (store: RowStore) => Promise<unknown>,
+): Promise<{ readonly entries: number; readonly cells: number }> {
   const client = new Client({ host: place.host, user: "postgres", database: "postgres" });
   await client.connect();
   const lent = Object.assign(client, { release: () => undefined });
@@ -47,19 +59,23 @@ async function entriesRead(read: (store: RowStore) => Promise<unknown>): Promise
     on: nothing,
     removeListener: nothing,
   };
-  const counted = await postgresStore({ pool: pool as never, schema: place.schema });
-  await counted.readRow({ table: "t", row: name(0), columns: columns.one, at: 9 });
+  const store = await postgresStore({ pool: pool as never, schema: place.schema });
+  await store.readRow({ table: "t", row: name(0), columns: columns.one, at: 9 });
   const key = `"${place.schema.replaceAll('"', '""')}".cells_key`;
-  const count = async () =>
-    Number((await client.query("select pg_stat_get_xact_tuples_returned($1::regclass) n", [key])).rows[0].n);
+  const count = async () => {
+    const query =
+      "select pg_stat_get_xact_tuples_returned($1::regclass), pg_stat_get_xact_tuples_fetched($1::regclass)";
+    const { rows } = await client.query({ text: query, values: [key], rowMode: "array" });
+    return (rows[0] as string[]).map(Number) as [number, number];
+  };
   await client.query("begin");
   const before = await count();
-  await read(counted);
+  await read(store);
   const after = await count();
   await client.query("rollback");
-  await counted.close();
+  await store.close();
   await client.end();
-  return after - before;
+  return { entries: after[0] - before[0], cells: after[1] - before[1] };
 }
 
 describe("a page reads no more of a large table than it shows", () => {
@@ -81,18 +97,22 @@ describe("a page reads no more of a large table than it shows", () => {
     ["descending, all columns", more, { columns: columns.all, reverse: true }],
     ["descending, one column", 2 * few, { columns: columns.one, reverse: true, end: { row: name(3_000) } }],
   ])("%s", async (_, most, read) => {
-    const entries = await entriesRead(async (counted) => {
-      const page = await counted.readRange({ table: "t", at: 9, limit, ...read });
+    const { entries, cells } = await counted(place, async (store) => {
+      const page = await store.readRange({ table: "t", at: 9, limit, ...read });
       expect(page.rows).toHaveLength(limit);
     });
-    expect(entries).toBeGreaterThan(0);
-    expect(entries).toBeLessThanOrEqual(most);
+    expect(cells).toBeGreaterThan(0);
+    expect(cells).toBeLessThanOrEqual(most);
+    // It also looks for the end of a piece in the index.
+    expect(entries).toBeLessThanOrEqual(most + 800);
   });
 
   test("raw", async () => {
     const read = { table: "t", columns: columns.one, parts: ["write"], start: { row: name(100) } } as const;
-    const entries = await entriesRead(async (counted) => counted.readRaw(read));
-    expect(entries).toBeLessThanOrEqual(2 * 1_100);
+    const { entries, cells } = await counted(place, (store) => store.readRaw(read));
+    expect(cells).toBeGreaterThan(0);
+    expect(cells).toBeLessThanOrEqual(2 * 1_100);
+    expect(entries).toBeLessThanOrEqual(2 * 1_100 + 16_000);
   });
 });
 
@@ -156,4 +176,155 @@ test("reads of one turn with more bytes than one answer has are all answered", a
   for (const [index, { cells }] of read.entries()) {
     for (const { write } of cells) expect(value(index).equals(write!.value)).toBe(true);
   }
+});
+
+describe("pages that walk over more than they show", () => {
+  const all = [{ start: Buffer.alloc(0), end: undefined }];
+  const rare = [{ exact: Buffer.from("rare") }];
+  const [rows, versions] = [450, 100];
+  const memory = memoryStore();
+  let wide: PostgresPlace;
+  let served: RowStore;
+
+  beforeAll(async () => {
+    wide = await newPlace();
+    served = await postgresStore({
+      connection: { host: wide.host, user: "postgres", database: "postgres" },
+      schema: wide.schema,
+      durability: "none",
+    });
+    const put = (column: string, part: "lock" | "write", timestamp: number) =>
+      ({
+        type: "put",
+        column: Buffer.from(column),
+        part,
+        timestamp,
+        value: Buffer.alloc(20, timestamp),
+      }) as const;
+    for (let row = 0; row < rows; row++) {
+      // One cell has more versions than a page walks over.
+      const count = row === 200 ? 25_000 : versions;
+      const mutations = Array.from({ length: count }, (_, index) => put("c", "write", index + 1));
+      if (row % 149 === 0) mutations.push(put("rare", "write", 50));
+      const locks = row === 7 || row === 290 ? [put("c", "lock", 60)] : [];
+      const all = [...mutations, ...locks];
+      for (let at = 0; at < all.length; at += 1_000) {
+        const few = all.slice(at, at + 1_000);
+        for (const store of [memory, served]) {
+          await store.mutate({ table: "t", row: name(row), guards: [], mutations: few });
+        }
+      }
+    }
+    await removeHistory(wide);
+  });
+
+  afterAll(async () => {
+    await served.close();
+    await removePlace(wide);
+  });
+
+  /** What all pages of a read show, and how many pages there were. */
+  async function shown(
+    store: RowStore,
+    read: { columns: Columns; at: number; limit?: number; reverse?: boolean },
+  ) {
+    const found: unknown[] = [];
+    let count = 0;
+    const next = (position: Position | undefined) =>
+      store.readRange({ table: "t", ...read, ...(read.reverse ? { end: position } : { start: position }) });
+    for await (const page of pages(next)) {
+      count++;
+      for (const { row, cells } of page.rows) {
+        for (const { column, lock, write, latest } of cells) {
+          const versions = [
+            lock?.timestamp,
+            write?.timestamp,
+            write && Buffer.from(write.value).toString("hex"),
+          ];
+          found.push([Buffer.from(row).toString(), Buffer.from(column).toString(), ...versions, latest]);
+        }
+      }
+    }
+    return { found, count };
+  }
+
+  test.each([false, true])("show what a store in memory shows, reverse: %s", async (reverse) => {
+    for (const columns of [all, rare, [...rare, { exact: Buffer.from("none") }]]) {
+      for (const at of [1, 55, 30_000]) {
+        for (const limit of [undefined, 33]) {
+          const read = { columns, at, limit, reverse };
+          expect((await shown(served, read)).found).toEqual((await shown(memory, read)).found);
+        }
+      }
+    }
+    expect((await shown(served, { columns: all, at: 55, reverse })).found).toHaveLength(rows + 4);
+    expect((await shown(served, { columns: rare, at: 55, reverse })).found).toHaveLength(4);
+  });
+
+  test.each([
+    { parts: ["lock"] },
+    { parts: ["write"], versions: 1 },
+    { parts: ["lock", "write"], from: 40, to: 61 },
+    { parts: ["write"], columns: rare },
+  ] as const)("show the versions that a store in memory shows: %o", async (wanted) => {
+    const versionsOf = async (store: RowStore) => {
+      const found: unknown[] = [];
+      for await (const page of pages((start) =>
+        store.readRaw({ table: "t", columns: all, start, ...wanted }),
+      )) {
+        for (const { row, cells } of page.rows) {
+          for (const { column, versions } of cells) {
+            for (const { part, timestamp } of versions)
+              found.push([String(row), String(column), part, timestamp]);
+          }
+        }
+      }
+      return found;
+    };
+    const found = await versionsOf(served);
+    expect(found.length).toBeGreaterThan(0);
+    expect(found).toEqual(await versionsOf(memory));
+  });
+
+  test.each([
+    [
+      "locks",
+      (store: RowStore) =>
+        store.readRaw({ table: "t", columns: all, parts: ["lock"], start: { row: name(8) } }),
+    ],
+    [
+      "a rare column",
+      (store: RowStore) => store.readRange({ table: "t", columns: rare, at: 55, start: { row: name(1) } }),
+    ],
+    [
+      "a rare column, descending",
+      (store: RowStore) =>
+        store.readRange({ table: "t", columns: rare, at: 55, end: { row: name(447) }, reverse: true }),
+    ],
+  ])("end after a bounded walk: %s", async (_, read) => {
+    const { next } = await read(served);
+    expect(next).toBeDefined();
+    const { entries } = await counted(wide, read);
+    // Two pieces, of which the second may end with the cell that has 25,000.
+    expect(entries).toBeLessThanOrEqual(2 * (16_000 + 20_000 + 25_000));
+  });
+
+  test("a descending page over rows with many versions reads little more than it shows", async () => {
+    for (const reverse of [false, true]) {
+      let found = 0;
+      const { cells } = await counted(wide, async (store) => {
+        const page = await store.readRange({
+          table: "t",
+          columns: all,
+          at: 1_000,
+          limit: 250,
+          end: { row: name(150) },
+          reverse,
+        });
+        found = page.rows.length;
+      });
+      expect(found).toBeGreaterThan(0);
+      expect(cells / found).toBeLessThanOrEqual(4 * versions);
+    }
+  });
 });

@@ -42,12 +42,17 @@ test("older tables are upgraded when their owner opens the database, by several 
   expect(
     (await sql(`select version, (select last_value >= 0 from ${schema}.woken) as woken from ${schema}.state`))
       .rows,
-  ).toEqual([{ version: 4, woken: true }]);
+  ).toEqual([{ version: 5, woken: true }]);
   await (await open(place.location, { create: false })).close();
+  // PostgreSQL keeps a function with other parameters beside a new one.
   const { rows } = await sql(
-    `select pronargs from pg_proc where proname = 'commit_group' and pronamespace = '${schema}'::regnamespace`,
+    `select proname::text as name, pronargs as parameters from pg_proc where pronamespace = '${schema}'::regnamespace
+      and (proname = 'commit_group' or proname like '%page%' or proname like 'rows%') order by 1, 2`,
   );
-  expect(rows).toEqual([{ pronargs: 51 }]);
+  const each = (name: string, parameters: number) =>
+    ["all", "one", "some"].map((choice) => ({ name: `${name}_${choice}`, parameters }));
+  const readers = [...each("raw_page", 16), ...each("rows_below", 14), ...each("view_page", 13)];
+  expect(rows).toEqual([{ name: "commit_group", parameters: 51 }, ...readers]);
 });
 
 /** Makes `commit_group` with the parameters that it had before version 3, and drops the present one. */
@@ -60,7 +65,24 @@ function functionOfVersion2(schema: string): string {
   return `
     drop function ${schema}.commit_group;
     create function ${schema}.commit_group(${types}) returns void language sql as '';
+    ${pageFunctionsOfVersion4(schema)}
   `;
+}
+
+/** Makes the functions that read pages with the parameters that they had before version 5, and drops the present ones. */
+function pageFunctionsOfVersion4(schema: string): string {
+  const common = "int4, bytea, bytea, bytea, bytea, bytea, bytea[], bytea[], bytea[]";
+  const make = (name: string, types: string) => `
+    drop function ${schema}.${name};
+    create function ${schema}.${name}(${common}, ${types}) returns void language sql as '';`;
+  return ["all", "one", "some"]
+    .map(
+      (choice) =>
+        make(`view_page_${choice}`, "int8, int8, int8") +
+        make(`raw_page_${choice}`, "int4[], int8, int8, int8, int8, int8") +
+        make(`rows_below_${choice}`, "int8, int8, int8, int8"),
+    )
+    .join("");
 }
 
 /** What there is in a schema: relations, functions with their text, and the version. */
@@ -91,7 +113,7 @@ test("several processes that run `percolator init` at once all succeed, on nothi
     const kept = await db.transact((tx) => tx.get(documents.contents, "a"));
     expect(kept).toBe(place === fresh ? undefined : "kept");
   }
-  expect((await older.sql(`select version from ${older.schema}.state`)).rows).toEqual([{ version: 4 }]);
+  expect((await older.sql(`select version from ${older.schema}.state`)).rows).toEqual([{ version: 5 }]);
 });
 
 test("an owner who is no superuser upgrades at open and by `percolator init`, and keeps what is there", async () => {
@@ -118,7 +140,7 @@ test("an owner who is no superuser upgrades at open and by `percolator init`, an
     }
     await using db = await open(location, { create: false, tables: [documents] });
     expect(await db.transact((tx) => tx.get(documents.contents, "a"))).toBe("kept");
-    expect((await sql(`select version from ${schema}.state`)).rows).toEqual([{ version: 4 }]);
+    expect((await sql(`select version from ${schema}.state`)).rows).toEqual([{ version: 5 }]);
     await sql(`update ${schema}.state set version = 1`);
   }
 });

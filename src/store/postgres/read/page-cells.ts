@@ -56,18 +56,10 @@ export interface CutCells {
   readonly next: Position | undefined;
 }
 
-/**
- * The complete cells of an answer of at most `size` versions. Undefined if not even the first cell
- * is complete. The last cell is not part of the page if it has -1 for a part, and may be incomplete
- * if the answer is full.
- */
-export function cutCells(answer: readonly Row[], size: number): CutCells | undefined {
+/** The cells of an answer. If its last cell has -1 for a part, that is where the next page begins. */
+export function cutCells(answer: readonly Row[]): CutCells {
   const cells = cellsOf(answer);
   const last = cells.at(-1);
-  if (last === undefined) return { cells, next: undefined };
-  const isBeyond = last.versions[0]![2] === "-1";
-  const total = Number(answer[0]![5]);
-  if (!isBeyond && total < size) return { cells, next: undefined };
-  if (cells.length === 1) return undefined;
+  if (last === undefined || last.versions[0]![2] !== "-1") return { cells, next: undefined };
   return { cells: cells.slice(0, -1), next: { row: bytesOf(last.row), column: bytesOf(last.column) } };
 }

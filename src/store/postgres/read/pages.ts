@@ -17,10 +17,16 @@ const pageBytes = 1 << 20;
  */
 const versionsForEach = 8;
 const moreVersions = 16;
-/** How many times larger a page becomes if one cell did not fit into it. */
-const growth = 16;
+/**
+ * The most entries of the index that a page walks over. It may show few of them: a collection looks
+ * for locks where there are write records only. Without it, one statement could take longer than the
+ * deadline, each time.
+ */
+const pageEntries = 20_000;
 const unlimited = 2 ** 31 - 1;
 const noBytes = new Uint8Array(0);
+const fullPage = { versions: pageVersions, bytes: pageBytes, entries: pageEntries };
+const everything: Size = { versions: unlimited, bytes: maxInt8, entries: null };
 
 interface Bounds {
   readonly start?: Position | undefined;
@@ -28,10 +34,11 @@ interface Bounds {
   readonly columns: Columns;
 }
 
-/** The most versions and bytes of one answer. */
+/** The most versions and bytes of one answer. It may walk over that many entries: null is no limit. */
 interface Size {
   readonly versions: number;
   readonly bytes: number | string;
+  readonly entries: number | null;
 }
 
 /** Reads pages of rows with the schema's page functions. */
@@ -76,18 +83,17 @@ export class PageReader {
   async #descending(table: number, { start, end, columns, at, limit }: RangeRead): Promise<RangePage> {
     const { choice, values } = parameters(table, { start, end, columns });
     const wanted = Math.min(limit ?? pageVersions, pageVersions);
-    const limits = [timestampText(at), wanted, pageVersions, pageBytes];
+    const limits = [timestampText(at), pageVersions, wanted, pageBytes, pageEntries];
     const found = await this.#ask(`rows_below_${choice}`, [...values, ...limits]);
     if (found.length === 0) return { rows: [], next: undefined };
-    const first = bytesOf(found[0]![0]!);
-    const last = bytesOf(found.at(-1)![0]!);
-    const isCut = found.length < Number(found[0]![1]) || found.length === wanted;
+    const [first, last] = [found[0]!, found.at(-1)!].map(([row]) => bytesOf(row!)) as [Buffer, Buffer];
+    const isCut = found.at(-1)![1] === "f";
     const within: Bounds = {
       start: start !== undefined && equalBytes(start.row, last) ? start : { row: last },
       end: end !== undefined && equalBytes(end.row, first) ? end : { row: successor(first) },
       columns,
     };
-    const cut = await this.#views(table, within, at, { versions: unlimited, bytes: maxInt8 });
+    const cut = await this.#views(table, within, at, everything);
     return { rows: viewRows(cut, at).reverse(), next: isCut ? { row: last } : undefined };
   }
 
@@ -98,24 +104,24 @@ export class PageReader {
     const since = int8Text(read.from ?? 0);
     const until = int8Text(read.to ?? Number.POSITIVE_INFINITY);
     const versions = Math.min(read.versions ?? unlimited, unlimited);
-    for (let size = pageVersions; ; size *= growth) {
-      const given = [...values, wanted, since, until, versions, size, pageBytes];
-      const cut = cutCells(await this.#ask(`raw_page_${choice}`, given), size);
-      // One cell has more versions than the answer may have.
-      if (cut === undefined) continue;
-      const rows = groupRows<RawCell>(cut, (cell) => ({
-        column: bytesOf(cell.column),
-        versions: versionsOf(cell),
-      }));
-      return cutRows(rows, read.limit, cut.next);
-    }
+    const limits = [wanted, since, until, versions, pageVersions, pageBytes, pageEntries];
+    const cut = cutCells(await this.#ask(`raw_page_${choice}`, [...values, ...limits]));
+    const rows = groupRows<RawCell>(cut, (cell) => ({
+      column: bytesOf(cell.column),
+      versions: versionsOf(cell),
+    }));
+    return cutRows(rows, read.limit, cut.next);
   }
 
-  async #views(table: number, bounds: Bounds, at: number, { versions, bytes }: Size): Promise<CutCells> {
+  async #views(
+    table: number,
+    bounds: Bounds,
+    at: number,
+    { versions, bytes, entries }: Size,
+  ): Promise<CutCells> {
     const { choice, values } = parameters(table, bounds);
-    const answer = await this.#ask(`view_page_${choice}`, [...values, timestampText(at), versions, bytes]);
-    // A cell has at most three rows in the answer, so it is never alone in a full one.
-    return cutCells(answer, versions)!;
+    const limits = [timestampText(at), versions, bytes, entries];
+    return cutCells(await this.#ask(`view_page_${choice}`, [...values, ...limits]));
   }
 
   #ask(name: string, values: readonly unknown[]): Promise<readonly Row[]> {
@@ -130,9 +136,9 @@ export class PageReader {
 }
 
 function sizeFor(limit: number | undefined, columns: Columns): Size {
-  if (limit === undefined) return { versions: pageVersions, bytes: pageBytes };
+  if (limit === undefined) return fullPage;
   const each = columns.every((column) => "exact" in column) ? columns.length : versionsForEach;
-  return { versions: Math.min(pageVersions, limit * each + moreVersions), bytes: pageBytes };
+  return { ...fullPage, versions: Math.min(pageVersions, limit * each + moreVersions) };
 }
 
 /** The bounds of one row. If only one range of columns is wanted, they begin and end with it. */

@@ -1,10 +1,10 @@
 import { commitFunctions, dropOlderFunctions } from "./commit-functions.js";
 import { quoteText } from "./names.js";
-import { pageFunctions } from "./page-functions.js";
+import { dropOlderPageFunctions, pageFunctions } from "./page-functions.js";
 import { wakeFunctions } from "./wake-functions.js";
 
 /** The version of the tables and functions. Raise it with every change of them. */
-export const schemaVersion = 4;
+export const schemaVersion = 5;
 
 /** The SQLSTATE with which the statements end if a newer package has upgraded meanwhile. */
 export const newerState = "PD001";
@@ -80,6 +80,7 @@ create sequence if not exists ${s}.woken minvalue 0 start 0;
 update ${s}.state set version = ${schemaVersion} where version < ${schemaVersion};
 comment on table ${s}.state is ${quoteText(stateComment(s))};
 ${dropOlderFunctions(s)}
+${dropOlderPageFunctions(s)}
 ${commitFunctions(s)}
 ${pageFunctions(s)}
 ${wakeFunctions(s)}
