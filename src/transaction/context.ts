@@ -199,8 +199,12 @@ export interface TransactionSettings {
 /** Resolves the locks that transactions meet. `LockResolver` implements it. */
 export interface LockResolution {
   resolve(context: TransactionContext, met: MetLock, resolution: Resolution): Promise<ResolutionOutcome>;
-  /** Resolves when the reader may read again. */
-  resolveForRead(context: TransactionContext, met: MetLock, resolution: Resolution): Promise<void>;
+  /** Resolves when the reader may read again. If the result is `standing`, it has only waited. */
+  resolveForRead(
+    context: TransactionContext,
+    met: MetLock,
+    resolution: Resolution,
+  ): Promise<ResolutionOutcome>;
 }
 
 /** What all transactions of one open database share. */

@@ -41,10 +41,14 @@ export class LockResolver implements LockResolution {
    * Resolves a lock for a reader. Returns when the reader may read again or ignore the lock. If the
    * lock's owner is alive and cannot be pushed, this method first waits one backoff delay.
    */
-  async resolveForRead(context: TransactionContext, met: MetLock, resolution: Resolution): Promise<void> {
+  async resolveForRead(
+    context: TransactionContext,
+    met: MetLock,
+    resolution: Resolution,
+  ): Promise<ResolutionOutcome> {
     const outcome = await this.resolve(context, met, resolution);
-    if (outcome !== "standing") return;
-    await this.#wait(context, met, resolution);
+    if (outcome === "standing") await this.#wait(context, met, resolution);
+    return outcome;
   }
 
   /** Resolves a lock without waiting. If the result is `standing`, a writer conflicts. */

@@ -20,8 +20,8 @@ import { isLoadVisible, publicationOf, type ReadCommitted } from "./load-visibil
 import type { ReaderOptions } from "./reader-options.js";
 
 /**
- * How often the read of one page resolves locks before it fails. Each round either waits for a
- * lock's owner or removes locks.
+ * How often the read of one page resolves locks before it fails. Waits for the owner of a lock do
+ * not count: the lock may stand for as long as its owner lives.
  */
 const maxResolutions = 1_000;
 /** Maximum number of columns in one repeated read of a locked row. */
@@ -144,12 +144,11 @@ export class RowSettler {
     let left = columns;
     let met: Obstacles = first ?? { locks: none, loads: none };
     for (let resolutions = 0; left.length > 0; ) {
-      if (isBlocked(met) && ++resolutions >= maxResolutions) {
+      if ((await this.#resolve(met)) && ++resolutions >= maxResolutions) {
         throw new StoreDamagedError(
           `The locks on a row of "${table}" could not be resolved. Run \`percolator check\`.`,
         );
       }
-      await this.#resolve(met);
       const answer = this.#read(table, row, left);
       const page = answer instanceof Promise ? await answer : answer;
       const rest = page.next === undefined ? none : columnsFrom(left, Buffer.from(page.next));
@@ -243,19 +242,23 @@ export class RowSettler {
     return this.#context.store.readRow(read, this.#request);
   }
 
-  async #resolve({ locks, loads }: Obstacles): Promise<void> {
+  /** Returns whether it resolved anything, and did not only wait. */
+  async #resolve({ locks, loads }: Obstacles): Promise<boolean> {
     for (const start of new Set(loads)) {
       this.#loads ??= new Map();
       this.#loads.set(start, await this.#seesLoad(start));
     }
-    if (locks.length === 0) return;
+    let isResolved = loads.length > 0;
+    if (locks.length === 0) return isResolved;
     const { trace } = this.#options;
     this.#resolution ??= newResolution(this.#timestamp, this.#options.signal);
     for (const lock of locks) {
       const fromMs = trace?.now() ?? 0;
-      await this.#context.resolver.resolveForRead(this.#context, lock, this.#resolution);
+      const outcome = await this.#context.resolver.resolveForRead(this.#context, lock, this.#resolution);
+      isResolved ||= outcome !== "standing";
       trace?.span("wait", "lock", fromMs, lock.cell);
     }
+    return isResolved;
   }
 
   /**
