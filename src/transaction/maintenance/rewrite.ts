@@ -1,11 +1,10 @@
 import { StoreError } from "../../errors/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
-import type { Mutation, PartVersion } from "../../store/index.js";
+import type { Mutation } from "../../store/index.js";
 import type { CellAddress } from "../cell/address.js";
 import { rewriteGuards } from "../cell/guards.js";
-import { readCells } from "../cell/raw.js";
-import { ofPart } from "../cell/raw-walk.js";
-import { decodeWrite, encodeWrite, type WriteRecord } from "../cell/records.js";
+import { type NewestValue, newestValue } from "../cell/raw.js";
+import { encodeWrite } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
 import { publicationOf } from "../read/load-visibility.js";
 import { readCommitted } from "../read/settle.js";
@@ -47,32 +46,17 @@ export async function rewriteCell(
   );
 }
 
-interface FoundPut {
-  readonly commit: number;
-  /** The write record as it is stored. */
-  readonly write: Uint8Array;
-  readonly record: WriteRecord;
-  readonly value: Uint8Array;
-}
-
 /** The newest committed version of a cell. Undefined if there is none, or if it is a delete. */
-async function newestPut(context: TransactionContext, cell: CellAddress): Promise<FoundPut | undefined> {
+async function newestPut(context: TransactionContext, cell: CellAddress): Promise<NewestValue | undefined> {
   // Resolves the locks of a transaction that has committed, so that its write record is there.
   await readCommitted(context, cell, await currentTimestamp(context));
-  const versions = await readCells(context.store, cell, ["write", "data"], 0, Number.POSITIVE_INFINITY);
-  const newest = ofPart(versions, "write")[0];
+  const newest = await newestValue(context.store, cell);
   if (newest === undefined) return undefined;
-  const record = decodeWrite(newest.value);
-  if (record.kind === "delete") return undefined;
+  const { record } = newest;
   // A row of a load in progress is not committed yet.
   if (record.loaded && (await publicationOf(context, record.start, readCommitted)) === undefined)
     return undefined;
-  const value = record.value ?? dataAt(versions, record.start);
-  return value && { commit: newest.timestamp, write: newest.value, record, value };
-}
-
-function dataAt(versions: readonly PartVersion[], start: number): Uint8Array | undefined {
-  return ofPart(versions, "data").find(({ timestamp }) => timestamp === start)?.value;
+  return newest;
 }
 
 /**
@@ -83,7 +67,7 @@ function dataAt(versions: readonly PartVersion[], start: number): Uint8Array | u
 function replacement(
   { store }: TransactionContext,
   column: Uint8Array,
-  { commit, record }: FoundPut,
+  { commit, record }: NewestValue,
   bytes: Uint8Array,
 ): readonly Mutation[] {
   const data: Mutation = { type: "put", column, part: "data", timestamp: record.start, value: bytes };
