@@ -52,6 +52,11 @@ export class Safepoint {
     return assertFresh(timestamp, current);
   }
 
+  /** Like {@link check}, but never with the process's copy. For a guard that has just failed. */
+  async checkNewest(timestamp: number): Promise<void> {
+    assertFresh(timestamp, await this.current());
+  }
+
   /**
    * Begins to read the safepoint if the process's copy is old or will soon be, so that a later
    * check need not wait for it. A failure is left to that check.

@@ -182,7 +182,7 @@ async function refusal(
   }
   if (answer.row === built.safepointRow) {
     try {
-      await context.safepoint.check(request.start);
+      await context.safepoint.checkNewest(request.start);
     } catch (error) {
       if (error instanceof Error) return error;
     }

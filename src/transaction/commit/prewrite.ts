@@ -114,7 +114,8 @@ async function sendPrewrite(
     return store.mutate(mutation);
   }
   const answer = await store.atomic.commit({ rows: [mutation, safepoint.guard(start)] });
-  if (answer.answer === "rejected" && "row" in answer && answer.row === 1) await safepoint.check(start);
+  const isStale = answer.answer === "rejected" && "row" in answer && answer.row === 1;
+  if (isStale) await safepoint.checkNewest(start);
   return answer.answer;
 }
 
