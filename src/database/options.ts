@@ -83,7 +83,7 @@ export interface OpenOptions {
   readonly transactionBytes?: number | undefined;
   /**
    * How long the owner of a two-phase lock counts as alive after its last refresh, in milliseconds.
-   * Default: 5,000.
+   * At most 4,294,967,295. Default: 5,000.
    */
   readonly lockTtlMs?: number | undefined;
   /** Receives messages about background work. Default: none. */
@@ -151,6 +151,8 @@ export interface Settings {
 
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
+/** A lock record holds its time to live in 32 bits. */
+const longestLockTtlMs = 2 ** 32 - 1;
 
 /** Checks the options that can be checked before the store is open. */
 export function checkOptions(options: OpenOptions): void {
@@ -175,15 +177,16 @@ export function checkSettings(options: OpenOptions, recorded: number | undefined
       0,
     ),
     transactionBytes: positive("transactionBytes", options.transactionBytes ?? 64 * 1024 * 1024, 1),
-    lockTtlMs: positive("lockTtlMs", options.lockTtlMs ?? 5_000, 1),
+    lockTtlMs: positive("lockTtlMs", options.lockTtlMs ?? 5_000, 1, longestLockTtlMs),
     readOnly: options.readOnly ?? false,
   };
 }
 
-function positive(name: string, value: number, least: number): number {
-  if (Number.isFinite(value) && value >= least) return value;
+function positive(name: string, value: number, least: number, most = Number.MAX_VALUE): number {
+  if (Number.isFinite(value) && value >= least && value <= most) return value;
+  const limit = most === Number.MAX_VALUE ? "" : ` and at most ${most}`;
   throw new InvalidArgumentError(
-    `\`${name}\` must be a number of at least ${least}, not ${describeValue(value)}.`,
+    `\`${name}\` must be a number of at least ${least}${limit}, not ${describeValue(value)}.`,
   );
 }
 

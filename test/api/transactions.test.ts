@@ -451,6 +451,7 @@ describe("invalid input", () => {
     ["memory:", { durability: "some" }],
     ["memory:", { retentionMs: -1 }],
     ["memory:", { lockTtlMs: Number.NaN }],
+    ["memory:", { lockTtlMs: 2 ** 32 }],
   ])("open(%j, %j) is refused", async (location, options) => {
     vi.stubEnv("BIGTABLE_EMULATOR_HOST", "");
     vi.stubEnv("GOOGLE_APPLICATION_CREDENTIALS", join(tmpdir(), "no-key-of-a-service-account.json"));
