@@ -148,6 +148,7 @@ function registryNeverStill({ start }: CommitRequest): StoreError {
   return new StoreError(
     `The registry of observers changed ${maxRegistryChanges} times while the transaction at ${start} was ` +
       "committing. Nothing was written. Run it again.",
+    { retryable: true },
   );
 }
 
