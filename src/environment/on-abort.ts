@@ -35,12 +35,23 @@ function listen(signal: AbortSignal): Listener {
   const tell = () => {
     listeners.delete(signal);
     // A call may stop one that comes later: that one does not run.
-    for (const each of [...waiting]) if (waiting.delete(each)) each.run();
+    for (const each of [...waiting]) if (waiting.delete(each)) runAlone(each);
   };
   const listener = { waiting, tell };
   listeners.set(signal, listener);
   signal.addEventListener("abort", tell, { once: true });
   return listener;
+}
+
+/** As the signal does with its own listeners: an error is uncaught, and the others run nevertheless. */
+function runAlone({ run }: Waiting): void {
+  try {
+    run();
+  } catch (error) {
+    queueMicrotask(() => {
+      throw error;
+    });
+  }
 }
 
 function doNothing(): void {}
