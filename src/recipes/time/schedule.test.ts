@@ -566,6 +566,21 @@ test("a `fire` that meets the outage of another database delays its change, and 
   expect(await clock.until(db.transact((tx) => tx.get(fired.times, "b149")))).toBe(1);
 });
 
+test("a change whose transaction meets more conflicts than a `fire` may meet outages fires all the same", async () => {
+  let conflicts = 0;
+  const due = schedule("due", {
+    value: text(),
+    fire: async (tx) => {
+      tx.set(fired.times, "a", 1);
+      if (++conflicts <= 20) await db.transact((other) => other.set(fired.times, "a", 0));
+    },
+  });
+  await using db = await open("memory:", { tables: [fired, ...due.tables] });
+  await db.transact((tx) => due.at(tx, "a", 1, "x"));
+  expect(await due.fireDue(db)).toBe(1);
+  expect(conflicts).toBe(21);
+});
+
 const listeners: [what: string, onError: () => unknown][] = [
   [
     "throws",

@@ -106,8 +106,9 @@ const atOnce = 100;
 /** Changes of a page that fire at the same time, so that one commit does not wait for the one before. */
 const firingAtOnce = 8;
 /**
- * With a signal and no `retries`, a transaction waits for the end of an outage. `fire` may meet the outage of
- * another database, and must not hold up the other changes. These take about 8 s in an outage.
+ * How often `fire` runs again after it has thrown a retryable error. It may meet the outage of another
+ * database, for whose end a transaction with a signal would wait, and must not hold up the other changes.
+ * These take about 8 s in an outage. Conflicts of the transaction itself do not count.
  */
 const fireRetries = 12;
 const maxSpreads = 1_024;
@@ -388,9 +389,14 @@ export class Schedule<V, K = string> {
    * delayed, so that it does not hold up others.
    */
   async #fire({ db, signal, onError }: Look, row: DueKey): Promise<boolean> {
-    const attempt: { change?: ScheduledChange<V | undefined, K>; thrown?: { readonly error: unknown } } = {};
+    const attempt: {
+      change?: ScheduledChange<V | undefined, K>;
+      /** What `fire` threw, and what its transaction failed with because of that. */
+      thrown?: { readonly error: unknown; readonly passedOn: unknown };
+    } = {};
     // A new copy for each attempt, because `fire` may change its argument.
     const keyOf = () => this.#keys.parse(row[2]);
+    let failures = 0;
     const run = async (tx: Transaction): Promise<boolean> => {
       delete attempt.thrown;
       if ((await tx.get(this.#due, row)) === undefined) return false;
@@ -402,17 +408,21 @@ export class Schedule<V, K = string> {
       try {
         await this.#options.fire(tx, change);
       } catch (error) {
-        attempt.thrown = { error };
-        throw error;
+        // An error that is not retryable ends `db.transact`.
+        const passedOn =
+          ++failures > fireRetries ? new Error("`fire` failed too often.", { cause: error }) : error;
+        attempt.thrown = { error, passedOn };
+        throw passedOn;
       }
       return true;
     };
     try {
-      return await db.transact(run, { signal, label: this.name, retries: fireRetries });
-    } catch (error) {
+      return await db.transact(run, { signal, label: this.name });
+    } catch (caught) {
       const { change, thrown } = attempt;
-      const isItsOwn = thrown === undefined ? isRefusal(error) : Object.is(thrown.error, error);
-      if (change === undefined || !isItsOwn) throw error;
+      const isItsOwn = thrown === undefined ? isRefusal(caught) : Object.is(thrown.passedOn, caught);
+      if (change === undefined || !isItsOwn) throw caught;
+      const error = thrown === undefined ? caught : thrown.error;
       await this.#fail(db, row, keyOf(), error, signal);
       this.#tell(onError, error, change);
       return false;
