@@ -27,7 +27,7 @@ class Watched extends PassingStore {
 
   /** Commits what was prewritten at `start`. */
   commit(start: number, kind: "put" | "delete" = "put") {
-    return this.#put("write", start + 1, encodeWrite({ start, kind, onePhase: false }));
+    return this.#put("write", start + 1, encodeWrite({ start, kind, onePhase: false, value: undefined }));
   }
 
   #put(part: "data" | "write", timestamp: number, value: Uint8Array) {

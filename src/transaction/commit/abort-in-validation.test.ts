@@ -1,10 +1,13 @@
 import { expect, test } from "vitest";
 import { bareContext } from "../../../test/support/context.js";
 import { int, table } from "../../schema/index.js";
+import type { RangeRead, StoreRequestOptions } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { StepHooks } from "../../testing/index.js";
 import { CoreTransaction } from "../core.js";
+import { transact } from "../transact.js";
 import { Transaction } from "../transaction.js";
+import { PassingStore } from "../wire/passing-store.js";
 
 const accounts = table("accounts", { balance: int() });
 
@@ -61,4 +64,33 @@ test("validation of many reads stops when the transaction is aborted", async () 
   tx.set(accounts.balance, "alice", 1);
   await expect(tx.commit()).rejects.toMatchObject({ code: "ABORTED" });
   expect(reads).toBeLessThan(1_000);
+});
+
+test("validation of a long range stops when the transaction is aborted", async () => {
+  const inner = memoryStore();
+  const ending = new AbortController();
+  let pages = 0;
+  class Narrow extends PassingStore {
+    override readRange(read: RangeRead, options?: StoreRequestOptions) {
+      if (isValidating && ++pages === 2) ending.abort();
+      return super.readRange({ ...read, limit: 1 }, options);
+    }
+  }
+  let isValidating = false;
+  const hooks = new StepHooks();
+  hooks.once("validate", (run) => {
+    isValidating = true;
+    return run();
+  });
+  const context = bareContext(new Narrow(inner), { commit: "two-phase" }, hooks);
+  await transact(bareContext(inner), (tx) => {
+    for (let row = 0; row < 10; row++) tx.set(accounts.balance, `row ${row}`, row);
+  });
+  const tx = new Transaction(
+    await CoreTransaction.begin(context, { signal: ending.signal, isolation: "serializable" }),
+  );
+  for await (const _ of tx.scan(accounts.balance));
+  tx.set(accounts.balance, "z", 1);
+  await expect(tx.commit()).rejects.toMatchObject({ code: "ABORTED" });
+  expect(pages).toBe(2);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { bareContext } from "../../../test/support/context.js";
 import { int, table } from "../../schema/index.js";
 import { memoryStore } from "../../store/memory/index.js";
-import { StepHooks, stopsBefore } from "../../testing/index.js";
+import { StepHooks } from "../../testing/index.js";
 import { CoreTransaction } from "../core.js";
 import { Transaction } from "../transaction.js";
 
@@ -15,13 +15,13 @@ test("a one-phase commit resolves a dead two-phase transaction's lock, though bo
   const twoPhase = { ...bareContext(store, { commit: "two-phase" }, hooks), liveness: dead };
   const onePhaseHooks = new StepHooks();
   const onePhase = { ...bareContext(store, {}, onePhaseHooks), liveness: dead };
-  hooks.once("commit-timestamp", stopsBefore);
+  const { reached } = hooks.pauseBefore("commit-timestamp");
   const dying = new Transaction(await CoreTransaction.begin(twoPhase)); // S = the counter, which it has raised
   const tx = new Transaction(await CoreTransaction.begin(onePhase)); // S = the counter
   expect(tx.startTimestamp).toBe(dying.startTimestamp);
   dying.set(accounts.balance, "row 0", 1);
   void dying.commit();
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await reached;
   for (let row = 0; row < 50; row++) tx.set(accounts.balance, `row ${row}`, 2);
   await tx.commit();
   expect(onePhaseHooks.count("one-phase-commit")).toBe(2);
