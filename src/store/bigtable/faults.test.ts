@@ -10,7 +10,7 @@ import {
   TestService,
 } from "../../../test/support/bigtable/service.js";
 import { NetworkProxy } from "../../../test/support/proxy/index.js";
-import { packageManifest } from "../../environment/index.js";
+import { packageManifest, systemEnvironment } from "../../environment/index.js";
 import type { MutationAnswer, RowMutation } from "../mutation.js";
 import { openBigtableStore } from "./open.js";
 
@@ -200,6 +200,39 @@ describe("a mutation", () => {
     expect(await aborted).toBe("ABORTED");
     expect(new Set(await Promise.all([...first, last]))).toEqual(new Set(["applied"]));
     expect(sent).toEqual([...rows, "last"]);
+  });
+
+  it("that waits for the others of its turn until its deadline is unknown, and is not sent", async () => {
+    let now = 0;
+    const environment = { ...systemEnvironment, monotonic: () => now };
+    const bulk: Handler = ({ entries }) => {
+      now += 400_000;
+      return answers({ entries: (entries as unknown[]).map((_, index) => ({ index, status: {} })) });
+    };
+    const options = { gather: true, deadlineMs: 1_000_000, environment };
+    const { service, store } = await openOn({ MutateRows: bulk }, options);
+    // 5 requests.
+    const rows = Array.from({ length: 4_010 }, (_, index) => `r${index}`);
+    const answered = await Promise.all(rows.map((row) => store.mutate(mutation(row, false))));
+    expect(answered.lastIndexOf("applied")).toBe(2_999);
+    expect(answered.indexOf("unknown")).toBe(3_000);
+    expect(service.count("MutateRows")).toBe(3);
+  });
+
+  it("that is refused with others is not sent again after its deadline", async () => {
+    let now = 0;
+    const environment = { ...systemEnvironment, monotonic: () => now };
+    const bulk: Handler = () =>
+      answers({ entries: [{ index: 0, status: { code: status.INVALID_ARGUMENT } }] });
+    const single: Handler = () => {
+      now += 600_000;
+      return {};
+    };
+    const options = { gather: true, deadlineMs: 1_000_000, environment };
+    const { service, store } = await openOn({ MutateRows: bulk, MutateRow: single }, options);
+    const answered = ["a", "a", "a"].map((row) => store.mutate(mutation(row, false)));
+    expect(await Promise.all(answered)).toEqual(["applied", "applied", "unknown"]);
+    expect(service.count("MutateRow")).toBe(2);
   });
 
   it("that is aborted while it is refused with others is not retried", async () => {

@@ -25,7 +25,8 @@ export interface BigtableStoreOptions {
   /**
    * Whether the reads of one turn of the event loop share a request if they need the same columns
    * at the same timestamp. With `true`, mutations of one turn share a request too if they have no
-   * guards. Default: true.
+   * guards. If they need several requests, the wait for the earlier ones counts towards `deadlineMs`.
+   * Default: true.
    */
   readonly gather?: boolean | undefined;
   /**

@@ -60,7 +60,7 @@ export class GatheredWrites {
   }
 
   mutate(mutation: PlainMutation): Promise<MutationAnswer> {
-    if (!this.#options.gather) return this.#single(mutation);
+    if (!this.#options.gather) return this.#single(mutation, this.#deadline());
     return new Promise((resolve, reject) => {
       if (this.#waiting.length === 0) this.#options.environment.defer(() => this.#send());
       const waiting = { ...mutation, bytes: bytesOf(mutation), sent: false, resolve, reject };
@@ -85,10 +85,16 @@ export class GatheredWrites {
   #send(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (const queue of byTable(waiting)) this.#sendQueue(queue);
+    const until = this.#deadline();
+    for (const queue of byTable(waiting)) this.#sendQueue(queue, until);
   }
 
-  #sendQueue(queue: readonly Waiting[]): void {
+  /** The monotonic time at which a mutation of this turn must be over. */
+  #deadline(): number {
+    return this.#options.environment.monotonic() + this.#options.deadlineMs;
+  }
+
+  #sendQueue(queue: readonly Waiting[], until: number): void {
     let batch = new Map<string, [Waiting, ...Waiting[]]>();
     let mutations = 0;
     let bytes = 0;
@@ -109,30 +115,47 @@ export class GatheredWrites {
       mutations += each.mutations.length;
       bytes += each.bytes;
     }
-    this.#sendAll(batches.map((each) => [...each.values()])).catch((error: unknown) => {
+    this.#sendAll(
+      batches.map((each) => [...each.values()]),
+      until,
+    ).catch((error: unknown) => {
       for (const each of queue) each.reject(error);
     });
   }
 
-  async #sendAll(batches: readonly (readonly Entry[])[]): Promise<void> {
+  async #sendAll(batches: readonly (readonly Entry[])[], until: number): Promise<void> {
     for (const planned of batches) {
       // Callers may have given up while the earlier batches were in flight.
       const batch = wanted(planned);
+      if (this.#isLate(until)) {
+        for (const entry of batch) for (const each of entry) this.#leave(each);
+        continue;
+      }
       for (const entry of batch) for (const each of entry) each.sent = true;
       const [first] = batch;
       if (first === undefined) continue;
-      if (batch.length > 1 || first.length > 1) await this.#bulk(batch);
-      else await this.#alone(first[0]);
+      if (batch.length > 1 || first.length > 1) await this.#bulk(batch, until);
+      else await this.#alone(first[0], until);
     }
   }
 
-  async #alone(waiting: Waiting): Promise<void> {
-    await this.#single(waiting).then(waiting.resolve, waiting.reject);
+  #isLate(until: number): boolean {
+    return this.#options.environment.monotonic() >= until;
   }
 
-  async #single({ table, row, mutations, signal }: PlainMutation): Promise<MutationAnswer> {
-    const { transport, profile, environment, deadlineMs, counts } = this.#options;
-    const until = environment.monotonic() + deadlineMs;
+  /** Answers a mutation whose outcome is not known, or that would be sent late (protocol §7.4). */
+  #leave(waiting: Waiting): void {
+    this.#options.counts.unknown++;
+    waiting.resolve("unknown");
+  }
+
+  async #alone(waiting: Waiting, until: number): Promise<void> {
+    await this.#single(waiting, until).then(waiting.resolve, waiting.reject);
+  }
+
+  async #single({ table, row, mutations, signal }: PlainMutation, until: number): Promise<MutationAnswer> {
+    const { transport, profile, environment, counts } = this.#options;
+    const deadlineMs = until - environment.monotonic();
     counts.single++;
     const request = { tableName: table.path, appProfileId: profile, rowKey: encodeRow(row), mutations };
     try {
@@ -148,9 +171,9 @@ export class GatheredWrites {
     }
   }
 
-  async #bulk(batch: readonly Entry[]): Promise<void> {
-    const { transport, profile, environment, deadlineMs, counts } = this.#options;
-    const until = environment.monotonic() + deadlineMs;
+  async #bulk(batch: readonly Entry[], until: number): Promise<void> {
+    const { transport, profile, environment, counts } = this.#options;
+    const deadlineMs = until - environment.monotonic();
     const { table } = batch[0]![0];
     counts.bulk++;
     counts.bulkRows += batch.length;
@@ -167,9 +190,8 @@ export class GatheredWrites {
         for (const entry of response.entries ?? []) {
           const index = entry.index === undefined ? 0 : fromInt64(entry.index);
           answered.add(index);
-          settling.push(
-            this.#answer(batch[index] ?? [], entry.status?.code ?? status.OK, entry.status?.message ?? ""),
-          );
+          const { code = status.OK, message = "" } = entry.status ?? {};
+          settling.push(this.#answer(batch[index] ?? [], code, message, until));
         }
         return true;
       });
@@ -180,25 +202,25 @@ export class GatheredWrites {
     const code = codeOf(failure) ?? status.UNKNOWN;
     const said = failure instanceof Error ? failure.message : "";
     for (const [index, entry] of batch.entries()) {
-      if (!answered.has(index)) settling.push(this.#answer(entry, code, said));
+      if (!answered.has(index)) settling.push(this.#answer(entry, code, said, until));
     }
     await Promise.all(settling);
   }
 
-  async #answer(entry: readonly Waiting[], code: number, said: string): Promise<void> {
+  async #answer(entry: readonly Waiting[], code: number, said: string, until: number): Promise<void> {
     // Bigtable may have refused the entry because of only one of its mutations. Each mutation is
     // therefore sent once more, alone.
     if (isRefusal(code) && entry.length > 1) {
-      for (const each of entry) if (isWanted(each)) await this.#alone(each);
+      for (const each of entry) {
+        if (this.#isLate(until)) this.#leave(each);
+        else if (isWanted(each)) await this.#alone(each, until);
+      }
       return;
     }
     for (const each of entry) {
       if (code === status.OK) each.resolve("applied");
       else if (isRefusal(code)) each.reject(statusError(code, said, doing(each.table)));
-      else {
-        this.#options.counts.unknown++;
-        each.resolve("unknown");
-      }
+      else this.#leave(each);
     }
   }
 }
