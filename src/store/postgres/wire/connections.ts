@@ -39,6 +39,44 @@ const backoff = { initialMs: 10, maximumMs: 500 };
 const asText = { getTypeParser: () => (value: string) => value };
 const ignore = () => undefined;
 
+/** The listeners on a pool, for all stores that use it. Node takes more than ten of a kind for a leak. */
+interface PoolListeners {
+  /** Called for each connection that the pool makes, one for each store. */
+  readonly onConnect: Set<() => void>;
+  remove(): void;
+}
+
+const listeners = new WeakMap<PostgresPool, PoolListeners>();
+
+/** Calls a function for each connection that the pool makes. Returns what ends that. */
+function listen(pool: PostgresPool, onConnect: () => void): () => void {
+  const shared = listeners.get(pool) ?? addListeners(pool);
+  shared.onConnect.add(onConnect);
+  return () => {
+    if (shared.onConnect.delete(onConnect) && shared.onConnect.size === 0) shared.remove();
+  };
+}
+
+function addListeners(pool: PostgresPool): PoolListeners {
+  const onConnect = new Set<() => void>();
+  const connected = (client: Pick<PostgresClient, "on">) => {
+    client.on("error", ignore);
+    for (const each of onConnect) each();
+  };
+  // Without a listener, the error of a connection that ends while no query runs on it would end the
+  // process. It may end at any moment: while it is idle, and before its first query.
+  pool.on("error", ignore);
+  pool.on("connect", connected);
+  const remove = () => {
+    listeners.delete(pool);
+    pool.removeListener("error", ignore);
+    pool.removeListener("connect", connected);
+  };
+  const added = { onConnect, remove };
+  listeners.set(pool, added);
+  return added;
+}
+
 /** A connection that one user holds, until it or the user ends it. */
 export interface Held {
   /** Runs a statement without parameters. With a name, prepares it under that name. */
@@ -73,19 +111,13 @@ export class Connections {
   #made = 0;
   #waiting = 0;
   #waitMs = 0;
-  readonly #onConnect = (client: Pick<PostgresClient, "on">): void => {
-    this.#made++;
-    client.on("error", ignore);
-  };
+  readonly #stopListening: () => void;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
     this.environment = options.environment;
     this.place = options.place;
-    // Without a listener, the error of a connection that ends while no query runs on it would end the
-    // process. It may end at any moment: while it is idle, and before its first query.
-    options.pool.on("error", ignore);
-    options.pool.on("connect", this.#onConnect);
+    this.#stopListening = listen(options.pool, () => this.#made++);
   }
 
   get counts(): ConnectionCounts {
@@ -185,8 +217,7 @@ export class Connections {
   async close(): Promise<void> {
     const { pool, isOwn } = this.#options;
     if (isOwn) return await pool.end();
-    pool.removeListener("error", ignore);
-    pool.removeListener("connect", this.#onConnect);
+    this.#stopListening();
   }
 
   /** A connection of the pool. If it comes too late, it goes back to the pool. */
