@@ -1,4 +1,9 @@
-import { InvalidArgumentError, SchemaError, StaleSnapshotError } from "../../errors/index.js";
+import {
+  InvalidArgumentError,
+  SchemaError,
+  StaleSnapshotError,
+  StoreDamagedError,
+} from "../../errors/index.js";
 import type { FeedRecord, Registry } from "../../observer/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import { describeValue, type Feed, type FeedColumn, isFeed } from "../../schema/index.js";
@@ -153,13 +158,23 @@ export class FeedCursor {
     return await this.#take(await this.#entries(upTo, limit, signal), upTo);
   }
 
-  #entries(upTo: number, limit: number, signal: AbortSignal | undefined): Promise<EntryBatch> {
+  /** An entry that was removed while it was read looks damaged, so {@link FeedCursor.#take} judges that. */
+  async #entries(
+    upTo: number,
+    limit: number,
+    signal: AbortSignal | undefined,
+  ): Promise<EntryBatch | StoreDamagedError> {
     const read = { feed: this.#record.name, since: this.#position, upTo, limit, signal };
-    return readEntries(this.#source.registry.context, read);
+    try {
+      return await readEntries(this.#source.registry.context, read);
+    } catch (error) {
+      if (error instanceof StoreDamagedError) return error;
+      throw error;
+    }
   }
 
   /** Checks that no entry is missing, and moves on. */
-  async #take(batch: EntryBatch, upTo: number): Promise<EntryBatch> {
+  async #take(batch: EntryBatch | StoreDamagedError, upTo: number): Promise<EntryBatch> {
     const { name, since } = this.#record;
     const record = await recordOf(this.#source.registry, name);
     if (record.since !== since) throw stale(name, this.#position, "was removed and declared again");
@@ -167,7 +182,11 @@ export class FeedCursor {
     if (record.retainedSince !== this.#record.retainedSince) this.#isChecked = false;
     this.#record = record;
     const { context } = this.#source.registry;
-    if (!this.#isChecked || mayBeTrimmed(context, record, this.#position, upTo)) await this.#checkFloor();
+    const isDamaged = batch instanceof StoreDamagedError;
+    if (isDamaged || !this.#isChecked || mayBeTrimmed(context, record, this.#position, upTo)) {
+      await this.#checkFloor();
+    }
+    if (isDamaged) throw batch;
     this.#position = batch.upTo;
     return batch;
   }

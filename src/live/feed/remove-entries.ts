@@ -1,10 +1,24 @@
 import { throwIfAborted } from "../../environment/index.js";
-import { allColumns, type Mutation, type Position, pages, type RawRow } from "../../store/index.js";
+import {
+  allColumns,
+  equalBytes,
+  type Mutation,
+  type Position,
+  pages,
+  type RawCell,
+} from "../../store/index.js";
 import { feedOrders, feedRow, feedTable, type TransactionContext } from "../../transaction/index.js";
 
 /** Rows that are removed at a time. It bounds the requests under way. */
 const rowsAtOnce = 128;
 const forever = Number.POSITIVE_INFINITY;
+
+/** The row of an entry. */
+interface EntryRow {
+  readonly row: Uint8Array;
+  readonly columns: Uint8Array[];
+  isOver: boolean;
+}
 
 /**
  * Removes the entries of a feed that belong to commits up to a timestamp. An entry that is still
@@ -22,9 +36,24 @@ export async function removeEntries(
     const end = { row: feedRow(feed, order, upTo + 1) };
     const read = (start?: Position) =>
       store.readRaw({ table: feedTable, start, end, columns: allColumns, parts });
+    // A large entry is on several pages. It is removed at once, or readers would take it for damaged.
+    let open: EntryRow | undefined;
     for await (const page of pages(read, { row: feedRow(feed, order) })) {
       throwIfAborted(signal, "Removing old entries of a feed");
-      const rows = page.rows.filter((row) => isOver(row, upTo));
+      const whole: EntryRow[] = [];
+      for (const { row, cells } of page.rows) {
+        if (open === undefined || !equalBytes(open.row, row)) {
+          if (open !== undefined) whole.push(open);
+          open = { row: Buffer.from(row), columns: [], isOver: true };
+        }
+        for (const { column } of cells) open.columns.push(Buffer.from(column));
+        open.isOver &&= isOver(cells, upTo);
+      }
+      if (open !== undefined && page.next?.column === undefined) {
+        whole.push(open);
+        open = undefined;
+      }
+      const rows = whole.filter((row) => row.isOver);
       for (let at = 0; at < rows.length; at += rowsAtOnce) {
         await Promise.all(rows.slice(at, at + rowsAtOnce).map((row) => store.mutate(removal(row))));
       }
@@ -32,15 +61,15 @@ export async function removeEntries(
   }
 }
 
-/** Whether nothing in a row is locked, or belongs to a commit after a timestamp. */
-function isOver({ cells }: RawRow, upTo: number): boolean {
+/** Whether no cell is locked, or belongs to a commit after a timestamp. */
+function isOver(cells: readonly RawCell[], upTo: number): boolean {
   return cells.every(({ versions }) =>
     versions.every(({ part, timestamp }) => part === "data" || (part === "write" && timestamp <= upTo)),
   );
 }
 
-function removal({ row, cells }: RawRow) {
-  const mutations = cells.flatMap(({ column }): Mutation[] =>
+function removal({ row, columns }: EntryRow) {
+  const mutations = columns.flatMap((column): Mutation[] =>
     (["write", "data"] as const).map((part) => ({ type: "delete", column, part, from: 0, to: forever })),
   );
   return { table: feedTable, row, guards: [], mutations };
