@@ -95,6 +95,7 @@ import {
   type CollectOptions,
   type CollectReport,
   check,
+  checkTimeout,
   feedTable,
   type HistoryEntry,
   type HistoryOptions,
@@ -814,7 +815,7 @@ export class Database {
    * `ClosedError`, after {@link close}.
    */
   async reach(options: ReachOptions = {}): Promise<DatabaseReach> {
-    const { timeoutMs = 1_000 } = known("db.reach", options);
+    const timeoutMs = checkTimeout(known("db.reach", options).timeoutMs) ?? 1_000;
     const { store, environment } = this.#open();
     return await reachOf({ store, environment, timeoutMs, coordination: this.#coordination });
   }

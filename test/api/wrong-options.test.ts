@@ -40,6 +40,7 @@ const wrong: readonly (readonly [call: string, option: string, values: readonly 
   ],
   ["db.check", "maxProblems", [0, -1, Number.NaN, 1.5, "1"], (db, maxProblems) => db.check({ maxProblems })],
   ["db.backfill", "range", [5, "a", null], (db, range) => db.backfill(titles, { range })],
+  ["db.reach", "timeoutMs", [0, -1, Number.NaN, Infinity, "1"], (db, timeoutMs) => db.reach({ timeoutMs })],
   ["worker.stop", "timeoutMs", [-1, Number.NaN, Infinity, "1"], (db, timeoutMs) => stop(db, { timeoutMs })],
   ["open", "tables", [5, "a", null, {}], (_, tables) => open("memory:", { tables })],
   ["open", "observers", [5, "a", null, {}], (_, observers) => open("memory:", { observers })],
