@@ -53,6 +53,18 @@ export class Cli {
     this.#stopping.abort(new AbortedError(`The command was interrupted by ${signal}.`));
   }
 
+  /**
+   * Runs a command that works until a signal. If the signal arrives while the module still loads, the command
+   * has ended in order too.
+   */
+  async untilSignal(run: () => Promise<void>): Promise<void> {
+    try {
+      await run();
+    } catch (error) {
+      if (this.#endSignal === undefined || error !== this.signal.reason) throw error;
+    }
+  }
+
   /** Prints lines for people, or the document as JSON if the user gave `--json`. */
   async print(document: unknown, lines: () => readonly string[]): Promise<void> {
     if (this.json) return this.out.json(document);

@@ -22,6 +22,17 @@ function start({ folder }: CommandLine, ...args: string[]) {
   return watch(spawn(process.execPath, nodeArguments(main, args), { cwd: folder, stdio: "pipe" }));
 }
 
+/** Starts the command line as the process that `--processes` or `--watch` starts. */
+function startAsOneOfSeveral({ folder }: CommandLine, ...args: string[]) {
+  return watch(
+    spawn(process.execPath, nodeArguments(main, args), {
+      cwd: folder,
+      env: { ...process.env, [processVariable]: "1" },
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    }),
+  );
+}
+
 function watch(child: ChildProcess) {
   children.add(child);
   const texts = { stdout: "", stderr: "" };
@@ -117,6 +128,30 @@ describe("the program", () => {
     // The worker learns that its supervisor has ended only from the closed channel.
     child.disconnect();
     expect(await exited).toEqual([0, null]);
+  });
+
+  it("as one of several processes refuses a module whose top-level await never settles", async () => {
+    const cli = await CommandLine.create();
+    await cli.write("app.mjs", "await new Promise(() => {});");
+    const { ended } = startAsOneOfSeveral(cli, "worker", "data", "app.mjs");
+    expect(await ended).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringContaining("An `await` at its top level never settles."),
+    });
+  });
+
+  it("ends after a signal although its module is still loading", async () => {
+    const cli = await libraryCommandLine();
+    const hanging = "console.log('loading'); setInterval(() => {}, 1_000); await new Promise(() => {});";
+    await cli.write("app.mjs", hanging);
+    const worker = start(cli, "worker", "data", "app.mjs");
+    const get = start(cli, "get", "data", "documents.title", "a", "--app", "app.mjs");
+    await Promise.all([worker.printed("loading"), get.printed("loading")]);
+    worker.child.kill("SIGTERM");
+    get.child.kill("SIGTERM");
+    expect(await worker.ended).toEqual({ code: 0, stdout: "loading\n", stderr: "" });
+    expect(await get.ended).toMatchObject({ code: 143, stderr: expect.stringContaining("ABORTED") });
   });
 
   it("ends at once after a second signal, and loses nothing", async () => {

@@ -53,7 +53,7 @@ export async function withDatabase<T>(
   use: (opened: OpenedDatabase) => Promise<T>,
 ): Promise<T> {
   const place = placeOf(request.location, cli.io.cwd);
-  const app = request.app === undefined ? undefined : await loadApp(request.app, cli.io.cwd);
+  const app = request.app === undefined ? undefined : await loadApp(request.app, cli.io.cwd, cli.signal);
   const looks = request.create === true && request.looksForPlace === true;
   const created = looks ? await missingPlace(place, cli.environment) : undefined;
   const db = await open(place, {

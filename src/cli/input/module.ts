@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { extname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { declared } from "../../database/index.js";
+import { unlessAborted } from "../../environment/index.js";
 import { isObserver, type Observer } from "../../observer/index.js";
 import {
   type AnyDerivation,
@@ -31,14 +32,16 @@ const typescript = new Set([".ts", ".mts", ".cts", ".tsx"]);
 /**
  * Loads a module that default-exports `{ tables, observers, feeds, schedules, derivations, lookups }`. Each
  * of them may be missing. TypeScript works on every supported version of Node. The module may import
- * another copy of this package: the loader recognizes declarations by their brand.
+ * another copy of this package: the loader recognizes declarations by their brand. The call ends at
+ * `signal`, although the module may still be loading.
  */
-export async function loadApp(path: string, cwd: string): Promise<App> {
+export async function loadApp(path: string, cwd: string, signal?: AbortSignal): Promise<App> {
   const file = resolve(cwd, path);
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) {
     throw new UsageError(`There is no module ${path}: give the path of a JavaScript or TypeScript file.`);
   }
-  return checkApp(path, defaultExport(await importModule(path, file)));
+  const module = await unlessAborted(importModule(path, file), signal, `Loading the module ${path}`);
+  return checkApp(path, defaultExport(module));
 }
 
 async function importModule(path: string, file: string): Promise<unknown> {

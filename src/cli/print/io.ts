@@ -68,6 +68,8 @@ export const recordVariable = "PERCOLATOR_RECORD";
 /** Returns the `Io` of the real process. */
 export function systemIo(): Io {
   const isSupervised = process.env[processVariable] !== undefined && process.send !== undefined;
+  // A listener for the end of the supervisor must not keep a process alive that waits for nothing else.
+  if (isSupervised) process.channel?.unref();
   return {
     stdin: process.stdin,
     stdout: process.stdout,

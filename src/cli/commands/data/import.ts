@@ -100,7 +100,7 @@ export function addImport(program: Command, cli: Cli): void {
       if (options.observers === true && !input.isFile) {
         throw new UsageError("--observers reads the export twice: give a file.");
       }
-      const app = options.app === undefined ? undefined : await loadApp(options.app, cli.io.cwd);
+      const app = options.app === undefined ? undefined : await loadApp(options.app, cli.io.cwd, cli.signal);
       await new Import(cli, location, input, options, app?.tables ?? []).run();
     },
   );

@@ -46,19 +46,21 @@ export function addWatch(program: Command, cli: Cli): void {
       parsedBy(checkedSince),
     )
     .action((location: string, text: string, options: WatchCommandOptions) =>
-      withDatabase(cli, { location, app: options.app }, async (opened) => {
-        const target = findTarget(opened, text);
-        if (target.kind === "signal") throw noValues(target.signal);
-        const { defined } = target;
-        const watched =
-          target.kind === "table" ? target.table : target.kind === "column" ? target.column : target.family;
-        const only = target.kind === "table" ? undefined : (watched as { readonly name: string }).name;
-        await noteCustomCodecs(cli, opened, defined, only);
-        const prefix = options.prefix === undefined ? undefined : parsePrefix(defined, options.prefix);
-        const since = options.since === undefined ? undefined : momentOf(cli, options.since);
-        const changes = opened.db.watch(watched, { prefix: prefix as never, since, signal: cli.signal });
-        await print(cli, defined, changes as AsyncIterable<CellChange>);
-      }),
+      cli.untilSignal(() =>
+        withDatabase(cli, { location, app: options.app }, async (opened) => {
+          const target = findTarget(opened, text);
+          if (target.kind === "signal") throw noValues(target.signal);
+          const { defined } = target;
+          const watched =
+            target.kind === "table" ? target.table : target.kind === "column" ? target.column : target.family;
+          const only = target.kind === "table" ? undefined : (watched as { readonly name: string }).name;
+          await noteCustomCodecs(cli, opened, defined, only);
+          const prefix = options.prefix === undefined ? undefined : parsePrefix(defined, options.prefix);
+          const since = options.since === undefined ? undefined : momentOf(cli, options.since);
+          const changes = opened.db.watch(watched, { prefix: prefix as never, since, signal: cli.signal });
+          await print(cli, defined, changes as AsyncIterable<CellChange>);
+        }),
+      ),
     );
 }
 

@@ -53,8 +53,10 @@ export function addDashboard(program: Command, cli: Cli): void {
       listOption,
     );
   addCoordinatorFlags(command).action((location: string, options: DashboardCommandOptions) =>
-    withDatabase(cli, { location, app: options.app, coordinator: options }, (opened) =>
-      serve(cli, location, opened, options),
+    cli.untilSignal(() =>
+      withDatabase(cli, { location, app: options.app, coordinator: options }, (opened) =>
+        serve(cli, location, opened, options),
+      ),
     ),
   );
 }

@@ -136,12 +136,15 @@ export function addWorker(program: Command, cli: Cli): void {
   command.option("--insecure", "serve metrics beyond this machine without a token");
   addDashboardFlags(command);
   addCoordinatorFlags(command).action((location: string, app: string, options: WorkerOptions) =>
-    options.watch
-      ? watchModule(cli, location, app, options)
-      : options.processes === undefined
-        ? workHere(cli, location, app, options)
-        : supervise(cli, location, app, options.processes, options),
+    cli.untilSignal(() => run(cli, location, app, options)),
   );
+}
+
+async function run(cli: Cli, location: string, app: string, options: WorkerOptions): Promise<void> {
+  const { processes, watch } = options;
+  if (watch) await watchModule(cli, location, app, options);
+  else if (processes === undefined) await workHere(cli, location, app, options);
+  else await supervise(cli, location, app, processes, options);
 }
 
 /**

@@ -40,7 +40,7 @@ export function addInit(program: Command, cli: Cli): void {
 
 async function init(cli: Cli, location: string, { app: module, dryRun = false }: InitOptions): Promise<void> {
   const place = placeOf(location, cli.io.cwd);
-  const app = module === undefined ? undefined : await loadApp(module, cli.io.cwd);
+  const app = module === undefined ? undefined : await loadApp(module, cli.io.cwd, cli.signal);
   const tables = [
     systemTable,
     hintTable,
