@@ -1,5 +1,5 @@
 /** How a copy of a database becomes the database of a folder that has none. */
-import { mkdir, readdir, rename, rm } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { clearPublished, openStore } from "../database/index.js";
 import type { Environment } from "../environment/index.js";
@@ -33,42 +33,59 @@ export async function inNewFolder<T>(
 ): Promise<T> {
   const work = join(folder, workFolders[maker]);
   const isNew = await prepare(folder, maker);
+  const made = [work];
+  let report: T;
   try {
-    const { file, report } = await make(work);
-    await rename(file, join(folder, basename(file)));
+    const copy = await make(work);
+    // Another process may have made a database here meanwhile.
+    refuseOthers(folder, maker, await namesIn(folder, work));
+    const file = join(folder, basename(copy.file));
+    await rename(copy.file, file);
+    made.push(file);
     await flushFolder(folder);
-    await rm(work, { recursive: true, force: true });
-    return report;
+    report = copy.report;
   } catch (error) {
-    await rm(isNew ? folder : work, { recursive: true, force: true }).catch(() => undefined);
+    for (const each of made) await rm(each, { recursive: true, force: true }).catch(() => undefined);
+    if (isNew) await rmdir(folder).catch(() => undefined);
     throw systemFailure(error, `${failures[maker]} into ${folder}`);
   }
+  // The database has its place. A work folder that stays harms nobody.
+  await rm(work, { recursive: true, force: true }).catch(() => undefined);
+  return report;
 }
 
 /** Makes the folder and its work folder. Resolves to whether the folder is new. */
 async function prepare(folder: string, maker: Maker): Promise<boolean> {
   try {
     const isNew = (await makeFolder(folder)) !== undefined;
-    const others = (await readdir(folder)).filter((name) => !systemNames.has(name));
+    const others = await namesIn(folder);
     const work = others.find((name) => Object.values(workFolders).includes(name));
     if (work !== undefined) {
       throw new BackupError(
         `Another ${work === workFolders.restore ? "restore" : "compaction"} into ${folder} runs, or was killed. If none runs, delete ${join(folder, work)} and try again.`,
       );
     }
-    if (others.length > 0) {
-      const hasDatabase = others.some((name) => name.startsWith("data.mdb"));
-      const what = hasDatabase ? "holds a database already" : `holds ${others[0]}`;
-      throw new BackupError(
-        `${folder} ${what}, and a ${maker} never overwrites anything. Name a folder that is empty or does not exist. To use it in ` +
-          "place of the other one, end all processes that have the database open, and rename the folders.",
-      );
-    }
+    refuseOthers(folder, maker, others);
     await mkdir(join(folder, workFolders[maker]));
     return isNew;
   } catch (error) {
     throw systemFailure(error, `${failures[maker]} into ${folder}`);
   }
+}
+
+async function namesIn(folder: string, work?: string): Promise<readonly string[]> {
+  const own = work && basename(work);
+  return (await readdir(folder)).filter((name) => !systemNames.has(name) && name !== own);
+}
+
+function refuseOthers(folder: string, maker: Maker, names: readonly string[]): void {
+  if (names.length === 0) return;
+  const hasDatabase = names.some((name) => name.startsWith("data.mdb"));
+  const what = hasDatabase ? "holds a database already" : `holds ${names[0]}`;
+  throw new BackupError(
+    `${folder} ${what}, and a ${maker} never overwrites anything. Name a folder that is empty or does not exist. To use it in ` +
+      "place of the other one, end all processes that have the database open, and rename the folders.",
+  );
 }
 
 /**
