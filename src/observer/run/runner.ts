@@ -136,8 +136,9 @@ export class Runner {
       await this.#disband(along, result);
       await this.#end(task, result, durationMs, along, giveUp);
     } catch (error) {
-      // The run has ended, so its announcement must not count as a crash of this process.
-      await this.#retract(task).catch(() => undefined);
+      // The run has ended, so its announcements must not count as crashes of this process.
+      await announcing;
+      await Promise.allSettled([task, ...along].map((each) => this.#retract(each)));
       throw error;
     } finally {
       this.#announced.delete(task);

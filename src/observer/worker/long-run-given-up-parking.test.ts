@@ -4,8 +4,9 @@ import { documents } from "../../../test/support/observer/documents.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
 import { StoreError, StoreFullError } from "../../errors/index.js";
 import { memoryStore } from "../../store/memory/index.js";
+import { hintTable } from "../../transaction/index.js";
 import { readHints } from "../hint/hint.js";
-import { observer } from "../index.js";
+import { batchObserver, observer } from "../index.js";
 
 const environment = new TestEnvironment();
 const open: TestDatabase[] = [];
@@ -63,5 +64,38 @@ describe.each(["one-phase", "two-phase"] as const)("%s", (commit) => {
     await environment.advance(3_000);
     expect(begun).toBe(2);
     for (const each of releases.splice(0)) each();
+  });
+
+  test("the changes of a long failed run do not count as crashes if the store refuses one write after it", async () => {
+    const store = memoryStore({ environment });
+    const { mutate } = store;
+    let refused = 0;
+    store.mutate = (mutation) => {
+      if (mutation.table === hintTable && refused-- > 0) return Promise.reject(new StoreError("away"));
+      return mutate.call(store, mutation);
+    };
+    const releases: (() => void)[] = [];
+    const long = batchObserver("long", documents.contents, async () => {
+      await new Promise<void>((resolve) => releases.push(resolve));
+      throw new Error("no");
+    });
+    const db = await start({ commit, store, observers: [long] });
+    const worker = db.pool.work();
+    await environment.advance(1_000);
+    await db.transact((tx) => {
+      for (const row of ["a", "b", "c"]) tx.set(documents.contents, row, "x");
+    });
+    await environment.advance(1_500);
+    const all = { start: undefined, end: undefined };
+    const states = async () => (await readHints(store, all, 10)).hints.map(({ state }) => state);
+    const announced = { attempts: 1, notBefore: 0, runner: db.sessions.session };
+    expect(await states()).toEqual([announced, announced, announced]);
+    refused = 1;
+    releases.shift()!();
+    await environment.advance(20);
+    await environment.until(worker.stop({ timeoutMs: 100 }));
+    await environment.until(db.close());
+    const left = { attempts: 0, notBefore: 0 };
+    expect(await states()).toEqual([left, left, left]);
   });
 });
