@@ -52,7 +52,7 @@ export class BlockImporter {
         return noted.block === block.block && noted.by === id;
       }
       // Another process has the note. If it is gone, that process has finished the import.
-      if ((noted?.block ?? 0) !== block.block - 1) throw anotherImports();
+      if ((noted?.block ?? 0) !== block.block - 1) throw anotherImports(noted);
       for (const { column, row, value } of cells) tx.set(column, row, value);
       const place: Place = { block: block.block, cells: block.cells, by: id };
       this.#note.set(tx, place);

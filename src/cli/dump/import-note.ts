@@ -4,10 +4,12 @@ import type { Transaction } from "../../transaction/index.js";
 
 const maxAttempts = 3;
 
-/** The note is not as this process has left it. */
-export function anotherImports(): StoreError {
+/** The note is not as this process has left it. `noted`: what it holds, or undefined if it is gone. */
+export function anotherImports(noted: object | undefined): StoreError {
   return new StoreError(
-    "Another process runs the same import. Let it finish, or end it and run this command again: it continues.",
+    noted === undefined
+      ? "Another process has finished the same import, or restarted it. Do not run this command again: it would not continue."
+      : "Another process runs the same import. Let it finish. If it stops before that, run this command again: it continues.",
   );
 }
 

@@ -124,6 +124,23 @@ test("a block is not written again after another process has finished the same i
   await first.write({ ...block, block: 2 });
   await first.finish();
   await db.transact((tx) => tx.set(notes.text, "a", "changed since"));
-  await expect(second.write({ ...block, block: 2 })).rejects.toThrow("Another process runs the same import");
+  await expect(second.write({ ...block, block: 2 })).rejects.toThrow(
+    "Another process has finished the same import",
+  );
   expect(await db.transact((tx) => tx.get(notes.text, "a"))).toBe("changed since");
+});
+
+test("a second process that runs the same import is told to wait for the first, or that it has finished", async () => {
+  db = await losing(0, false);
+  const [first, second] = [1, 2].map(() => new RowBatches({ db: db!, note: "n", signal }));
+  await first!.write([parsed("a")], at(10));
+  await second!.state();
+  await first!.write([parsed("b")], at(20));
+  await expect(second!.write([parsed("b")], at(30))).rejects.toThrow(
+    "Another process runs the same import. Let it finish. If it stops before that, run this command again: it continues.",
+  );
+  await first!.forget();
+  await expect(second!.write([parsed("b")], at(30))).rejects.toThrow(
+    "Another process has finished the same import, or restarted it. Do not run this command again",
+  );
 });

@@ -65,7 +65,7 @@ export class RowBatches {
       const noted = await this.#note.read(tx);
       // An attempt whose outcome was unknown has committed.
       if (noted !== undefined && noted.offset === state.offset) return;
-      if ((noted?.offset ?? 0) !== this.#offset) throw anotherImports();
+      if ((noted?.offset ?? 0) !== this.#offset) throw anotherImports(noted);
       for (const row of rows) await writeRow(tx, row);
       this.#note.set(tx, state);
     });
