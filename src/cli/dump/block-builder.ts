@@ -34,8 +34,9 @@ export class BlockBuilder {
     return this.#bytes >= blockCharacters || this.#cells >= blockCells;
   }
 
-  add(document: object, cells: number): void {
-    const line = Buffer.from(`${JSON.stringify(document)}\n`);
+  /** Adds a line of JSON that has `cells` cells. */
+  add(text: string, cells: number): void {
+    const line = Buffer.from(`${text}\n`);
     this.#lines.push(line);
     this.#bytes += line.length;
     this.#cells += cells;

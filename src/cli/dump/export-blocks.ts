@@ -43,25 +43,32 @@ export async function* exportBlocks(
     for await (const rows of snapshot.cells(table.name, from, { columns: userAndObserverColumns })) {
       for (const row of rows) {
         for (const line of lines.add(row)) {
-          builder.add(line, line.cells.length);
+          builder.add(line.text, line.cells);
           if (builder.isFull) yield builder.take();
         }
       }
     }
     for (const line of lines.take()) {
-      builder.add(line, line.cells.length);
+      builder.add(line.text, line.cells);
       if (builder.isFull) yield builder.take();
     }
   }
   if (!builder.isEmpty) yield builder.take();
 }
 
+/** A line of an export, and the count of its cells. */
+interface LineText {
+  readonly text: string;
+  readonly cells: number;
+}
+
 /** Turns rows into lines. The input may divide a wide row into several parts. */
 class Lines {
   readonly #table: TableDefinition;
   #row: Buffer = Buffer.alloc(0);
-  #cells: CellLine[] = [];
-  #handled: HandledLine[] = [];
+  /** Cells, and acknowledgments, as JSON. */
+  #cells: string[] = [];
+  #handled: string[] = [];
   #bytes = 0;
 
   constructor(table: TableDefinition) {
@@ -69,7 +76,7 @@ class Lines {
   }
 
   /** Yields the lines that are complete. */
-  *add({ row, cells }: CommittedRow): Generator<RowLine> {
+  *add({ row, cells }: CommittedRow): Generator<LineText> {
     if (Buffer.compare(row, this.#row) !== 0) {
       yield* this.take();
       this.#row = Buffer.from(row);
@@ -82,9 +89,9 @@ class Lines {
       }
       // A column that is dropped, but not yet empty, is not in the header.
       if (!this.#table.columns.has(parsePath(column).name)) continue;
-      const cell = cellToLine(this.#table, column, value);
+      const cell = JSON.stringify(cellToLine(this.#table, column, value) satisfies CellLine);
       // A compressed value is longer in the export than in the store.
-      const bytes = Math.max(value.length, JSON.stringify(cell).length);
+      const bytes = Math.max(value.length, cell.length);
       if (this.#cells.length >= lineCells || (this.#bytes > 0 && this.#bytes + bytes > lineBytes)) {
         yield* this.take();
       }
@@ -101,25 +108,30 @@ class Lines {
     const { name, qualifier } = parsePath(record.column);
     const { version } = decodeAcknowledgment(value);
     const { observer } = record;
-    this.#handled.push(
-      qualifier === undefined ? [observer, version, name] : [observer, version, name, qualifier],
-    );
+    const line: HandledLine =
+      qualifier === undefined ? [observer, version, name] : [observer, version, name, qualifier];
+    this.#handled.push(JSON.stringify(line));
     return true;
   }
 
   /** Returns what is held so far as lines. */
-  take(): readonly RowLine[] {
-    if (this.#cells.length === 0 && this.#handled.length === 0) return [];
-    const { name, key } = this.#table;
-    const line = { table: name, row: key.format(decodeRow(this.#table, this.#row)) };
+  take(): readonly LineText[] {
     const [cells, handled] = [this.#cells, this.#handled];
+    if (cells.length === 0 && handled.length === 0) return [];
+    const { name, key } = this.#table;
+    const row = { table: name, row: key.format(decodeRow(this.#table, this.#row)) };
+    const beginning = JSON.stringify(row satisfies Omit<RowLine, "cells">).slice(0, -1);
     this.#cells = [];
     this.#handled = [];
     this.#bytes = 0;
-    return [
-      ...(cells.length > 0 ? [{ ...line, cells }] : []),
-      ...(handled.length > 0 ? [{ ...line, cells: [], handled }] : []),
-    ];
+    const lines: LineText[] = [];
+    if (cells.length > 0) {
+      lines.push({ text: `${beginning},"cells":[${cells.join(",")}]}`, cells: cells.length });
+    }
+    if (handled.length > 0) {
+      lines.push({ text: `${beginning},"cells":[],"handled":[${handled.join(",")}]}`, cells: 0 });
+    }
+    return lines;
   }
 }
 

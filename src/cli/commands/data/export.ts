@@ -196,7 +196,7 @@ async function exportTo(
   await sink.begin();
   const builder = new BlockBuilder(cut?.block);
   if (cut === undefined) {
-    builder.add(header, 0);
+    builder.add(JSON.stringify(header), 0);
     await sink.write(builder.take());
   }
   const before = builder.cells;
