@@ -103,6 +103,13 @@ describe("command lines", () => {
     );
   });
 
+  test("keep the empty key behind which a page begins", () => {
+    const options = { prefix: "", after: "", limit: 50 };
+    expect(commandLine("./data", { command: "scan", args: ["t"], options })).toBe(
+      "percolator scan ./data t --after '' --limit 50",
+    );
+  });
+
   test("quote a key that zsh would take for the path of a program", () => {
     expect(commandLine("./data", { command: "get", args: ["t", "=ls"] })).toBe(
       "percolator get ./data t '=ls'",
@@ -130,6 +137,7 @@ describe("links", () => {
   test("and requests keep the empty key of a row", () => {
     expect(parseRoute(hashOf("data", { table: "t", row: "" })).state).toEqual({ table: "t", row: "" });
     expect(apiPath("row", { table: "t", row: "", at: "" })).toBe("api/row?table=t&row=");
+    expect(apiPath("rows", { table: "t", prefix: "", after: "" })).toBe("api/rows?table=t&after=");
   });
 
   test("with an unknown view lead to the overview", () => {

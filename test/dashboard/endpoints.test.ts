@@ -146,6 +146,17 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       expect(now.cells.length).toBe(1);
     }));
 
+  test("the row with the empty key is the last one of a page", () =>
+    run(async (db, { get }) => {
+      await db.transact((tx) => {
+        for (const row of ["", "a"]) tx.set(pages.body, row, "x");
+      });
+      const first = await get<RowsPage>("rows?table=pages&limit=1");
+      expect([first.rows.map(({ row }) => row), first.next]).toEqual([[""], ""]);
+      const next = await get<RowsPage>(`rows?table=pages&limit=1&after=${first.next}`);
+      expect([next.rows.map(({ row }) => row), next.next]).toEqual([["a"], undefined]);
+    }));
+
   test("says of a row with very many cells that it shows only some", () =>
     run(async (db, { get }) => {
       await db.transact((tx) => {

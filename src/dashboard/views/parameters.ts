@@ -10,7 +10,7 @@ import type { KnownTables } from "../text/tables.js";
  */
 const minTimestamp = 1e14;
 
-/** The checked query parameters of a request. An empty parameter counts as missing. */
+/** The checked query parameters of a request. An empty parameter counts as missing, unless it is a key. */
 export class Parameters {
   readonly #given: URLSearchParams;
   readonly #tables: Shared<KnownTables>;
@@ -25,10 +25,15 @@ export class Parameters {
     return value === null || value === "" ? undefined : value;
   }
 
+  /** A key, which may be empty. */
+  key(name: string): string | undefined {
+    return this.#given.get(name) ?? undefined;
+  }
+
   /** A required parameter, which may be empty. */
   needed(name: string): string {
-    const value = this.#given.get(name);
-    if (value !== null) return value;
+    const value = this.key(name);
+    if (value !== undefined) return value;
     throw new InvalidArgumentError(`The parameter \`${name}\` is missing.`);
   }
 

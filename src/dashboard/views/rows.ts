@@ -64,7 +64,7 @@ export const rows: View<RowsPage> = async (context, given, signal) => {
   const table = (await given.table())[definition];
   const prefixText = given.text("prefix");
   const prefix = prefixText === undefined ? undefined : encodePrefixText(table, prefixText);
-  const start = startOf(table, prefix, given.text("after"));
+  const start = startOf(table, prefix, given.key("after"));
   const limit = given.limit(usualRows, maxRows);
   const tables = await context.tables.get();
   await using snapshot = await context.db.snapshot({ at: given.at(), signal });

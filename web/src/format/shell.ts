@@ -15,7 +15,7 @@ export function quoted(argument: string): string {
 
 export interface CommandParts {
   readonly command: string;
-  /** Options by name. An undefined option is left out. An option that is `true` has no value. */
+  /** Options by name. An undefined or empty option is left out, except the empty key. An option that is `true` has no value. */
   readonly options?: Readonly<Record<string, string | number | true | undefined>> | undefined;
   /** Arguments after the location. */
   readonly args?: readonly string[] | undefined;
@@ -29,7 +29,8 @@ export function commandLine(location: string, { command, options = {}, args = []
   const words = ["percolator", command];
   const given: string[] = [];
   for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || value === "") continue;
+    // Only a row can be empty.
+    if (value === undefined || (value === "" && name !== "after")) continue;
     const text = String(value);
     // A value that looks like an option must be joined to its option with `=`.
     if (value === true) given.push(`--${name}`);

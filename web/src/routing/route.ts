@@ -22,10 +22,13 @@ export function hashOf(view: View, state: State = {}): string {
   return `#/${view}${searchOf(state)}`;
 }
 
-/** The query of an address, with its `?`. Leaves out what is undefined or empty. A row may have the empty key. */
+/** The parts that are keys of rows. A row may have the empty key. */
+const keys: readonly string[] = ["row", "after"];
+
+/** The query of an address, with its `?`. Leaves out what is undefined or empty, except an empty key. */
 export function searchOf(state: State): string {
   const given = Object.entries(state).filter(
-    ([name, value]) => value !== undefined && (value !== "" || name === "row"),
+    ([name, value]) => value !== undefined && (value !== "" || keys.includes(name)),
   );
   const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
   return search === "" ? "" : `?${search}`;
