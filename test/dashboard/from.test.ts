@@ -89,6 +89,22 @@ test("a dashboard that does not answer is named, and the rest is shown", async (
   await other.close();
 });
 
+test("of two dashboards at one origin, that which does not answer is named with its path", async () => {
+  const { one, other } = await two();
+  await using first = await served(one);
+  const origin = first.url.replace(/\/$/, "");
+  for (const from of [
+    [`${origin}/gone/`, origin],
+    [origin, `${origin}/gone/`],
+  ]) {
+    await using named = await served(one, { from, sources: [] });
+    const { unheard } = await named.get<Workers>("workers");
+    expect(unheard?.map(({ name }) => name)).toEqual([`${origin}/gone`]);
+  }
+  await one.close();
+  await other.close();
+});
+
 test("two that name each other do not ask each other endlessly", async () => {
   const { one, other } = await two();
   await using first = await served(one);

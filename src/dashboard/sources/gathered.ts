@@ -50,7 +50,7 @@ export class GatheredReports {
   readonly #writers = new Map<number, KnownWriter>();
   readonly #asked = new Set<number>();
   readonly #heat = new Map<string, Shared<Heat>>();
-  readonly #failures = new Map<string, string>();
+  readonly #failures = new Map<ReportSource, string>();
   /** Sources that others do not wait for, and that have not answered the last request yet. */
   readonly #late = new Set<ReportSource>();
   readonly #listeners = new Set<(transactions: readonly RecordedTransaction[]) => void>();
@@ -189,7 +189,7 @@ export class GatheredReports {
     const answers = this.sources.map((source) => {
       if (this.#late.has(source)) return [];
       const asked = this.#askOne(source, request);
-      if (!this.#failures.has(source.name)) return asked;
+      if (!this.#failures.has(source)) return asked;
       this.#late.add(source);
       void asked.finally(() => this.#late.delete(source));
       return [];
@@ -206,16 +206,16 @@ export class GatheredReports {
     try {
       const ask = (signal: AbortSignal) => source.reports(request, signal);
       const reports = await within({ ...bounds, doing: `Asking ${source.name}` }, ask);
-      this.#failures.delete(source.name);
+      this.#failures.delete(source);
       return reports;
     } catch (error) {
-      this.#failures.set(source.name, error instanceof Error ? error.message : String(error));
+      this.#failures.set(source, error instanceof Error ? error.message : String(error));
       return [];
     }
   }
 
   /** The sources that did not answer the last request, and why. */
   get failures(): readonly { readonly name: string; readonly error: string }[] {
-    return [...this.#failures].map(([name, error]) => ({ name, error }));
+    return [...this.#failures].map(([{ name }, error]) => ({ name, error }));
   }
 }

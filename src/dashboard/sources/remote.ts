@@ -14,7 +14,7 @@ export class RemoteSource implements ReportSource {
 
   constructor(address: string, token: TokenSource | undefined) {
     this.#url = addressOf(address);
-    this.name = this.#url.origin;
+    this.name = `${this.#url.origin}${this.#url.pathname}`.replace(/\/$/, "");
     this.#token = token;
   }
 
