@@ -16,7 +16,7 @@ export interface Trouble {
   readonly href: string;
 }
 
-/** The most transactions of a list: enough to tell what fails or conflicts most. */
+/** The most transactions of a list: enough to tell what fails or conflicts most now. */
 export const maxListed = 50;
 
 /** The newest transactions that failed and that conflicted, and the slowest. */
@@ -46,7 +46,7 @@ export function troublesOf(
       kind: "failing",
       level: "bad",
       since: sinceSo(moments, ({ failures = 0 }) => failures > 0),
-      why: `${often(now.rollbacksPerSecond, failed)}, most often ${mostOf(failed, nameOf)}.`,
+      why: `${often(now.rollbacksPerSecond, failed)}, ${mostOften(failed, nameOf)}.`,
       remedy: "Read the errors.",
       href: observer === "" ? hashOf("transactions", { show: "failed" }) : hashOf("failures", { observer }),
     });
@@ -56,7 +56,7 @@ export function troublesOf(
       kind: "conflicting",
       level: "warn",
       since: sinceSo(moments, ({ conflicts: times = 0 }) => times > 0),
-      why: `${often(now.conflictsPerSecond, conflicts)}, most often ${mostOf(conflicts, lostBy)}.`,
+      why: `${often(now.conflictsPerSecond, conflicts)}, ${mostOften(conflicts, lostBy)}.`,
       remedy: "See what helps.",
       href: hashOf("transactions", { show: "conflicts" }),
     });
@@ -76,6 +76,12 @@ export function troublesOf(
 function often(perSecond: number, list: readonly TransactionShown[]): string {
   if (perSecond > 0) return `${rate(perSecond)} a second`;
   return `${counted(list.length, "time")}${list.length < maxListed ? "" : " or more"} in five minutes`;
+}
+
+/** What happens most often. A full list has only the newest, of which there may be more. */
+function mostOften(list: readonly TransactionShown[], name: typeof nameOf): string {
+  const most = mostOf(list, name);
+  return list.length < maxListed ? `most often ${most}` : `most often of the newest ${maxListed}: ${most}`;
 }
 
 /** Names that are longer are cut. */
