@@ -72,6 +72,23 @@ test("the row with the empty key can be opened", async () => {
   await close();
 });
 
+test("an empty key is named wherever it stands for its row", async () => {
+  await using db = await open("memory:", { tables: [notes, visits], collectEveryMs: 0 });
+  await using dashboard = await serveDashboard(db, { pages: invented.pages.path });
+  await db.transact((tx) => {
+    tx.set(notes.body, "", "the value");
+    tx.set(visits.n, ["", 1], 1);
+  });
+  const { page, close } = await openPage(invented.browser, `${dashboard.url}#/transactions`);
+  await page.locator("[data-row]").first().click();
+  await page.locator(".cell-link", { hasText: "notes.body" }).first().getByText("empty key").click();
+  await page.locator(".row-panel").getByText("the value").waitFor();
+  await page.goto(`${dashboard.url}#/data?table=visits`);
+  await page.locator("[data-row]", { hasText: '""' }).click();
+  await page.locator(".row-panel").waitFor();
+  await close();
+});
+
 test("a row that changes faster than it can be read is shown", async () => {
   await using db = await open("memory:", { tables: [counters], collectEveryMs: 0 });
   let n = 0;

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import type { PastMoment } from "../../src/dashboard/api/index.js";
+import type { ParkedShown, PastMoment } from "../../src/dashboard/api/index.js";
 import { apiPath } from "../../web/src/api/client.js";
 import { bounded, bytes, milliseconds, moreThan, rate } from "../../web/src/format/numbers.js";
 import { commandLine } from "../../web/src/format/shell.js";
@@ -18,6 +18,7 @@ import {
   worstFirst,
 } from "../../web/src/state/health.js";
 import { sinceOf } from "../../web/src/state/past.js";
+import { ofOne } from "../../web/src/views/failures/intents.js";
 import { fits, sorted } from "../../web/src/views/transactions/listed.js";
 import { maxListed, troublesOf } from "../../web/src/views/transactions/worst.js";
 import { observers, overviewAt } from "../../web/testing/pipeline.js";
@@ -63,8 +64,16 @@ describe("figures are formatted for readers", () => {
   });
 
   test("a key of blanks can be seen", () => {
-    expect([" ", "\t", "", " a"].map(keyLine)).toEqual(['" "', '"\\t"', "", " a"]);
+    expect([" ", "\t", "", " a"].map(keyLine)).toEqual(['" "', '"\\t"', '""', " a"]);
   });
+});
+
+test("a question names a row so that nothing of its key is hidden", () => {
+  const parked = { id: "1", observer: "mail", row: "" } as ParkedShown;
+  expect(ofOne("retry", parked).consequence).toContain('becomes due on "" again');
+  expect(ofOne("discard", { ...parked, row: "a\u202eb" }).consequence).toContain(
+    "nothing from a\\u202eb until",
+  );
 });
 
 describe("data", () => {

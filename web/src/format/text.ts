@@ -11,9 +11,9 @@ export function oneLine(text: string): string {
   return text.replaceAll(hidden, escaped);
 }
 
-/** A key in one line. Blanks alone would not be seen, so they are quoted. */
+/** A key in one line. Nothing and blanks alone would not be seen, so they are quoted. */
 export function keyLine(key: string): string {
-  return key !== "" && key.trim() === "" ? JSON.stringify(key) : oneLine(key);
+  return key.trim() === "" ? JSON.stringify(key) : oneLine(key);
 }
 
 /** An error in one line. The letters after a hidden character keep their direction. */

@@ -1,14 +1,19 @@
 import type { CellName, ValueShown } from "../../../src/dashboard/api/index.js";
 import { bytes } from "../format/numbers.js";
-import { columnName, formatted, oneLine } from "../format/text.js";
+import { columnName, formatted, keyLine, oneLine } from "../format/text.js";
 import { hashOf } from "../routing/route.js";
+
+/** The key of a row. The empty key would not be seen, and a link of it could not be clicked. */
+export function RowName({ row }: { readonly row: string }) {
+  return <bdi>{row === "" ? <i>empty key</i> : keyLine(row)}</bdi>;
+}
 
 /** A cell, as a link to its row. */
 export function CellLink({ cell }: { readonly cell: CellName }) {
   const state = { table: cell.table, row: cell.row, cell: cell.column };
   return (
     <a class="cell-link" href={hashOf("data", state)}>
-      <span class="cell-column">{columnName(cell)}</span> <bdi class="cell-row">{oneLine(cell.row)}</bdi>
+      <span class="cell-column">{columnName(cell)}</span> <RowName row={cell.row} />
     </a>
   );
 }

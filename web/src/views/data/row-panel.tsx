@@ -6,7 +6,7 @@ import { useRowChanges } from "../../api/use-row-changes.js";
 import { bytes, count } from "../../format/numbers.js";
 import { oneLine } from "../../format/text.js";
 import { ago, dateTime } from "../../format/times.js";
-import { LongValue } from "../../parts/names.js";
+import { LongValue, RowName } from "../../parts/names.js";
 import { Empty, Failed, Loading } from "../../parts/notices.js";
 import { Tabs } from "../../parts/tabs.js";
 import { hashOf, type Route } from "../../routing/route.js";
@@ -33,7 +33,7 @@ export function RowPanel({ route, table, row }: Props) {
     <section class="panel row-panel" aria-labelledby="row">
       <div class="panel-head">
         <h2 id="row" class="row-name">
-          <span class="faint">{table}</span> <bdi>{row === "" ? "empty key" : oneLine(row)}</bdi>
+          <span class="faint">{table}</span> <RowName row={row} />
         </h2>
         <button
           type="button"

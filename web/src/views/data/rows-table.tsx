@@ -3,7 +3,7 @@ import { counted } from "../../format/numbers.js";
 import { keyLine, oneLine, partsOf } from "../../format/text.js";
 import { dateTime } from "../../format/times.js";
 import { moveByKeys } from "../../parts/keys.js";
-import { ShortValue } from "../../parts/names.js";
+import { RowName, ShortValue } from "../../parts/names.js";
 import { Empty } from "../../parts/notices.js";
 import { hashOf, type Route } from "../../routing/route.js";
 import { Expiry } from "./expiry.js";
@@ -133,12 +133,12 @@ function Row({
     <tr class={isChosen ? "chosen" : ""}>
       <th scope="row">
         <a data-row href={href} aria-current={isChosen ? "true" : undefined}>
-          <bdi>{row.row === "" ? <i>empty key</i> : keyLine(parts?.[0] ?? row.row)}</bdi>
+          {parts === undefined ? <RowName row={row.row} /> : <bdi>{keyLine(parts[0]!)}</bdi>}
         </a>
       </th>
       {headings.slice(1).map((heading, index) => (
         <td key={heading} data-label={heading} class="mono key">
-          <bdi>{keyLine(parts?.[index + 1] ?? "")}</bdi>
+          <bdi>{parts === undefined ? "" : keyLine(parts[index + 1]!)}</bdi>
         </td>
       ))}
       {columns.map((column) => (

@@ -4,20 +4,7 @@ import { type Action, ApiError, act } from "../../api/client.js";
 import { counted } from "../../format/numbers.js";
 import { Dialog } from "../../parts/dialog.js";
 import { Mark } from "../../parts/mark.js";
-
-/** An action that needs confirmation. */
-export interface Intent {
-  readonly action: Action;
-  readonly body: Readonly<Record<string, string>>;
-  /** The question to confirm. */
-  readonly title: string;
-  /** Its consequences. */
-  readonly consequence: string;
-  readonly button: string;
-  readonly isDangerous: boolean;
-  /** How many changes or locks it is about, as far as is known. */
-  readonly of?: number;
-}
+import type { Intent } from "./intents.js";
 
 const done: Readonly<Record<Action, readonly [one: string, many: string]>> = {
   "parked/retry": ["change is due again", "changes are due again"],

@@ -1,6 +1,21 @@
 import type { FailureGroupShown, ParkedShown } from "../../../../src/dashboard/api/index.js";
+import type { Action } from "../../api/client.js";
 import { counted } from "../../format/numbers.js";
-import type { Intent } from "./acting.js";
+import { keyLine } from "../../format/text.js";
+
+/** An action that needs confirmation. */
+export interface Intent {
+  readonly action: Action;
+  readonly body: Readonly<Record<string, string>>;
+  /** The question to confirm. */
+  readonly title: string;
+  /** Its consequences. */
+  readonly consequence: string;
+  readonly button: string;
+  readonly isDangerous: boolean;
+  /** How many changes or locks it is about, as far as is known. */
+  readonly of?: number;
+}
 
 export type Verb = "retry" | "discard";
 
@@ -40,10 +55,11 @@ export function ofObserver(verb: Verb, observer: string, count: number): Intent 
 
 /** Retries or discards one change. */
 export function ofOne(verb: Verb, { id, observer, row }: ParkedShown): Intent {
+  const key = keyLine(row);
   const consequence =
     verb === "retry"
-      ? `${observer} becomes due on ${row} again with all its attempts.`
-      : `It counts as handled: ${observer} derives nothing from ${row} until the cell changes again. This cannot be undone.`;
+      ? `${observer} becomes due on ${key} again with all its attempts.`
+      : `It counts as handled: ${observer} derives nothing from ${key} until the cell changes again. This cannot be undone.`;
   return {
     action: `parked/${verb}`,
     body: { id },

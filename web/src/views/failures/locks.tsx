@@ -1,7 +1,7 @@
 import type { LockShown, LocksPage } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
-import { shortId } from "../../format/text.js";
+import { keyLine, shortId } from "../../format/text.js";
 import { duration } from "../../format/times.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { Word } from "../../parts/mark.js";
@@ -9,7 +9,8 @@ import { CellLink } from "../../parts/names.js";
 import { Empty, Failed, Loading } from "../../parts/notices.js";
 import { hashOf, type Route } from "../../routing/route.js";
 import { useAbout } from "../../state/about.js";
-import { type Intent, useActing } from "./acting.js";
+import { useActing } from "./acting.js";
+import type { Intent } from "./intents.js";
 
 const limit = 100;
 const everyMs = 2_000;
@@ -152,7 +153,7 @@ function resolving({ id, row, ownerLives }: LockShown): Intent {
     action: "locks/resolve",
     body: { id },
     title: "Resolve this lock?",
-    consequence: `The transaction that locked ${row} is rolled forward if its primary lock was committed, otherwise back.${left}`,
+    consequence: `The transaction that locked ${keyLine(row)} is rolled forward if its primary lock was committed, otherwise back.${left}`,
     button: "Resolve",
     isDangerous: false,
   };

@@ -14,8 +14,8 @@ import { hashOf, type Route } from "../../routing/route.js";
 import { change } from "../../routing/use-route.js";
 import { useAbout } from "../../state/about.js";
 import { useStore } from "../../state/store.js";
-import { type Intent, useActing } from "./acting.js";
-import { ofGroup, ofObserver, ofOne, type Verb } from "./intents.js";
+import { useActing } from "./acting.js";
+import { type Intent, ofGroup, ofObserver, ofOne, type Verb } from "./intents.js";
 
 const everyMs = 5_000;
 

@@ -3,8 +3,8 @@ import { apiPath } from "../../api/client.js";
 import { overview } from "../../api/stream.js";
 import { useApi } from "../../api/use-api.js";
 import { count, counted } from "../../format/numbers.js";
-import { oneLine } from "../../format/text.js";
 import { ago, duration } from "../../format/times.js";
+import { RowName } from "../../parts/names.js";
 import { Empty, Failed, Loading, ReachNote } from "../../parts/notices.js";
 import { hashOf } from "../../routing/route.js";
 import { useAbout } from "../../state/about.js";
@@ -86,7 +86,7 @@ function Columns({ columns, most, now }: ColumnsProps) {
               {rows.map(({ row, count: lost }) => (
                 <span key={row}>
                   <a href={hashOf("data", { table, row, cell: column })}>
-                    <bdi>{oneLine(row)}</bdi>
+                    <RowName row={row} />
                   </a>{" "}
                   <span class="faint">{count(lost)}</span>
                 </span>

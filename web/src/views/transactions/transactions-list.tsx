@@ -7,6 +7,7 @@ import { clock, exactClock } from "../../format/times.js";
 import { Fold } from "../../parts/fold.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { Word } from "../../parts/mark.js";
+import { RowName } from "../../parts/names.js";
 import { Empty, Failed, Loading, ReachNote } from "../../parts/notices.js";
 import { ObserverSelect, Select } from "../../parts/observers-select.js";
 import { hashOf, type Route } from "../../routing/route.js";
@@ -254,7 +255,7 @@ function Line({ transaction, route, isNarrow }: LineProps) {
       </td>
       {isNarrow ? null : (
         <td data-label="Because of" class={cause === undefined ? "cause none" : "cause"}>
-          {cause === undefined ? <span class="absent">–</span> : <bdi>{oneLine(cause.cell.row)}</bdi>}
+          {cause === undefined ? <span class="absent">–</span> : <RowName row={cause.cell.row} />}
         </td>
       )}
       <td data-label="Took, ms" class="number took">
