@@ -115,6 +115,24 @@ test("without the server everything is grey and says how old it is, until it ans
   await close();
 });
 
+test.each([
+  ["workers", "workers", "[data-session]"],
+  ["failures?show=locks", "locks", ".locks tbody tr"],
+  ["failures", "failures", "[data-group]"],
+  ["transactions", "transactions", ".transactions tbody tr"],
+])("if the list of %s can no longer be read, the page says that it may be old", async (view, api, line) => {
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/${view}`);
+  await page.locator(line).first().waitFor();
+  const isAsked = new RegExp(`/api/${api}(\\?|$)`);
+  const failure = { code: "TOO_MANY", message: "There are too many requests." };
+  await page.route(isAsked, (route) => route.fulfill({ status: 503, json: failure }));
+  await page.locator("[data-not-renewed]", { hasText: failure.message }).waitFor();
+  expect(await page.locator(line).count()).toBeGreaterThan(0);
+  await page.unroute(isAsked);
+  await page.locator("[data-not-renewed]").waitFor({ state: "detached" });
+  await close();
+});
+
 test("times are those of the server's clock", async () => {
   const { page, close } = await openPage(invented.browser, `${invented.server.url}#/transactions`, {
     timezoneId: "UTC",

@@ -51,6 +51,19 @@ export function Failed({ error, retry }: { readonly error: ApiError; readonly re
   );
 }
 
+/**
+ * Says that what is shown could not be read again. The head of the page says it if the server does not
+ * answer at all.
+ */
+export function NotRenewed({ error }: { readonly error: ApiError | undefined }) {
+  if (error === undefined || error.status === 0) return null;
+  return (
+    <p class="note reach" role="status" data-not-renewed>
+      <Mark level="warn" /> This could not be read again, and may be old. {error.message}
+    </p>
+  );
+}
+
 function adviceOn({ status, code }: ApiError): string {
   if (status === 401 || status === 403)
     return "Open the whole address that the dashboard printed when it started. It contains the token.";

@@ -4,7 +4,7 @@ import { useApi } from "../../api/use-api.js";
 import { oneLine } from "../../format/text.js";
 import { exactClock } from "../../format/times.js";
 import { ShortValue } from "../../parts/names.js";
-import { Empty, Failed, Loading } from "../../parts/notices.js";
+import { Empty, Failed, Loading, NotRenewed } from "../../parts/notices.js";
 
 type Column = InspectedRow["columns"][number];
 type Hint = InspectedRow["hints"][number];
@@ -27,6 +27,7 @@ export function ProtocolPanel({ table, row }: { readonly table: string; readonly
   const others = data.columns.filter(({ role }) => role !== "user");
   return (
     <>
+      <NotRenewed error={error} />
       <p class="note">
         Each line is a timestamp: a value is at its start timestamp, a write record at its commit timestamp. A
         lock exists while its transaction commits. Updated every second.

@@ -6,7 +6,7 @@ import { duration } from "../../format/times.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { Word } from "../../parts/mark.js";
 import { CellLink } from "../../parts/names.js";
-import { Empty, Failed, Loading } from "../../parts/notices.js";
+import { Empty, Failed, Loading, NotRenewed } from "../../parts/notices.js";
 import { hashOf, type Route } from "../../routing/route.js";
 import { useAbout } from "../../state/about.js";
 import { useActing } from "./acting.js";
@@ -31,6 +31,7 @@ export function Locks({ route }: { readonly route: Route }) {
   return (
     <>
       {shown}
+      <NotRenewed error={error} />
       {data.isCut ? (
         <p class="note" data-cut>
           There may be more locks: the search took more than three seconds and was stopped.{" "}

@@ -7,7 +7,7 @@ import { errorLine } from "../../format/text.js";
 import { ago, clock, dateTime } from "../../format/times.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { CellLink } from "../../parts/names.js";
-import { Empty, Failed, Loading } from "../../parts/notices.js";
+import { Empty, Failed, Loading, NotRenewed } from "../../parts/notices.js";
 import { ObserverSelect } from "../../parts/observers-select.js";
 import { SearchField } from "../../parts/search-field.js";
 import { hashOf, type Route } from "../../routing/route.js";
@@ -50,6 +50,7 @@ export function Parked({ route }: { readonly route: Route }) {
         )}
       </div>
       {shown}
+      {data === undefined ? null : <NotRenewed error={error} />}
       {error !== undefined && data === undefined ? <Failed error={error} retry={reload} /> : null}
       {data === undefined ? error === undefined && <Loading what="parked changes" /> : null}
       {data === undefined ? null : data.groups.length === 0 ? (

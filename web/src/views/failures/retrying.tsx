@@ -7,6 +7,7 @@ import { errorLine } from "../../format/text.js";
 import { ago, clock, dateTime, until } from "../../format/times.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { CellLink } from "../../parts/names.js";
+import { NotRenewed } from "../../parts/notices.js";
 import { hashOf, type Route } from "../../routing/route.js";
 import { useAbout } from "../../state/about.js";
 import { useStore } from "../../state/store.js";
@@ -33,6 +34,7 @@ export function RetryingGroups({ route }: { readonly route: Route }) {
           themselves, and are parked after their last attempt.
         </span>
       </div>
+      <NotRenewed error={error} />
       <ul class="parked retrying" onKeyDown={moveByKeys}>
         {data.groups.map((group) => (
           <Group key={group.id} group={group} isBound={data.total.isBound} now={now} />

@@ -5,7 +5,7 @@ import { useApi } from "../../api/use-api.js";
 import { count, counted } from "../../format/numbers.js";
 import { ago, duration } from "../../format/times.js";
 import { RowName } from "../../parts/names.js";
-import { Empty, Failed, Loading, ReachNote } from "../../parts/notices.js";
+import { Empty, Failed, Loading, NotRenewed, ReachNote } from "../../parts/notices.js";
 import { hashOf } from "../../routing/route.js";
 import { useAbout } from "../../state/about.js";
 import { useStore } from "../../state/store.js";
@@ -25,6 +25,7 @@ export function Conflicts() {
   );
   return (
     <>
+      <NotRenewed error={error} />
       <ReachNote reach={data.reach} of="transactions" />
       <section class="panel" aria-labelledby="conflicts">
         <div class="panel-head">

@@ -8,7 +8,7 @@ import { Fold } from "../../parts/fold.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { Word } from "../../parts/mark.js";
 import { RowName } from "../../parts/names.js";
-import { Empty, Failed, Loading, ReachNote } from "../../parts/notices.js";
+import { Empty, Failed, Loading, NotRenewed, ReachNote } from "../../parts/notices.js";
 import { ObserverSelect, Select } from "../../parts/observers-select.js";
 import { hashOf, type Route } from "../../routing/route.js";
 import { change } from "../../routing/use-route.js";
@@ -60,6 +60,7 @@ export function TransactionsList({
             {isPaused ? "Go on" : "Pause"}
           </button>
         </div>
+        {answer.data === undefined ? null : <NotRenewed error={answer.error} />}
         {isPaused || answer.data !== undefined ? (
           shown.length === 0 ? (
             <None isFiltered={label + observer + filter.slowerThanMs + table !== ""} show={show} />

@@ -3,7 +3,7 @@ import { apiPath } from "../../api/client.js";
 import { useApi } from "../../api/use-api.js";
 import { count } from "../../format/numbers.js";
 import { oneLine } from "../../format/text.js";
-import { Empty, Failed, Loading, ReachNote } from "../../parts/notices.js";
+import { Empty, Failed, Loading, NotRenewed, ReachNote } from "../../parts/notices.js";
 import { Select } from "../../parts/observers-select.js";
 import { hashOf, type Route } from "../../routing/route.js";
 import { change } from "../../routing/use-route.js";
@@ -61,7 +61,10 @@ export function KeySpace({ route }: { readonly route: Route }) {
       {heat.data === undefined ? (
         !isNone && heat.error === undefined && <Loading what="the key space" />
       ) : (
-        <Shown heat={heat.data} />
+        <>
+          <NotRenewed error={heat.error} />
+          <Shown heat={heat.data} />
+        </>
       )}
     </section>
   );

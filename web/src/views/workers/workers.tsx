@@ -7,7 +7,7 @@ import { shortId } from "../../format/text.js";
 import { ago, clock, duration } from "../../format/times.js";
 import { moveByKeys } from "../../parts/keys.js";
 import { Mark, Word } from "../../parts/mark.js";
-import { Empty, Failed, Loading, ReachNote } from "../../parts/notices.js";
+import { Empty, Failed, Loading, NotRenewed, ReachNote } from "../../parts/notices.js";
 import { ViewHead } from "../../parts/view-head.js";
 import type { Route } from "../../routing/route.js";
 import { useAbout } from "../../state/about.js";
@@ -23,6 +23,7 @@ export function WorkersView({ route }: { readonly route: Route }) {
       <ViewHead title="Workers and key space" commands={[{ command: "status" }]}>
         Which processes run observers and how they do, and where in the tables their work is.
       </ViewHead>
+      {data === undefined ? null : <NotRenewed error={error} />}
       {error !== undefined && data === undefined ? <Failed error={error} retry={reload} /> : null}
       {data === undefined ? error === undefined && <Loading what="workers" /> : <Sessions workers={data} />}
       <KeySpace route={route} />
