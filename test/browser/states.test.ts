@@ -115,6 +115,23 @@ test("without the server everything is grey and says how old it is, until it ans
   await close();
 });
 
+test("a later page that is empty by now leads to the first one, and does not say that there is nothing", async () => {
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/overview`);
+  const none = { locks: [], isCut: false };
+  await page.route(/api\/locks\?/, (route) => route.fulfill({ json: none }));
+  await page.goto(`${invented.server.url}#/failures?show=locks&after=x`);
+  await page.getByText("There are no more locks.").waitFor();
+  expect(await page.getByText("There are no locks.").count()).toBe(0);
+  expect(await page.getByRole("link", { name: "First page" }).getAttribute("href")).toBe(
+    "#/failures?show=locks",
+  );
+  await page.goto(`${invented.server.url}#/data?table=documents&after=9999`);
+  await page.getByText("No row is behind the last one").waitFor();
+  await page.getByRole("link", { name: "First page" }).click();
+  await page.locator(".data-rows tbody tr").first().waitFor();
+  await close();
+});
+
 test.each([
   ["workers", "workers", "[data-session]"],
   ["failures?show=locks", "locks", ".locks tbody tr"],

@@ -39,11 +39,13 @@ export function RowsTable({ page, route, table, isLoading, reload }: Props) {
       </div>
       {page.rows.length === 0 ? (
         <Empty title="No rows here.">
-          {state.prefix
-            ? "No key has this prefix."
-            : state.at
-              ? "The table had no rows at that time."
-              : "The table is empty."}
+          {state.after !== undefined
+            ? "No row is behind the last one of the page before."
+            : state.prefix
+              ? "No key has this prefix."
+              : state.at
+                ? "The table had no rows at that time."
+                : "The table is empty."}
         </Empty>
       ) : (
         <div class="table-scroll" tabIndex={0} role="region" aria-label="Rows and their cells">

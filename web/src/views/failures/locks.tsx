@@ -39,7 +39,11 @@ export function Locks({ route }: { readonly route: Route }) {
         </p>
       ) : null}
       {data.locks.length === 0 ? (
-        data.isCut ? null : (
+        data.isCut ? null : after !== undefined ? (
+          <Empty title="There are no more locks.">
+            <a href={hashOf("failures", { show: "locks" })}>First page</a>
+          </Empty>
+        ) : (
           <Empty title="There are no locks.">
             {commit === "one-phase"
               ? "This database commits in one phase, which needs no locks."
