@@ -133,6 +133,24 @@ test("a later page that is empty by now leads to the first one, and does not say
 });
 
 test.each([
+  ["pipeline", "[data-node]"],
+  ["workers", ".heat canvas"],
+])("in the picture of %s, Alt and an arrow go back as in any page", async (view, place) => {
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/${view}`);
+  await page.locator(place).first().waitFor();
+  const isTaken = (altKey: boolean) =>
+    page
+      .locator(place)
+      .first()
+      .evaluate((element, isAlt) => {
+        const init = { key: "ArrowRight", altKey: isAlt, bubbles: true, cancelable: true };
+        return !element.dispatchEvent(new KeyboardEvent("keydown", init));
+      }, altKey);
+  expect([await isTaken(true), await isTaken(false)]).toEqual([false, true]);
+  await close();
+});
+
+test.each([
   ["workers", "workers", "[data-session]"],
   ["failures?show=locks", "locks", ".locks tbody tr"],
   ["failures", "failures", "[data-group]"],

@@ -1,10 +1,15 @@
+/** Whether the browser may mean something else by a key, as by Alt and an arrow, which go back. */
+export function isModified({ altKey, ctrlKey, metaKey }: KeyboardEvent): boolean {
+  return altKey || ctrlKey || metaKey;
+}
+
 /**
  * Handles keys that move between the rows of a table or the items of a list: elements with
  * `data-row`.
  */
 export function moveByKeys(event: KeyboardEvent): void {
   const from = (event.target as Element | null)?.closest<HTMLElement>("[data-row]");
-  if (from == null || event.altKey || event.ctrlKey || event.metaKey) return;
+  if (from == null || isModified(event)) return;
   const all = [...(event.currentTarget as Element).querySelectorAll<HTMLElement>("[data-row]")];
   const index = all.indexOf(from);
   const target = {

@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
 import { Dialog } from "../parts/dialog.js";
-import { isTyping } from "../parts/keys.js";
+import { isModified, isTyping } from "../parts/keys.js";
 import { views } from "../routing/route.js";
 import { go } from "../routing/use-route.js";
 import { nextTheme } from "../state/theme.js";
@@ -23,7 +23,7 @@ const shortcuts: readonly (readonly [string, string])[] = [
 export function useShortcuts(showList: () => void): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.altKey || event.ctrlKey || event.metaKey || event.defaultPrevented) return;
+      if (isModified(event) || event.defaultPrevented) return;
       if (document.querySelector("dialog[open]") !== null) return;
       if (event.key === "Escape") return leave(event);
       if (isTyping(event.target)) return;

@@ -1,5 +1,6 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import { bounded } from "../../format/numbers.js";
+import { isModified } from "../../parts/keys.js";
 import { hashOf, type State } from "../../routing/route.js";
 import { connectedTo, type Graph, type GraphEdge, type GraphNode } from "./graph.js";
 import { type Layout, layout, type Placed, type Routed } from "./layout.js";
@@ -31,6 +32,7 @@ export function GraphPicture({ graph, selected, kept, isFit }: Props) {
   const picture = useRef<SVGSVGElement>(null);
   const first = graph.nodes.find(({ id }) => id === (active ?? selected))?.id ?? graph.nodes[0]?.id;
   const onKeyDown = (event: KeyboardEvent) => {
+    if (isModified(event)) return;
     const from = (event.target as Element).closest<SVGElement>("[data-node]")?.dataset.node;
     const to = from === undefined ? undefined : neighbour(event.key, from, places, graph);
     if (to === undefined) return;

@@ -3,6 +3,7 @@ import type { HeatMap } from "../../../../src/dashboard/api/index.js";
 import { counted } from "../../format/numbers.js";
 import { oneLine } from "../../format/text.js";
 import { clock } from "../../format/times.js";
+import { isModified } from "../../parts/keys.js";
 import { useStore } from "../../state/store.js";
 import { theme } from "../../state/theme.js";
 
@@ -52,6 +53,7 @@ export function HeatPicture({ heat }: { readonly heat: HeatMap }) {
           role="img"
           aria-label={`${metric} of ${heat.table} by key range and time: ${ranges.length} ranges, ${buckets} times, at most ${most}. Arrow keys read the fields.`}
           onKeyDown={(event) => {
+            if (isModified(event)) return;
             const next = moved(event.key, place ?? { range: 0, bucket: buckets - 1 }, ranges.length, buckets);
             if (next === undefined) return;
             event.preventDefault();
