@@ -150,6 +150,17 @@ test.each([
   await close();
 });
 
+test("until the versions of a cell are read, those of another cell are not shown as its own", async () => {
+  const hash = "data?table=documents&row=x&show=history&cell=";
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/${hash}contents`);
+  await page.locator(".versions").waitFor();
+  await page.route(/api\/history\?.*column=hash/, () => {});
+  await page.goto(`${invented.server.url}#/${hash}hash`);
+  await page.getByText("Loading the history").waitFor({ timeout: 5_000 });
+  expect(await page.locator(".versions").count()).toBe(0);
+  await close();
+});
+
 test.each([
   ["workers", "workers", "[data-session]"],
   ["failures?show=locks", "locks", ".locks tbody tr"],

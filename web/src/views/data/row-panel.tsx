@@ -56,7 +56,8 @@ export function RowPanel({ route, table, row }: Props) {
       {show === "protocol" ? (
         <ProtocolPanel table={table} row={row} />
       ) : show === "history" && cell !== undefined ? (
-        <HistoryPanel route={route} table={table} row={row} column={cell} />
+        // The versions of another cell must not stand below this one's name.
+        <HistoryPanel key={cell} route={route} table={table} row={row} column={cell} />
       ) : (
         <CellsPanel route={route} table={table} row={row} historyOf={(column) => link("history", column)} />
       )}
