@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Failures, HeatMap, Pipeline } from "../../src/dashboard/api/index.js";
+import { startedAt } from "../../web/testing/pipeline.js";
 import { openPage } from "./support/browser.js";
 import { inventAnswers } from "./support/invented.js";
 
@@ -158,6 +159,24 @@ test("until the versions of a cell are read, those of another cell are not shown
   await page.goto(`${invented.server.url}#/${hash}hash`);
   await page.getByText("Loading the history").waitFor({ timeout: 5_000 });
   expect(await page.locator(".versions").count()).toBe(0);
+  await close();
+});
+
+test("a time that the slider has not applied yet does not replace the one that was chosen after it", async () => {
+  const { page, close } = await openPage(
+    invented.browser,
+    `${invented.server.url}#/data?table=documents&at=${startedAt - 60_000}`,
+  );
+  await page.locator(".moment").waitFor();
+  await page.evaluate(async () => {
+    const slider = document.querySelector<HTMLInputElement>(".moment input[type=range]")!;
+    slider.value = "500";
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+    document.querySelector<HTMLButtonElement>(".moment button")!.click();
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  });
+  expect(page.url()).not.toContain("at=");
   await close();
 });
 

@@ -50,11 +50,16 @@ export function MomentField({ at, onChange }: Props) {
       setSlid(undefined);
     }, 180);
     return () => clearTimeout(timer);
-  }, [slid]);
+  }, [slid, onChange]);
+  /** Applies a choice at once. What the slider has not applied yet must not replace it. */
+  const choose = (moment: number | undefined) => {
+    setSlid(undefined);
+    onChange(moment === undefined ? undefined : String(moment), true);
+  };
   const slide = (step: number) => {
     const moment = momentOf(step);
-    setSlid(moment);
-    if (moment === undefined) onChange(undefined, true);
+    if (moment === undefined) choose(undefined);
+    else setSlid(moment);
   };
   const text = shown === undefined ? "now" : `${dateTime(shown)}, ${duration(Math.max(0, now - shown))} ago`;
   return (
@@ -80,10 +85,10 @@ export function MomentField({ at, onChange }: Props) {
           value={shown === undefined ? "" : inputTime(shown)}
           onChange={(event) => {
             const moment = new Date(event.currentTarget.value).getTime();
-            onChange(Number.isNaN(moment) ? undefined : String(moment), true);
+            choose(Number.isNaN(moment) ? undefined : moment);
           }}
         />
-        <button type="button" disabled={shown === undefined} onClick={() => onChange(undefined, true)}>
+        <button type="button" disabled={shown === undefined} onClick={() => choose(undefined)}>
           Now
         </button>
       </div>
