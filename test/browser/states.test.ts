@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Failures, HeatMap, Pipeline } from "../../src/dashboard/api/index.js";
+import { serveFixture } from "../../web/testing/fixture-server.js";
 import { startedAt } from "../../web/testing/pipeline.js";
 import { openPage } from "./support/browser.js";
 import { inventAnswers } from "./support/invented.js";
@@ -178,6 +179,20 @@ test("a time that the slider has not applied yet does not replace the one that w
   });
   expect(page.url()).not.toContain("at=");
   await close();
+});
+
+test("a dashboard that reads only the store knows no rates of an observer", async () => {
+  const store = await serveFixture({ pages: invented.pages.path, scenario: "store" });
+  const { page, close } = await openPage(invented.browser, `${store.url}#/pipeline?node=observer:extract`);
+  const pairs = page.locator(".detail .pairs > div");
+  await pairs.first().waitFor();
+  const shown = new Map(
+    (await pairs.allInnerTexts()).map((text) => text.split(/\s*\n\s*/) as [string, string]),
+  );
+  expect(["Runs", "Failures", "Conflicts"].map((name) => shown.get(name))).toEqual(["–", "–", "–"]);
+  expect(await page.locator("[data-node='observer:extract'] + .node-text").textContent()).toContain("–/s");
+  await close();
+  await store.close();
 });
 
 test.each([

@@ -1,7 +1,8 @@
-import { bounded, rate } from "../../format/numbers.js";
+import { bounded, none, rate } from "../../format/numbers.js";
 import { duration } from "../../format/times.js";
 import { Word } from "../../parts/mark.js";
 import { hashOf, type State } from "../../routing/route.js";
+import { useAbout } from "../../state/about.js";
 import { healthOf } from "../../state/health.js";
 import {
   type ColumnNode,
@@ -40,6 +41,9 @@ function ObserverDetail({ node, graph, kept }: Props<ObserverNode>) {
   const { observer } = node;
   const { level, word, why } = healthOf(observer);
   const { name } = observer;
+  const { reach } = useAbout();
+  // The store does not know how often observers run.
+  const heard = (perSecond: number) => (reach === "store" ? none : `${rate(perSecond)}/s`);
   const flows = graph.edges.filter((edge) => edge.observer === name);
   return (
     <>
@@ -55,9 +59,9 @@ function ObserverDetail({ node, graph, kept }: Props<ObserverNode>) {
         <Pair name="Waiting">{bounded(observer.pending)}</Pair>
         <Pair name="Delay p50">{duration(observer.delay.p50Ms)}</Pair>
         <Pair name="Delay p99">{duration(observer.delay.p99Ms)}</Pair>
-        <Pair name="Runs">{`${rate(observer.runsPerSecond)}/s`}</Pair>
-        <Pair name="Failures">{`${rate(observer.failuresPerSecond)}/s`}</Pair>
-        <Pair name="Conflicts">{`${rate(observer.conflictsPerSecond)}/s`}</Pair>
+        <Pair name="Runs">{heard(observer.runsPerSecond)}</Pair>
+        <Pair name="Failures">{heard(observer.failuresPerSecond)}</Pair>
+        <Pair name="Conflicts">{heard(observer.conflictsPerSecond)}</Pair>
         <Pair name="Parked">{bounded(observer.parked)}</Pair>
         <Pair name="Hosts">{String(observer.hosts)}</Pair>
       </dl>

@@ -1,7 +1,8 @@
-import { bounded, counted, rate } from "../../format/numbers.js";
+import { bounded, counted, none, rate } from "../../format/numbers.js";
 import { oneLine } from "../../format/text.js";
 import { duration } from "../../format/times.js";
 import { MarkAt } from "../../parts/mark.js";
+import { useAbout } from "../../state/about.js";
 import { healthOf, otherStates, problemsOf } from "../../state/health.js";
 import type { ColumnNode, GraphNode, InternalNode, ObserverNode } from "./graph.js";
 import type { Placed } from "./layout.js";
@@ -105,7 +106,9 @@ function ObserverText({ node, width }: { readonly node: ObserverNode; readonly w
   const most = Math.floor((width - 50 - letterOfWord * word.length) / letterOfName);
   const states = otherStates(observer);
   const delay = `p99 ${duration(observer.delay.p99Ms)}`;
-  const below = states.length === 0 ? [delay, `${rate(observer.runsPerSecond)}/s`] : [...states, delay];
+  const { reach } = useAbout();
+  const runs = `${reach === "store" ? none : rate(observer.runsPerSecond)}/s`;
+  const below = states.length === 0 ? [delay, runs] : [...states, delay];
   return (
     <>
       <MarkAt level={level} x={18} y={19} size={12} />
