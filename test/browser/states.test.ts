@@ -134,6 +134,23 @@ test("a later page that is empty by now leads to the first one, and does not say
   await close();
 });
 
+test("a panel that is closed gives the focus back to its row", async () => {
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/data?table=documents`);
+  for (const [hash, panel] of [
+    ["data?table=documents", ".row-panel"],
+    ["transactions", ".transaction-panel"],
+  ]) {
+    await page.goto(`${invented.server.url}#/${hash}`);
+    await page.locator("tbody [data-row]").nth(5).click();
+    const name = await page.locator("[data-row][aria-current=true]").textContent();
+    await page.locator(panel!).getByRole("button", { name: "Close" }).focus();
+    await page.keyboard.press("Enter");
+    await page.locator(panel!).waitFor({ state: "detached" });
+    expect(await page.evaluate("document.activeElement.textContent")).toBe(name);
+  }
+  await close();
+});
+
 test.each([
   ["pipeline", "[data-node]"],
   ["workers", ".heat canvas"],

@@ -6,6 +6,7 @@ import { useRowChanges } from "../../api/use-row-changes.js";
 import { bytes, count } from "../../format/numbers.js";
 import { oneLine } from "../../format/text.js";
 import { ago, dateTime } from "../../format/times.js";
+import { CloseButton } from "../../parts/close-button.js";
 import { LongValue, RowName } from "../../parts/names.js";
 import { Empty, Failed, Loading } from "../../parts/notices.js";
 import { Tabs } from "../../parts/tabs.js";
@@ -35,14 +36,7 @@ export function RowPanel({ route, table, row }: Props) {
         <h2 id="row" class="row-name">
           <span class="faint">{table}</span> <RowName row={row} />
         </h2>
-        <button
-          type="button"
-          class="quiet"
-          data-close
-          onClick={() => change(route, { row: undefined, cell: undefined, show: undefined })}
-        >
-          Close
-        </button>
+        <CloseButton onClose={() => change(route, { row: undefined, cell: undefined, show: undefined })} />
       </div>
       <Tabs
         label="Of this row"

@@ -5,6 +5,7 @@ import { useApi } from "../../api/use-api.js";
 import { count, milliseconds } from "../../format/numbers.js";
 import { columnName, oneLine } from "../../format/text.js";
 import { dateTime, exactClock } from "../../format/times.js";
+import { CloseButton } from "../../parts/close-button.js";
 import { Word } from "../../parts/mark.js";
 import { CellLink } from "../../parts/names.js";
 import { Failed, Loading } from "../../parts/notices.js";
@@ -26,9 +27,7 @@ export function TransactionPanel({ id, route }: { readonly id: string; readonly 
       <div class="panel-head">
         <h2 id="transaction">{data === undefined ? "Transaction" : <WhatRan transaction={data} />}</h2>
         {data === undefined ? null : <Word level={outcomeLevels[data.outcome]}>{data.outcome}</Word>}
-        <button type="button" class="quiet" data-close onClick={() => change(route, { id: undefined })}>
-          Close
-        </button>
+        <CloseButton onClose={() => change(route, { id: undefined })} />
       </div>
       {error !== undefined && data === undefined ? (
         <Failed error={error} retry={reload} />
