@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import type { ParkedShown, PastMoment } from "../../src/dashboard/api/index.js";
+import type { FailureGroupShown, ParkedShown, PastMoment } from "../../src/dashboard/api/index.js";
 import { apiPath } from "../../web/src/api/client.js";
 import { bounded, bytes, milliseconds, moreThan, rate } from "../../web/src/format/numbers.js";
 import { commandLine } from "../../web/src/format/shell.js";
@@ -18,7 +18,7 @@ import {
   worstFirst,
 } from "../../web/src/state/health.js";
 import { sinceOf } from "../../web/src/state/past.js";
-import { ofOne } from "../../web/src/views/failures/intents.js";
+import { ofGroup, ofOne } from "../../web/src/views/failures/intents.js";
 import { fits, sorted } from "../../web/src/views/transactions/listed.js";
 import { maxListed, troublesOf } from "../../web/src/views/transactions/worst.js";
 import { observers, overviewAt } from "../../web/testing/pipeline.js";
@@ -66,6 +66,12 @@ describe("figures are formatted for readers", () => {
   test("a key of blanks can be seen", () => {
     expect([" ", "\t", "", " a"].map(keyLine)).toEqual(['" "', '"\\t"', '""', " a"]);
   });
+});
+
+test("a question says if a group may have more changes than were counted", () => {
+  const group = { id: "1", observer: "mail", count: 10_000 } as FailureGroupShown;
+  expect(ofGroup("discard", group, true, "").title).toBe("Discard more than 10,000 parked changes of mail?");
+  expect(ofGroup("retry", { ...group, count: 1 }, false, "").title).toBe("Retry 1 parked change of mail?");
 });
 
 test("a question names a row so that nothing of its key is hidden", () => {

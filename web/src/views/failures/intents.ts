@@ -1,6 +1,6 @@
 import type { FailureGroupShown, ParkedShown } from "../../../../src/dashboard/api/index.js";
 import type { Action } from "../../api/client.js";
-import { counted } from "../../format/numbers.js";
+import { moreThan } from "../../format/numbers.js";
 import { keyLine } from "../../format/text.js";
 
 /** An action that needs confirmation. */
@@ -27,12 +27,20 @@ const consequences: Readonly<Record<Verb, string>> = {
 
 const inWords: Readonly<Record<Verb, string>> = { retry: "Retry", discard: "Discard" };
 
-/** Retries or discards all changes of a group. If the list is filtered by a text, only those with it. */
-export function ofGroup(verb: Verb, { id, observer, count }: FailureGroupShown, text: string): Intent {
+/**
+ * Retries or discards all changes of a group, of which there may be more than were counted. If the list
+ * is filtered by a text, only those with it.
+ */
+export function ofGroup(
+  verb: Verb,
+  { id, observer, count }: FailureGroupShown,
+  isBound: boolean,
+  text: string,
+): Intent {
   return {
     action: `parked/${verb}`,
     body: text === "" ? { group: id } : { group: id, text },
-    title: `${inWords[verb]} ${counted(count, "parked change")} of ${observer}?`,
+    title: `${inWords[verb]} ${moreThan({ count, isBound }, "parked change")} of ${observer}?`,
     consequence: `All changes of ${observer} with this kind of error${text === "" ? "" : " and this text"} are meant. ${consequences[verb]}`,
     button: `${inWords[verb]} all`,
     isDangerous: verb === "discard",

@@ -140,7 +140,7 @@ function Group({ group, isBound, text, now, propose }: GroupProps) {
           <Actions
             propose={propose}
             words={(verb) => (times === 1 && !isBound ? verb : `${verb} ${shown}`)}
-            intent={(verb) => ofGroup(verb, group, text)}
+            intent={(verb) => ofGroup(verb, group, isBound, text)}
           />
           <a
             class="button"
