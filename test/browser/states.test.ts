@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Failures, HeatMap, Pipeline } from "../../src/dashboard/api/index.js";
+import { locksPage } from "../../web/testing/failures.js";
 import { serveFixture } from "../../web/testing/fixture-server.js";
 import { startedAt } from "../../web/testing/pipeline.js";
 import { openPage } from "./support/browser.js";
@@ -131,6 +132,18 @@ test("a later page that is empty by now leads to the first one, and does not say
   await page.getByText("No row is behind the last one").waitFor();
   await page.getByRole("link", { name: "First page" }).click();
   await page.locator(".data-rows tbody tr").first().waitFor();
+  await close();
+});
+
+test("a search for locks that was stopped has not come to their end", async () => {
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/overview`);
+  let isCut = true;
+  await page.route(/api\/locks\?/, (route) => route.fulfill({ json: { ...locksPage(new Set()), isCut } }));
+  await page.goto(`${invented.server.url}#/failures?show=locks&after=x`);
+  await page.locator("[data-cut]").waitFor();
+  expect(await page.getByText("the end", { exact: true }).count()).toBe(0);
+  isCut = false;
+  await page.getByText("the end", { exact: true }).waitFor();
   await close();
 });
 

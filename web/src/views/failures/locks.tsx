@@ -82,7 +82,7 @@ export function Locks({ route }: { readonly route: Route }) {
             <nav class="paging" aria-label="Pages">
               {after === undefined ? null : <a href={hashOf("failures", { show: "locks" })}>First page</a>}
               {data.next === undefined ? (
-                <span class="faint">the end</span>
+                !data.isCut && <span class="faint">the end</span>
               ) : (
                 <a class="next" href={hashOf("failures", { show: "locks", after: data.next })}>
                   Next locks
