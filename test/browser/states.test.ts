@@ -147,6 +147,24 @@ test("a search for locks that was stopped has not come to their end", async () =
   await close();
 });
 
+test("a cell and who lost on it are named in their direction", async () => {
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/overview`);
+  const row = { row: "r", count: 2 };
+  const pair = { loser: "a\u202eb", winner: "c\u202ed", count: 2 };
+  const column = { table: "t", column: "c", count: 2, lastAt: 0, rowCount: 1, rows: [row], pairs: [pair] };
+  const conflicts = { reach: "here", sinceMs: 1, pairs: [], columns: [{ ...column, isInternal: false }] };
+  await page.route(/api\/conflicts$/, (route) => route.fulfill({ json: conflicts }));
+  await page.goto(`${invented.server.url}#/transactions?show=conflicts`);
+  expect(await page.locator(".conflicts").textContent()).toContain("a\\u202eb lost to c\\u202ed");
+  await page.route(/api\/locks\?/, (route) => {
+    const [lock] = locksPage(new Set()).locks;
+    return route.fulfill({ json: { locks: [{ ...lock, column: "links:\u202ea" }], isCut: false } });
+  });
+  await page.goto(`${invented.server.url}#/failures?show=locks`);
+  expect(await page.locator(".locks .cell-column").first().textContent()).toBe("documents.links:\\u202ea");
+  await close();
+});
+
 test("a panel that is closed gives the focus back to its row", async () => {
   const { page, close } = await openPage(invented.browser, `${invented.server.url}#/data?table=documents`);
   for (const [hash, panel] of [

@@ -409,6 +409,13 @@ describe("transactions of the last minutes", () => {
     ]);
   });
 
+  test("a column is named in one line, in its direction and cut", () => {
+    const cell = { ...lost.conflict.cell, column: `links:\u202e${"x".repeat(200)}` };
+    const [why] = said({ ...none, conflicts: [{ ...lost, conflict: { ...lost.conflict, cell } }] }, now, []);
+    expect(why).toMatch(/, most often count visit on totals\.links:\\u202ex+…\.$/);
+    expect(why!.length).toBeLessThan(140);
+  });
+
   test("what ended long ago and what took less than a second is no trouble", () => {
     const old = { ...failed, endedAt: now.now - 301_000 };
     const slow = (durationMs: number) => ({ ...none, failed: [old], slow: [{ ...ended, durationMs }] });

@@ -13,7 +13,7 @@ export function CellLink({ cell }: { readonly cell: CellName }) {
   const state = { table: cell.table, row: cell.row, cell: cell.column };
   return (
     <a class="cell-link" href={hashOf("data", state)}>
-      <span class="cell-column">{columnName(cell)}</span> <RowName row={cell.row} />
+      <bdi class="cell-column">{oneLine(columnName(cell))}</bdi> <RowName row={cell.row} />
     </a>
   );
 }

@@ -1,4 +1,5 @@
 import type { Writer } from "../../../../src/dashboard/api/index.js";
+import { oneLine } from "../../format/text.js";
 import { hashOf } from "../../routing/route.js";
 
 /** Who wrote a version, as far as a process remembers it. */
@@ -9,7 +10,7 @@ export function WrittenBy({ writer }: { readonly writer: Writer | undefined }) {
   const what = (
     <>
       {isObserver ? "a run of " : ""}
-      <b>{name ?? "a transaction without a label"}</b>
+      <b>{oneLine(name ?? "a transaction without a label")}</b>
     </>
   );
   return (

@@ -3,6 +3,7 @@ import { apiPath } from "../../api/client.js";
 import { overview } from "../../api/stream.js";
 import { useApi } from "../../api/use-api.js";
 import { count, counted } from "../../format/numbers.js";
+import { oneLine } from "../../format/text.js";
 import { ago, duration } from "../../format/times.js";
 import { RowName } from "../../parts/names.js";
 import { Empty, Failed, Loading, NotRenewed, ReachNote } from "../../parts/notices.js";
@@ -79,7 +80,8 @@ function Columns({ columns, most, now }: ColumnsProps) {
               {pairs.map(({ loser, winner, count: lost }, index) => (
                 <span key={`${loser} ${winner}`}>
                   {index === 0 ? "" : "; "}
-                  <b>{loser}</b> lost to <b>{winner}</b> <span class="faint">{counted(lost, "time")}</span>
+                  <b>{oneLine(loser)}</b> lost to <b>{oneLine(winner)}</b>{" "}
+                  <span class="faint">{counted(lost, "time")}</span>
                 </span>
               ))}
             </p>
@@ -96,7 +98,7 @@ function Columns({ columns, most, now }: ColumnsProps) {
             {remedy === undefined ? (
               <p class="faint">Each row conflicted once: nothing to do, retries handle it.</p>
             ) : (
-              <p class="advice">{remedy}</p>
+              <p class="advice">{oneLine(remedy)}</p>
             )}
           </div>
         </li>

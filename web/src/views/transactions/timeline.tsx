@@ -1,5 +1,5 @@
 import type { TransactionDetail, TransactionSpan } from "../../../../src/dashboard/api/index.js";
-import { columnName, keyLine } from "../../format/text.js";
+import { columnName, keyLine, oneLine } from "../../format/text.js";
 import { duration } from "../../format/times.js";
 import { Empty } from "../../parts/notices.js";
 
@@ -101,8 +101,9 @@ function Line({
   const { name, cell, kind, fromMs, toMs } = span;
   const x = at(fromMs);
   const long = Math.max(2, at(toMs) - x);
-  const where = cell === undefined ? "" : ` ${columnName(cell)} ${keyLine(cell.row)}`;
-  const shown = [...`${name}${cell === undefined ? "" : ` ${columnName(cell)}`}`];
+  const column = cell === undefined ? "" : ` ${oneLine(columnName(cell))}`;
+  const where = cell === undefined ? "" : `${column} ${keyLine(cell.row)}`;
+  const shown = [...`${name}${column}`];
   return (
     <g>
       <title>{`${name}${where}: ${duration(toMs - fromMs)}, from ${duration(fromMs)}`}</title>

@@ -97,7 +97,7 @@ function ConflictOf({
       <h3>Conflict</h3>
       <p>
         {cell === undefined ? "On an unknown cell" : <CellLink cell={cell} />}, with{" "}
-        {winner ?? "another transaction"}
+        {oneLine(winner ?? "another transaction")}
         {winnerTimestamp === undefined ? "" : ` of ${winnerTimestamp}`}.{" "}
         <a href={hashOf("transactions", { ...route.state, id: undefined, show: "conflicts" })}>
           Conflicts ranked

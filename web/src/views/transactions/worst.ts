@@ -89,13 +89,17 @@ const maxOfName = 60;
 
 /** Its observer or label, or `transaction`. */
 export function nameOf({ observer, label = "transaction" }: TransactionShown): string {
-  const name = [...oneLine(observer ?? label)];
+  return cut(observer ?? label);
+}
+
+function cut(text: string): string {
+  const name = [...oneLine(text)];
   return name.length > maxOfName ? `${name.slice(0, maxOfName - 1).join("")}…` : name.join("");
 }
 
 function lostBy(transaction: TransactionShown): string {
   const cell = transaction.conflict?.cell;
-  return `${nameOf(transaction)}${cell === undefined ? "" : ` on ${columnName(cell)}`}`;
+  return `${nameOf(transaction)}${cell === undefined ? "" : ` on ${cut(columnName(cell))}`}`;
 }
 
 /** What most of the transactions have in common. */
