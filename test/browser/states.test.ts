@@ -147,6 +147,16 @@ test("a search for locks that was stopped has not come to their end", async () =
   await close();
 });
 
+test("changes that are tried again and that another filter has found are not shown for this one", async () => {
+  const { page, close } = await openPage(invented.browser, `${invented.server.url}#/failures`);
+  await page.locator("[data-retrying]").first().waitFor();
+  await page.route(/api\/retrying\?.*observer=merge/, () => {});
+  await page.goto(`${invented.server.url}#/failures?observer=merge`);
+  await page.getByText("merge has parked no change").waitFor();
+  expect(await page.locator("[data-retrying]").count()).toBe(0);
+  await close();
+});
+
 test("a cell and who lost on it are named in their direction", async () => {
   const { page, close } = await openPage(invented.browser, `${invented.server.url}#/overview`);
   const row = { row: "r", count: 2 };

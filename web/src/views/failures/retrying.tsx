@@ -17,7 +17,7 @@ const everyMs = 5_000;
 /** Changes that failed and are tried again, in groups with one kind of error. Nothing if there are none. */
 export function RetryingGroups({ route }: { readonly route: Route }) {
   const { observer = "", text = "" } = route.state;
-  const { data, error } = useApi<Retrying>(apiPath("retrying", { observer, text }), everyMs);
+  const { data, error } = useApi<Retrying>(apiPath("retrying", { observer, text }), everyMs, false);
   const { now: startedAt } = useAbout();
   const now = useStore(overview)?.now ?? startedAt;
   // The list of parked changes above says why the store cannot be read, and tries again.
