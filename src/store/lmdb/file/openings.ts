@@ -74,14 +74,17 @@ export class Openings {
 
   /**
    * Announces that this process opens the folder. Resolves when no other process opens it, and no
-   * write transaction runs that may have begun before. `awaitLock`: whether to wait for that
-   * transaction.
+   * other thread of this process.
    */
-  async announce(awaitLock = true): Promise<void> {
+  async announce(): Promise<void> {
     const own = `${process.pid}.${Math.floor(this.#environment.random() * 2 ** 48).toString(36)}`;
     do await this.ended();
     while (!this.#make(own));
-    for (let look = 0; awaitLock && look < lockPatience; look++) {
+  }
+
+  /** Resolves when no write transaction runs that may have begun before the announcement. */
+  async writesEnded(): Promise<void> {
+    for (let look = 0; look < lockPatience; look++) {
       const locked = isLocked(this.#folder, "write");
       if (locked === false) return;
       await sleep(this.#environment, locked === undefined ? unknownLockMs : lookMs);

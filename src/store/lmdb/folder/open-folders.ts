@@ -30,11 +30,15 @@ export async function acquireFolder(
       known.users++;
       return known;
     }
-    const held = options.readOnly ? undefined : await stuckLock(real, environment);
     const flushed = options.readOnly ? undefined : await flushUnderPermissions(join(real, dataFileName));
     const openings = new Openings(real, environment);
-    await openings.announce(held === undefined);
+    // Before it looks at the lock file, this thread must be the only one that opens the folder. If another
+    // thread opened the lock file between a look's opening and closing of it, the closing would release the
+    // locks of that thread. The next process would then take the folder for unused.
+    await openings.announce();
     try {
+      const held = options.readOnly ? undefined : await stuckLock(real, environment);
+      if (held === undefined) await openings.writesEnded();
       const shared = new SharedFolder(real, options, environment, openings, flushed, held);
       folders.set(real, shared);
       return shared;

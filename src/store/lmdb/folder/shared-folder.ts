@@ -268,6 +268,7 @@ export class SharedFolder {
     for (let attempt = 1; ; attempt++) {
       await this.#openings.announce();
       try {
+        await this.#openings.writesEnded();
         probeFolder(this.path, this.#options);
         this.#place.check();
         this.#opened = openDatabases(this.path, this.#options, this.#openings, flushed);
