@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readFileSync, readSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync } from "node:fs";
 import { arch, endianness, platform } from "node:os";
 import { join } from "node:path";
 
@@ -97,10 +97,19 @@ function readHead(path: string, length: number): Buffer | undefined {
 }
 
 function mappedAt(path: string): bigint | undefined {
+  const name = mappedName(path);
   const line = readFileSync("/proc/self/maps", "utf8")
     .split("\n")
-    .find((each) => each.endsWith(` ${path}`));
+    .find((each) => each.endsWith(` ${name}`));
   return line === undefined ? undefined : BigInt(`0x${line.slice(0, line.indexOf("-"))}`);
+}
+
+/**
+ * The file's name in the system's list of what a process maps. The list has one line for each mapping. If
+ * the folder was moved since LMDB opened it, and a link stands in its place, the list has the new path.
+ */
+function mappedName(path: string): string {
+  return realpathSync(path).replaceAll("\n", "\\012");
 }
 
 function describe(thread: number, lockFile: string, transaction: bigint): LockHolder | undefined {
@@ -120,7 +129,7 @@ function describe(thread: number, lockFile: string, transaction: bigint): LockHo
 /** Whether a process has the file open. True if this user has no permission to find out. */
 function maps(owner: number, path: string): boolean {
   try {
-    return readFileSync(`/proc/${owner}/maps`, "utf8").includes(` ${path}\n`);
+    return readFileSync(`/proc/${owner}/maps`, "utf8").includes(` ${mappedName(path)}\n`);
   } catch (error) {
     return error instanceof Error && "code" in error && error.code === "EACCES";
   }
