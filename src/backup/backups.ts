@@ -60,9 +60,10 @@ export async function* listBackups(
   let failure: BackupDamagedError | undefined;
   for (const entry of [...(await opened.list())].reverse()) {
     throwIfAborted(options.signal, "The list of the backups");
-    const manifest = await opened.manifest(entry).catch((error: unknown) => {
+    const manifest = await opened.manifestIfKept(entry).catch((error: unknown) => {
       if (!(error instanceof BackupDamagedError)) throw error;
       failure ??= error;
+      return undefined;
     });
     if (manifest === undefined) continue;
     const { takenAt, timestamp, source, packs } = manifest;
@@ -73,7 +74,8 @@ export async function* listBackups(
 }
 
 /**
- * Reads everything that the backups in a place need, and compares it with its checksums.
+ * Reads everything that the backups in a place need, and compares it with its checksums. Works while
+ * another process writes there. What that process deletes meanwhile is no problem.
  *
  * @throws BackupError if the place has no backups, and BackupAccessError if it cannot be read.
  * @throws AbortedError after `signal`.

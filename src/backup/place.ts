@@ -134,6 +134,17 @@ export class BackupPlace {
     return unlessDamaged(this.manifest(entry));
   }
 
+  /** Like {@link manifest}, but undefined if the backup was deleted after it was listed. */
+  async manifestIfKept(entry: Pick<BackupEntry, "name">): Promise<Manifest | undefined> {
+    try {
+      return await this.manifest(entry);
+    } catch (error) {
+      if (error instanceof BackupDamagedError && (await this.storage.get(entry.name)) === undefined)
+        return undefined;
+      throw error;
+    }
+  }
+
   /** The parts of a pack. */
   async parts({ name }: Pick<Pack, "name">): Promise<readonly Part[]> {
     const bytes = await this.#summed(names.packs, name);
@@ -279,7 +290,16 @@ export class BackupPlace {
         await onProgress?.(bytes);
       }
     }
-    return problems;
+    return this.#ofKept(problems);
+  }
+
+  /** Without the backups that another process has deleted meanwhile, with what only they needed. */
+  async #ofKept(problems: readonly BackupProblem[]): Promise<readonly BackupProblem[]> {
+    if (problems.length === 0) return problems;
+    const kept = new Set((await this.list()).map(({ name }) => name));
+    return problems
+      .map(({ backups, message }) => ({ backups: backups.filter((name) => kept.has(name)), message }))
+      .filter(({ backups }) => backups.length > 0);
   }
 
   async #summed(prefix: string, sum: string): Promise<Buffer> {

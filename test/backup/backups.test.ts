@@ -1,7 +1,7 @@
 import { copyFile, cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Database } from "percolatordb";
-import { listBackups, restore } from "percolatordb/backup";
+import { listBackups, restore, verifyBackups } from "percolatordb/backup";
 import { openLmdbStore } from "percolatordb/lmdb";
 import { describe, expect, test } from "vitest";
 import { FolderBackup } from "../../src/backup/folder-backup.js";
@@ -217,6 +217,31 @@ describe("backups", () => {
     // The newest one is always kept.
     expect(await places.backUp({ keepForMs: 0 })).toMatchObject({ deleted: 2 });
     expect(await valueIn(places, undefined)).toBe(11);
+  });
+
+  test("backups that are deleted while others list or verify them are not taken for damaged", async () => {
+    await using places = await Places.make();
+    await using db = await places.openData();
+    for (let value = 0; value < 3; value++) {
+      await set(db, "a", value);
+      await places.backUp();
+    }
+    let listed = 0;
+    for await (const _ of listBackups(places.backups, common)) {
+      if (listed++ > 0) continue;
+      await set(db, "a", 3);
+      await places.backUp({ keep: 2 });
+    }
+    expect(listed).toBe(1);
+    // A backup is deleted before what only it needs.
+    const onProgress = async () => {
+      for (const folder of ["manifests", "packs", "pages"])
+        await rm(join(places.backups, folder), { recursive: true, force: true });
+    };
+    expect(await verifyBackups(places.backups, { ...common, onProgress })).toEqual({
+      backups: 2,
+      problems: [],
+    });
   });
 
   test("a folder that was replaced in place by an older copy keeps everything", async () => {
