@@ -1,4 +1,4 @@
-import { link, lstat, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { access, link, lstat, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Environment } from "../environment/index.js";
 import { BackupError } from "../errors/index.js";
@@ -14,6 +14,9 @@ export const systemNames: ReadonlySet<string> = new Set([
   "Thumbs.db",
   "lost+found",
 ]);
+
+/** What `link` fails with on file systems that have no hard links, such as FAT, exFAT and some of networks. */
+const withoutLinks: ReadonlySet<string | undefined> = new Set(["EPERM", "ENOTSUP", "ENOSYS", "EISDIR"]);
 
 /** Keeps each object in a file of its own, in a folder. */
 export class FolderStorage implements BackupStorage {
@@ -40,13 +43,7 @@ export class FolderStorage implements BackupStorage {
     return this.#doing(`write ${name}`, async () => {
       let created = true;
       await this.#write(name, bytes, async (made, path) => {
-        try {
-          await link(made, path);
-        } catch (error) {
-          if (codeOf(error) !== "EEXIST") throw error;
-          created = false;
-        }
-        await rm(made);
+        created = await nameNew(made, path);
       });
       return created;
     });
@@ -155,6 +152,32 @@ export class FolderStorage implements BackupStorage {
       throw systemFailure(error, `It was not possible to ${doing} in ${this.#folder}`);
     }
   }
+}
+
+/** Moves a file to `path`, or removes it if `path` exists. Resolves to whether it was moved. */
+async function nameNew(made: string, path: string): Promise<boolean> {
+  let isNew = true;
+  try {
+    await link(made, path);
+  } catch (error) {
+    const code = codeOf(error);
+    if (withoutLinks.has(code) && !(await exists(path))) {
+      // If two processes come at the same time, the last one has the name, as in a bucket without conditions.
+      await rename(made, path);
+      return true;
+    }
+    if (code !== "EEXIST" && !withoutLinks.has(code)) throw error;
+    isNew = false;
+  }
+  await rm(made);
+  return isNew;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Makes a folder and those above it. Resolves to the first that was made. */
