@@ -221,7 +221,18 @@ function isTransient(status: number): boolean {
   return status === 429 || (status >= 500 && status !== insufficientStorage && status !== notImplemented);
 }
 
-/** The texts of all elements with this name. Names of objects are URL-encoded, so they need no decoder. */
+/** The texts of all elements with this name. */
 function textsOf(xml: string, element: string): readonly string[] {
-  return [...xml.matchAll(new RegExp(`<${element}>([^<]*)</${element}>`, "g"))].map(([, text]) => text!);
+  const found = xml.matchAll(new RegExp(`<${element}>([^<]*)</${element}>`, "g"));
+  return [...found].map(([, text]) => unescaped(text!));
+}
+
+const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+/** Some storages make the token that continues a list from the name of an object, which may have an `&`. */
+function unescaped(text: string): string {
+  return text.replace(/&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi, (whole, decimal, hex, name) => {
+    if (name !== undefined) return entities[name] ?? whole;
+    return String.fromCodePoint(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal));
+  });
 }

@@ -91,8 +91,9 @@ export class S3Server {
     const names = [...this.objects.keys()].sort().filter((name) => name.startsWith(prefix) && name > after);
     const page = names.slice(0, maxKeys);
     const contents = page.map((name) => `<Contents><Key>${encodeURIComponent(name)}</Key></Contents>`);
-    const next =
-      names.length > maxKeys ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : "";
+    // As Ceph does: the token is the last name, escaped for XML.
+    const last = page.at(-1)?.replaceAll("&", "&amp;").replaceAll("'", "&#39;");
+    const next = names.length > maxKeys ? `<NextContinuationToken>${last}</NextContinuationToken>` : "";
     return `<?xml version="1.0"?><ListBucketResult>${contents.join("")}${next}</ListBucketResult>`;
   }
 }

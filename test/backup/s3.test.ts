@@ -65,6 +65,17 @@ describe("backups in a storage with the protocol of S3", () => {
     });
   });
 
+  test("are all listed if the prefix has characters that XML escapes", async () => {
+    await withServer(async (server) => {
+      const storage = storageOf("s3://bucket/R&D's", systemEnvironment, server.variables);
+      const names = ["0", "1", "2", "3", "4", "5", "6"].map((name) => `manifests/${name}`);
+      for (const name of names) await storage.put(name, Buffer.from(name));
+      const listed: string[] = [];
+      for await (const name of storage.list("manifests/")) listed.push(name);
+      expect(listed).toEqual(names);
+    });
+  });
+
   test.each([
     { status: 507, code: "XMinioStorageFull" },
     { status: 403, code: "QuotaExceeded" },
