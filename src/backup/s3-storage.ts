@@ -59,6 +59,10 @@ export class S3Storage implements BackupStorage {
   static of(place: string, environment: Environment, variables: Variables, signal?: AbortSignal): S3Storage {
     const [, bucket, path = ""] = /^s3:\/\/([^/]+)(?:\/(.*))?$/.exec(place) ?? [];
     if (bucket === undefined) throw new BackupError(`${place} names no bucket: give s3://BUCKET/PREFIX.`);
+    // A URL goes up a folder there, but a list takes the prefix as it is, and would find nothing.
+    if (path.split("/").some((part) => part === "." || part === "..")) {
+      throw new BackupError(`${place} has a part that is "." or "..": give the prefix without it.`);
+    }
     const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = variables;
     const { AWS_SESSION_TOKEN, AWS_REGION, AWS_DEFAULT_REGION } = variables;
     const { AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL } = variables;

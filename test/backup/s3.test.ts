@@ -121,6 +121,8 @@ describe("backups in a storage with the protocol of S3", () => {
       expect(refused).toBeInstanceOf(BackupAccessError);
       expect(String(refused)).toMatch(/status 403 \(SignatureDoesNotMatch: No\.\)/);
       await expect(open(server.variables, "s3:///x")).rejects.toThrow(/names no bucket/);
+      for (const place of ["s3://bucket/./x", "s3://bucket/x/.."])
+        await expect(open(server.variables, place)).rejects.toThrow(/has a part that is/);
       await expect(open(server.variables, "gs://bucket/x")).rejects.toThrow(/give a folder, or s3:/);
       await expect(open(server.variables, "s3://other/x")).rejects.toThrow(/status 404 \(NoSuchBucket\)/);
     });
