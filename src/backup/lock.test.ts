@@ -98,6 +98,18 @@ describe("the lock of a place", () => {
     await lock.release();
   });
 
+  it("is not left in the storage by a process that lives on, but could not finish taking it", async () => {
+    const clock = new TestClock({ oneMachine: true });
+    const storage = new MapStorage();
+    const { get } = storage;
+    storage.get = async () => {
+      storage.get = get;
+      throw new Error("The storage is away.");
+    };
+    await expect(Lock.take(storage, clock.process({ name: "other" }))).rejects.toThrow(/away/);
+    expect(await takeMs(clock, storage)).toBe(0);
+  });
+
   it("is taken when its holder releases it while another waits", async () => {
     const clock = new TestClock();
     const { storage } = await heldBy("elsewhere");

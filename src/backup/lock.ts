@@ -82,7 +82,8 @@ export class Lock {
     try {
       await lock.#take(signal);
     } catch (error) {
-      lock.#stopListening();
+      // The storage may have the lock. As long as this process lives, no other one of the machine would take it.
+      await lock.release().catch(() => undefined);
       throw error;
     }
     return lock;
