@@ -1,5 +1,11 @@
 import { abortError, backoffDelay, type Environment, sleep } from "../environment/index.js";
-import { BackupAccessError, BackupError, BackupFullError, PercolatorError } from "../errors/index.js";
+import {
+  BackupAccessError,
+  BackupError,
+  BackupFullError,
+  PercolatorError,
+  withoutPassword,
+} from "../errors/index.js";
 import { sumOf } from "./parts.js";
 import { type AwsKeys, encodeUri, signedHeaders } from "./signature.js";
 import type { BackupStorage, Variables } from "./storage.js";
@@ -74,6 +80,11 @@ export class S3Storage implements BackupStorage {
     const keys = { accessKeyId, secretAccessKey, sessionToken: AWS_SESSION_TOKEN || undefined };
     const region = AWS_REGION || AWS_DEFAULT_REGION || "us-east-1";
     const endpoint = AWS_ENDPOINT_URL_S3 || AWS_ENDPOINT_URL;
+    if (endpoint && !isWebUrl(endpoint)) {
+      throw new BackupError(
+        `AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL is ${withoutPassword(endpoint)}, which is no URL with http:// or https://.`,
+      );
+    }
     const url = endpoint
       ? `${endpoint.replace(/\/+$/, "")}/${encodeUri(bucket)}`
       : bucket.includes(".")
@@ -218,6 +229,10 @@ export class S3Storage implements BackupStorage {
       `${what} Check the bucket, the keys and their permissions: s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket.`,
     );
   }
+}
+
+function isWebUrl(text: string): boolean {
+  return /^https?:\/\//i.test(text) && URL.canParse(text);
 }
 
 /** Whether the same request may succeed in a moment: the storage is overloaded, or a server of it fails. */

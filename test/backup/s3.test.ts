@@ -123,6 +123,10 @@ describe("backups in a storage with the protocol of S3", () => {
       await expect(open(server.variables, "s3:///x")).rejects.toThrow(/names no bucket/);
       for (const place of ["s3://bucket/./x", "s3://bucket/x/.."])
         await expect(open(server.variables, place)).rejects.toThrow(/has a part that is/);
+      for (const endpoint of ["localhost", "localhost:9000", "http://"])
+        await expect(open({ ...server.variables, AWS_ENDPOINT_URL_S3: endpoint })).rejects.toThrow(
+          /AWS_ENDPOINT_URL_S3 .*is .*no URL with http/,
+        );
       await expect(open(server.variables, "gs://bucket/x")).rejects.toThrow(/give a folder, or s3:/);
       await expect(open(server.variables, "s3://other/x")).rejects.toThrow(/status 404 \(NoSuchBucket\)/);
     });
