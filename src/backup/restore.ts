@@ -6,6 +6,7 @@ import {
   BackupError,
   BackupFullError,
   checkOptionNames,
+  InvalidArgumentError,
   type OptionNames,
   StoreDamagedError,
   StoreFullError,
@@ -91,6 +92,7 @@ export async function restore(
   options: RestoreOptions = {},
 ): Promise<RestoreReport> {
   checkOptionNames("restore", options, optionNames);
+  checkMoment(options.at);
   const settings = { ...options, ...surroundingsOf(options) };
   const { environment, variables, signal } = settings;
   const startedAt = environment.monotonic();
@@ -99,6 +101,16 @@ export async function restore(
     create: false,
   });
   return restoreFrom(backups, folder, startedAt, settings);
+}
+
+function checkMoment(at: unknown): void {
+  if (at instanceof Date) {
+    if (Number.isNaN(at.getTime())) throw new InvalidArgumentError("`at` is not a valid Date.");
+  } else if (at !== undefined && (typeof at !== "number" || Number.isNaN(at))) {
+    throw new InvalidArgumentError(
+      `\`at\` must be a timestamp (microseconds since 1970) or a Date, not ${String(at)}.`,
+    );
+  }
 }
 
 async function restoreFrom(

@@ -363,6 +363,13 @@ describe("a place", () => {
     await backup.close();
   });
 
+  test.each([new Date(Number.NaN), Number.NaN, "2026-01-31"])("is not restored at %s", async (at) => {
+    await using places = await Places.make();
+    await filled(places);
+    await places.backUp();
+    await expect(valueIn(places, at as Date)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+  });
+
   test.each([
     ["postgres://localhost/shop", /PostgreSQL.*pg_dump/],
     ["bigtable://project/instance", /Bigtable's own backups/],
