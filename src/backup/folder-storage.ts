@@ -1,5 +1,5 @@
-import { access, link, lstat, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { access, link, lstat, mkdir, open, readdir, readFile, rename, rm, rmdir } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import type { Environment } from "../environment/index.js";
 import { BackupError } from "../errors/index.js";
 import type { BackupStorage } from "./storage.js";
@@ -129,10 +129,7 @@ export class FolderStorage implements BackupStorage {
 
   async #make(folder: string): Promise<void> {
     if (this.#made.has(folder)) return;
-    const first = await makeFolder(folder);
-    for (let made = folder; first !== undefined && made.length >= first.length; made = dirname(made)) {
-      await flushFolder(dirname(made));
-    }
+    await makeFolder(folder);
     this.#made.add(folder);
   }
 
@@ -180,15 +177,33 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-/** Makes a folder and those above it. Resolves to the first that was made. */
+/**
+ * Makes a folder and those above it, so that they survive a stop of the machine. Resolves to the first
+ * that was made.
+ */
 export async function makeFolder(folder: string): Promise<string | undefined> {
+  const whole = resolve(folder);
+  const first = await makeFolders(whole);
+  if (first === undefined) return undefined;
+  const made: string[] = [];
+  for (let each = whole; each.length >= first.length; each = dirname(each)) made.push(each);
+  try {
+    for (const each of made) await flushFolder(dirname(each));
+  } catch (error) {
+    for (const each of made) await rmdir(each).catch(() => undefined);
+    throw error;
+  }
+  return first;
+}
+
+async function makeFolders(folder: string): Promise<string | undefined> {
   try {
     return await mkdir(folder, { recursive: true });
   } catch (error) {
     // On a read-only file system, Node.js says only that the folder does not exist. Without
     // `recursive`, it says why it cannot be made.
     if (codeOf(error) !== "ENOENT" || dirname(folder) === folder) throw error;
-    const first = await makeFolder(dirname(folder));
+    const first = await makeFolders(dirname(folder));
     await mkdir(folder);
     return first ?? folder;
   }
