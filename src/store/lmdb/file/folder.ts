@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync } from "node:fs";
-import { mkdir, readdir, realpath, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, open, readdir, realpath, stat } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { PercolatorError, StoreDamagedError, StoreError, StoreVersionError } from "../../../errors/index.js";
 import { databaseNames } from "../record/databases.js";
 import { storeError } from "../record/errors.js";
@@ -36,7 +36,7 @@ export async function prepareFolder(
     const known = await statistics(path);
     if (known === undefined) {
       if (!create) throw noDatabase(path);
-      await mkdir(path, { recursive: true });
+      await makeFolder(path);
     } else if (!known.isDirectory()) {
       throw new StoreError(`${path} is a file, but a database is a folder. Name another path.`);
     }
@@ -44,6 +44,24 @@ export async function prepareFolder(
     return await realpath(path);
   } catch (error) {
     throw systemError(error, path);
+  }
+}
+
+/**
+ * Makes a folder and those above it. Flushes the entry of each, since the machine may stop after the first
+ * commit. The opening flushes the entry of the data file: see `settleFlushedHead`.
+ */
+async function makeFolder(path: string): Promise<void> {
+  const first = await mkdir(path, { recursive: true });
+  if (first === undefined) return;
+  const highest = resolve(first);
+  for (let made = resolve(path); made.length >= highest.length; made = dirname(made)) {
+    try {
+      const above = await open(dirname(made), "r");
+      await above.sync().finally(() => above.close());
+    } catch {
+      // Some systems cannot flush a folder, and some users may not read the folder above.
+    }
   }
 }
 
