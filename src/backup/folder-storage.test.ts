@@ -1,4 +1,4 @@
-import { readdir } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { temporaryFolder } from "../../test/support/databases.js";
@@ -39,5 +39,15 @@ test.each([true, false])("a file is created once, if the file system has hard li
   } finally {
     hasLinks = true;
     await remove();
+  }
+});
+
+test("a folder may have a relative name of one character", async () => {
+  const storage = new FolderStorage("b", systemEnvironment);
+  try {
+    await storage.put("lock.json", Buffer.from("x"));
+    expect(await readdir("b")).toEqual(["lock.json"]);
+  } finally {
+    await rm("b", { recursive: true });
   }
 });
