@@ -2,7 +2,7 @@ import type { Snapshot } from "percolatordb";
 import { unpackContents } from "../contents.js";
 import { contentHash } from "../identity.js";
 import { clusters, documents, type Statistics } from "../tables.js";
-import { bodyText, termCounts } from "../text/index.js";
+import { bodyText, compatible, termCounts } from "../text/index.js";
 import { TermScorer } from "./bm25.js";
 import { type Cursor, formatCursor, isAfter } from "./cursor.js";
 import { type Candidate, type ScoredTerm, selectBest } from "./select.js";
@@ -218,7 +218,7 @@ function textOf({ cache }: SearchView, contents: Uint8Array | undefined, url: st
   const key = `${contentHash(body)} ${contentType}`;
   const known = cache.texts.get(key);
   if (known !== undefined) return known;
-  const value = bodyText(body, contentType, url).normalize("NFKC");
+  const value = compatible(bodyText(body, contentType, url));
   cache.keepText(key, value);
   return value;
 }

@@ -42,5 +42,19 @@ export function* countTerms(text: string): Parts<TermCounts> {
 
 /** Returns the form in which words are compared. */
 export function fold(text: string): string {
-  return (isAscii(text) ? text : text.normalize("NFKC")).toLowerCase();
+  return compatible(text).toLowerCase();
+}
+
+/**
+ * Runs of more marks than any script puts on one letter (UAX #15, stream-safe text). The halfwidth
+ * sound marks become marks in NFKC.
+ */
+const manyMarks = /([\p{M}\uff9e\uff9f]{30})[\p{M}\uff9e\uff9f]+/gu;
+
+/**
+ * Returns the compatibility form of a text (NFKC). Long runs of marks are cut, because the time of
+ * `normalize` grows with the square of their length.
+ */
+export function compatible(text: string): string {
+  return isAscii(text) ? text : text.replace(manyMarks, "$1").normalize("NFKC");
 }
