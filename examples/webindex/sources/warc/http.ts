@@ -34,14 +34,16 @@ export function unchunk(response: HttpResponse): Buffer {
   const { payload } = response;
   const codings = list(response.fields.get("transfer-encoding"));
   if (!codings.includes("chunked") || chunkAt(payload, 0) === undefined) return payload;
-  const parts: Buffer[] = [];
+  // One buffer, because a payload may have millions of chunks.
+  const body = Buffer.allocUnsafe(payload.length);
+  let length = 0;
   for (let at = 0; ; ) {
     const chunk = chunkAt(payload, at);
     if (!chunk) throw new BodyError(`its chunked encoding breaks off at byte ${at} of ${payload.length}`);
-    if (chunk.size === 0) return Buffer.concat(parts);
+    if (chunk.size === 0) return body.subarray(0, length);
     const end = chunk.begin + chunk.size;
     if (end > payload.length) throw new BodyError(`its chunk at byte ${at} is longer than what follows`);
-    parts.push(payload.subarray(chunk.begin, end));
+    length += payload.copy(body, length, chunk.begin, end);
     at = end;
     if (payload[at] === 13) at++;
     if (payload[at] === 10) at++;
