@@ -15,6 +15,9 @@ export interface Head {
   readonly oddities: readonly string[];
 }
 
+/** A longer head is taken for damage, or for other data. */
+export const maxHeadBytes = 256 * 1024;
+
 /**
  * Returns the length of the head at the beginning of `bytes`, including the blank line, or -1 if
  * the head does not end within them.

@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import * as zlib from "node:zlib";
-import { excerpt, type Fields, headLength, parseHead } from "./head.js";
+import { excerpt, type Fields, headLength, maxHeadBytes, parseHead } from "./head.js";
 
 export interface HttpResponse {
   readonly status: number;
@@ -11,7 +11,8 @@ export interface HttpResponse {
 
 /** Parses the response in a block. Returns `undefined` if the block is not a response. */
 export function parseResponse(block: Buffer): HttpResponse | undefined {
-  const length = headLength(block);
+  const length = headLength(block.subarray(0, maxHeadBytes));
+  if (length < 0 && block.length > maxHeadBytes) return undefined;
   const head = parseHead(length < 0 ? block : block.subarray(0, length));
   const status = /^HTTP\/\d(?:\.\d)?[ \t]+(\d{3})(?:[ \t]|$)/.exec(head.first)?.[1];
   if (status === undefined) return undefined;

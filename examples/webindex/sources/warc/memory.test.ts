@@ -27,3 +27,9 @@ test("a body of a million chunks needs no object for each", async () => {
   const block = http(payload, { "Transfer-Encoding": "chunked" });
   expect(await read(warcRecord({ url: pageUrl(1), block }))).toEqual([`page ${pageUrl(1)}`]);
 });
+
+test("a header without an end is not read line by line", async () => {
+  const block = Buffer.from(`HTTP/1.1 200 OK\r\n${"a\n".repeat(2 * million)}`);
+  const [found, ...more] = await read(warcRecord({ url: pageUrl(1), block }));
+  expect([found, more]).toEqual([expect.stringContaining("no HTTP response"), []]);
+});

@@ -1,7 +1,7 @@
 import type { Hash } from "node:crypto";
 import type { ByteReader } from "./bytes.js";
 import { type Digest, hasDigest, parseDigest } from "./digest.js";
-import { excerpt, type Fields, headLength, parseHead } from "./head.js";
+import { excerpt, type Fields, headLength, maxHeadBytes, parseHead } from "./head.js";
 import { payloadVouches } from "./payload.js";
 
 /**
@@ -9,7 +9,6 @@ import { payloadVouches } from "./payload.js";
  * only the beginning of the block.
  */
 export const maxBlockBytes = 16 * 1024 * 1024;
-const maxHeadBytes = 256 * 1024;
 const beginningBytes = 256 * 1024;
 
 export interface WarcRecord {
