@@ -1,6 +1,6 @@
 /** Serves what observers derived as JSON, and the dashboard. Only this machine reaches it. */
 import { createServer, type ServerResponse } from "node:http";
-import type { Database, Snapshot } from "percolatordb";
+import { type Database, InvalidKeyError, type Snapshot } from "percolatordb";
 import { dashboardHandler } from "percolatordb/dashboard";
 import { type Listening, listening } from "../support/listening.js";
 import { searchCustomers } from "./search.js";
@@ -14,6 +14,8 @@ export async function serveShop(db: Database, port: number): Promise<Listening> 
   const server = createServer((request, response) => {
     if (dashboard.handle(request, response)) return;
     answer(db, request.url ?? "/", response).catch((error: unknown) => {
+      // A parameter that is longer than any key.
+      if (error instanceof InvalidKeyError) return json(response, 400, { error: error.message });
       console.error(error);
       if (!response.headersSent)
         json(response, 500, { error: "The request failed. The program's output says why." });
