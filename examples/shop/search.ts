@@ -17,6 +17,8 @@ export interface FoundCustomers {
 
 /** Most rows that are read for one word of a query. */
 const maxRows = 1_000;
+/** Most words of a query that are looked up. The others are only compared with the names. */
+const maxWords = 8;
 /** Sorts after every letter and digit. */
 const last = "\u{10FFFF}";
 
@@ -24,7 +26,8 @@ const last = "\u{10FFFF}";
 export async function searchCustomers(view: Snapshot, query: string, limit = 10): Promise<FoundCustomers> {
   // A customer that matches is in the rows of every word, so those of the rarest word are enough.
   let [ids, fewest] = [new Set<number>(), Number.POSITIVE_INFINITY];
-  for (const start of tokensOf(query)) {
+  const words = tokensOf(query);
+  for (const start of words.slice(0, maxWords)) {
     const [found, range] = [new Set<number>(), { start, end: start + last, limit: maxRows }];
     let rows = 0;
     for await (const { row } of customersByToken.range(view, range)) {
@@ -40,13 +43,13 @@ export async function searchCustomers(view: Snapshot, query: string, limit = 10)
   for (const [n, id] of sorted.entries()) {
     const name = names[n];
     if (results.length === limit) break;
-    if (name === undefined || !matches(name, query)) continue;
+    if (name === undefined || !matches(name, words)) continue;
     results.push({ id: id[0], name, city: await view.get(customers.city, id) });
   }
   return { customers: results, isComplete: fewest !== maxRows };
 }
 
-function matches(name: string, query: string): boolean {
+function matches(name: string, words: readonly string[]): boolean {
   const tokens = tokensOf(name);
-  return tokensOf(query).every((start) => tokens.some((token) => token.startsWith(start)));
+  return words.every((start) => tokens.some((token) => token.startsWith(start)));
 }
