@@ -98,6 +98,11 @@ describe("a clock that advances on demand", () => {
     const clock = new TestClock();
     await expect(clock.advance(-1)).rejects.toThrow(InvalidArgumentError);
     await expect(clock.advance(Number.NaN)).rejects.toThrow(InvalidArgumentError);
+    // With a timer that is set again and again, none of these would end.
+    await expect(clock.advance(Infinity)).rejects.toThrow(InvalidArgumentError);
+    await expect(clock.until(Promise.resolve(), { maxMs: Number.NaN })).rejects.toThrow(InvalidArgumentError);
+    expect(() => clock.process({ name: "set" }).setClock(Number.NaN)).toThrow(InvalidArgumentError);
+    expect([clock.passedMs, await clock.until(Promise.resolve(7), { maxMs: Infinity })]).toEqual([0, 7]);
     expect(() => new TestClock({ startMs: Number.NaN })).toThrow(InvalidArgumentError);
     expect(() => clock.process({ rate: 0 })).toThrow(InvalidArgumentError);
     expect(() => clock.process({ offsetMs: Number.NaN })).toThrow(InvalidArgumentError);

@@ -123,7 +123,8 @@ export class TestClock {
    * next.
    */
   async advance(ms: number): Promise<void> {
-    if (!(ms >= 0)) throw new InvalidArgumentError(`Time passes by 0 ms or more, not by ${String(ms)}.`);
+    if (!(ms >= 0 && Number.isFinite(ms)))
+      throw new InvalidArgumentError(`Time passes by a number of milliseconds from 0, not by ${String(ms)}.`);
     const end = this.#passedMs + ms;
     await this.settle();
     for (let next = this.#next(); next !== undefined && next.at <= end; next = this.#next()) {
@@ -142,6 +143,8 @@ export class TestClock {
    */
   async until<T>(promise: Promise<T>, options: UntilOptions = {}): Promise<T> {
     const { maxMs = 600_000 } = options;
+    if (!(maxMs >= 0))
+      throw new InvalidArgumentError(`\`maxMs\` must be a number of at least 0, not ${String(maxMs)}.`);
     const end = this.#passedMs + maxMs;
     let isOver = false;
     const over = () => {

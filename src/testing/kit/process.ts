@@ -39,8 +39,7 @@ export class TestProcess implements Environment {
   /** @internal */
   constructor(clock: TestClock, name: string, random: SeededRandom, options: TestProcessOptions) {
     const { offsetMs = 0, rate = 1 } = options;
-    if (!Number.isFinite(offsetMs))
-      throw new InvalidArgumentError(`\`offsetMs\` must be a number, not ${String(offsetMs)}.`);
+    checkFinite("offsetMs", offsetMs);
     if (!(rate > 0 && Number.isFinite(rate)))
       throw new InvalidArgumentError(`\`rate\` must be a number above 0, not ${String(rate)}.`);
     this.processName = name;
@@ -84,6 +83,7 @@ export class TestProcess implements Environment {
 
   /** Moves its wall clock forward, or back if `byMs` is negative. Its timers do not change. */
   setClock(byMs: number): void {
+    checkFinite("byMs", byMs);
     this.#offsetMs += byMs;
   }
 
@@ -134,4 +134,9 @@ export class TestProcess implements Environment {
     this.#held = [];
     this.clock.drop(this);
   }
+}
+
+function checkFinite(name: string, value: number): void {
+  if (!Number.isFinite(value))
+    throw new InvalidArgumentError(`\`${name}\` must be a number, not ${String(value)}.`);
 }
