@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { crawl, page } from "../testing/site.js";
 import { WebIndex } from "../webindex.js";
@@ -106,6 +108,10 @@ describe("the search server", () => {
     expect(refused.status).toBe(400);
     expect(await refused.json()).toHaveProperty("error");
     expect((await get("/api/search/live?q=walrus", { method: "POST" })).status).toBe(405);
+    // A `Request` cannot have the method TRACE, and so `fetch` cannot send it.
+    const traced = request(new URL("/api/search/live?q=walrus", server.url), { method: "TRACE" }).end();
+    const [answer] = (await once(traced, "response")) as [IncomingMessage];
+    expect(answer.resume().statusCode).toBe(405);
   });
 
   it("escapes the query, and reports that nothing was found", async () => {

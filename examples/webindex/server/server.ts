@@ -166,7 +166,8 @@ export class SearchServer {
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const address = addressOf(request);
-    if (address?.pathname === livePath) return this.#handleLive(address, request, response);
+    if (address?.pathname === livePath && isRead(request))
+      return this.#handleLive(address, request, response);
     const abandoned = new AbortController();
     response.once("close", () => abandoned.abort(new Error("Nobody waits for the answer any more")));
     const leave = await this.#line.enter(abandoned.signal);
@@ -208,9 +209,7 @@ export class SearchServer {
   }
 
   async #answer(address: URL | undefined, request: IncomingMessage, signal: AbortSignal): Promise<Answer> {
-    if (request.method !== "GET" && request.method !== "HEAD") {
-      return failure(request, 405, "Not possible", "Here one can only read.");
-    }
+    if (!isRead(request)) return failure(request, 405, "Not possible", "Here one can only read.");
     if (address === undefined) return notUnderstood(request, "The address is none.");
     const { pathname, searchParams } = address;
     if (pathname === "/") return this.#start();
@@ -266,6 +265,10 @@ export class SearchServer {
   async #pages(): Promise<number> {
     return (await this.#index.statistics()).pages;
   }
+}
+
+function isRead({ method }: IncomingMessage): boolean {
+  return method === "GET" || method === "HEAD";
 }
 
 function send(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
