@@ -18,6 +18,8 @@ export function toNode(
   answer: (request: Request) => Response | Promise<Response>,
 ): (incoming: IncomingMessage, outgoing: ServerResponse, next?: (error: unknown) => void) => void {
   return (incoming, outgoing, next) => {
+    // A `Request` cannot have this method.
+    if (incoming.method === "TRACE") return void outgoing.writeHead(501).end();
     const gone = new AbortController();
     outgoing.once("close", () => gone.abort());
     const answered = async () => sendResponse(await answer(requestOf(incoming, gone.signal)), outgoing);

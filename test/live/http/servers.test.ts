@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { type IncomingMessage, request } from "node:http";
 import { connect as connectHttp2, createServer } from "node:http2";
 import { type AddressInfo, connect } from "node:net";
 import { getRequestListener } from "@hono/node-server";
@@ -149,6 +150,16 @@ describe.each(Object.entries(servers))("in a server of %s", (_, listenerOf) => {
 });
 
 describe("toNode", () => {
+  test("a method that a `Request` cannot have is refused, and is no error of the program", async () => {
+    const next = vi.fn();
+    await using server = await serve((incoming, outgoing) =>
+      toNode(() => new Response("traced"))(incoming, outgoing, next),
+    );
+    const traced = request(server.url, { method: "TRACE" }).end();
+    const [answer] = (await once(traced, "response")) as [IncomingMessage];
+    expect([answer.resume().statusCode, next.mock.calls]).toEqual([501, []]);
+  });
+
   test("answers 500 without the message if the function throws, and gives Express the error", async () => {
     const fail = () => {
       throw new Error("the key is hunter2");
