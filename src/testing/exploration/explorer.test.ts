@@ -117,6 +117,14 @@ describe("explore", () => {
     }
   });
 
+  test("a limit that is no number is refused: nothing would reach it, or no fault would happen", async () => {
+    await expect(explore(twoIncrements, { maxSteps: Number.NaN })).rejects.toThrow("`maxSteps` must be");
+    await expect(explore(twoIncrements, { maxStates: -1 })).rejects.toThrow("`maxStates` must be");
+    const faulty = { ...twoIncrements, faults: { stops: Number.NaN } };
+    await expect(explore(faulty)).rejects.toThrow("`stops` must be");
+    await expect(replay(faulty, [])).rejects.toThrow("`stops` must be");
+  });
+
   test("a misspelt name in a program, its faults or the options is refused", async () => {
     const misspelt = { ...twoIncrements, check: async () => {} };
     await expect(explore(misspelt)).rejects.toThrow("`explore` has no option `check`");

@@ -1,7 +1,7 @@
 import { throwIfAborted } from "../../environment/index.js";
 import { checkOptionNames, type OptionNames } from "../../errors/index.js";
 import { Execution } from "./execution.js";
-import { checkProgram, type Program } from "./program.js";
+import { checkLimits, checkProgram, type Program } from "./program.js";
 import { prepare } from "./snapshot.js";
 import { areIndependent, type Step } from "./step.js";
 import type { Snapshot } from "./world.js";
@@ -110,6 +110,8 @@ const progressEvery = 1_000;
 export async function explore(program: Program, options: ExploreOptions = {}): Promise<ExploreReport> {
   checkProgram("explore", program);
   checkOptionNames("explore", options, exploreNames);
+  const { maxStates, maxSteps } = options;
+  checkLimits({ maxStates, maxSteps });
   return new Exploration(program, await prepare(program), options).run();
 }
 

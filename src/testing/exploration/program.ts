@@ -1,5 +1,5 @@
 import type { Database } from "../../database/index.js";
-import { checkOptionNames, type OptionNames } from "../../errors/index.js";
+import { checkOptionNames, InvalidArgumentError, type OptionNames } from "../../errors/index.js";
 import type { Observer } from "../../observer/index.js";
 import type { AnyTable, Feed } from "../../schema/index.js";
 import type { ClientHandle } from "./client-handle.js";
@@ -57,6 +57,15 @@ const faultNames: OptionNames<FaultBudget> = {
 export function checkProgram(call: string, program: Program): void {
   checkOptionNames(call, program, programNames);
   checkOptionNames(`faults of ${call}`, program.faults ?? {}, faultNames);
+  checkLimits({ ...program.faults, timePasses: program.timePasses });
+}
+
+/** Throws for a limit that nothing reaches, or that allows nothing, because it is no number. */
+export function checkLimits(limits: Readonly<Record<string, number | undefined>>): void {
+  for (const [name, limit = 0] of Object.entries(limits)) {
+    if (!(typeof limit === "number" && limit >= 0))
+      throw new InvalidArgumentError(`\`${name}\` must be a number of at least 0, not ${String(limit)}.`);
+  }
 }
 
 /** How one client ended. */
