@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from "../errors/index.js";
 import type { RowStore } from "../store/index.js";
 import { batchTests, noBatchTests } from "./conformance/batches.js";
 import { fillTests } from "./conformance/fills.js";
@@ -43,7 +44,9 @@ export function storeConformance(
   open: () => RowStore | Promise<RowStore>,
   options: StoreConformanceOptions,
 ): void {
-  const { describe, it } = options;
+  const { describe, it, seeds = [1, 2, 3], steps = 250 } = options;
+  if (!(steps >= 0))
+    throw new InvalidArgumentError(`\`steps\` must be a number of at least 0, not ${String(steps)}.`);
   const test: Declare = (sentence, body) => {
     it(sentence, async () => {
       const store = await open();
@@ -63,6 +66,6 @@ export function storeConformance(
     describe("batches", () => (options.atomicBatches ? batchTests(test) : noBatchTests(test)));
     if (options.atomicBatches) describe("fills", () => fillTests(test));
     describe("requests", () => requestTests(test));
-    describe("random requests", () => randomTests(test, options.seeds ?? [1, 2, 3], options.steps ?? 250));
+    describe("random requests", () => randomTests(test, seeds, steps));
   });
 }

@@ -18,7 +18,7 @@ import {
   type Version,
 } from "percolatordb/store";
 import { storeConformance } from "percolatordb/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 
 /** A store in memory with some members replaced. */
 function changed(store: RowStore, members: Partial<RowStore>): RowStore {
@@ -370,6 +370,12 @@ describe("the conformance suite notices a store that", () => {
     const [body] = testsOf(store, sentence);
     await expect(body!()).rejects.toThrow();
   });
+});
+
+test("a number of steps that is no number is refused, because no request would be made", () => {
+  const steps = Number.NaN;
+  const suite = { describe: vi.fn(), it: vi.fn(), atomicBatches: true };
+  expect(() => storeConformance("a store", () => memoryStore(), { ...suite, steps })).toThrow("`steps`");
 });
 
 test("a store may divide a row over pages after any column", async () => {
