@@ -268,12 +268,13 @@ describe("the window", () => {
     const a = await leading(machine, { windowMs: 100 });
     for (let round = 0; round < 100; round++) {
       let isDone = false;
-      await a.next(30_000).then(() => {
+      const taken = a.next(30_000).then(() => {
         isDone = true;
       });
       await Promise.resolve();
       await Promise.resolve();
       expect(isDone).toBe(true);
+      await taken;
       await world.settle();
     }
     // The window is ahead of the clock, and the mark is at or above every timestamp given.
