@@ -232,3 +232,35 @@ test("changes that another process has claimed do not keep another observer from
   await environment.until(db.pool.idle());
   await environment.until(db.close());
 });
+
+test("a change whose claim fails runs here, because a claim is only advice", async () => {
+  const environment = new TestEnvironment();
+  const member = new TestCluster().member();
+  const failing: (() => void)[] = [];
+  member.claim = () =>
+    new Promise((_, reject) => failing.push(() => reject(new Error("The coordinator is away."))));
+  const begun: string[] = [];
+  let goOn = () => {};
+  const gate = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  const gated = observer("gated", documents.contents, async (_tx, { row }) => {
+    begun.push(row);
+    await gate;
+  });
+  const db = await openMember(environment, member, gated);
+  db.pool.work({ concurrency: 1 });
+  await environment.advance(1_000);
+  for (const row of ["a", "b"])
+    await environment.until(db.transact((tx) => tx.set(documents.contents, row, "text")));
+  await environment.settle();
+  expect([begun, failing.length]).toEqual([["a"], 2]);
+  for (const fail of failing) fail();
+  await environment.settle();
+  const now = environment.monotonic();
+  goOn();
+  await environment.settle();
+  expect([begun, environment.monotonic()]).toEqual([["a", "b"], now]);
+  await environment.until(db.pool.idle());
+  await environment.until(db.close());
+});
