@@ -68,7 +68,11 @@ describe("sessions", () => {
     await stopped.advance(6_000);
     const environment = new TestEnvironment(stopped.clock);
     const other = await openTest({ store, environment, observers: [length] });
-    expect(await other.sessions.alive(one.sessions.session)).toBe(false);
+    // A process that runs no observers may be one that only reads. It leaves the record to others.
+    for (let second = 0; second < 4; second++) {
+      expect(await other.sessions.alive(one.sessions.session)).toBe(false);
+      await environment.advance(1_000);
+    }
     const worker = other.pool.work();
     await environment.advance(2_000);
     expect(await other.sessions.alive(one.sessions.session)).toBeUndefined();
