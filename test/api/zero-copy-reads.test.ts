@@ -133,3 +133,18 @@ test("a value that cannot be decoded fails in its turn, with a named error", asy
   expect(seen).toEqual(all.slice(0, 40));
   await expect(snapshot.get(numbers.value, rowOf(40))).rejects.toThrow(rowOf(40));
 });
+
+test.each([
+  { reverse: false, row: rows[0]!, second: 1 },
+  { reverse: true, row: rows.at(-1)!, second: count - 2 },
+])("a scan has what its transaction writes while a page is read (reverse: $reverse)", async (scan) => {
+  const { reverse, row, second } = scan;
+  await db.transact(async (tx) => {
+    const values = tx.scan(numbers.value, { reverse })[Symbol.asyncIterator]();
+    const first = values.next();
+    tx.set(numbers.value, row, -1);
+    expect(await first).toMatchObject({ value: { row, value: -1 } });
+    expect(await values.next()).toMatchObject({ value: { value: second } });
+    await values.return?.();
+  });
+});
