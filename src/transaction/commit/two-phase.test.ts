@@ -447,13 +447,16 @@ describe("serializable", () => {
     expect(outcomes.filter((outcome) => outcome.status === "fulfilled").length).toBeLessThan(2);
   });
 
-  test("a phantom in a range that was read is a conflict", async () => {
-    const tx = await begin("serializable");
-    for await (const _ of tx.scan(accounts.balance, { prefix: "a" })) expect.unreachable();
-    await set({ anna: 1 });
-    tx.set(accounts.balance, "zoe", 1);
-    await expect(tx.commit()).rejects.toBeInstanceOf(ConflictError);
-  });
+  test.each([false, true])(
+    "a phantom in a range that was read is a conflict (reverse: %s)",
+    async (reverse) => {
+      const tx = await begin("serializable");
+      for await (const _ of tx.scan(accounts.balance, { prefix: "a", reverse })) expect.unreachable();
+      await set({ anna: 1 });
+      tx.set(accounts.balance, "zoe", 1);
+      await expect(tx.commit()).rejects.toBeInstanceOf(ConflictError);
+    },
+  );
 
   test("a scan that ended early does not conflict beyond its end", async () => {
     await set(

@@ -1,13 +1,7 @@
 import { throwIfAborted } from "../../environment/index.js";
-import {
-  byteString,
-  type CellView,
-  type ColumnRange,
-  type Columns,
-  type Position,
-  pages,
-} from "../../store/index.js";
+import { type CellView, type Columns, type Position, pages } from "../../store/index.js";
 import type { CellAddress } from "../cell/address.js";
+import { columnsFrom } from "../cell/column-parts.js";
 import type { TransactionContext } from "../context.js";
 import type { ReadRange } from "../read/read-recorder.js";
 import { conflict } from "./conflict.js";
@@ -109,14 +103,4 @@ function validateCell(
       `changed a cell that it read, at ${write.timestamp}`,
     );
   }
-}
-
-/** The part of a selection of columns at or above `from`. */
-export function columnsFrom(columns: Columns, from: Uint8Array): Columns {
-  const at = byteString(from);
-  return columns.flatMap((column): ColumnRange[] => {
-    if ("exact" in column) return byteString(column.exact) < at ? [] : [column];
-    if (column.end !== undefined && byteString(column.end) <= at) return [];
-    return byteString(column.start) < at ? [{ start: from, end: column.end }] : [column];
-  });
 }

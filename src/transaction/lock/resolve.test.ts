@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import { DistantTestStore, distantContext } from "../../../test/support/distant-store.js";
-import { int, table } from "../../schema/index.js";
+import { columnPath, int, table } from "../../schema/index.js";
 import { StepHooks, stopsAfter } from "../../testing/index.js";
+import { metLock, newResolution } from "../cell/met-lock.js";
+import { readCells } from "../cell/raw.js";
 import { CoreTransaction } from "../core.js";
 import { Transaction } from "../transaction.js";
 
@@ -54,3 +56,30 @@ test.each([
     expect((await committing) === undefined).toBe(!gone);
   },
 );
+
+test("a reader that has used up its pushes waits for the owners of further locks", async () => {
+  const hooks = new StepHooks();
+  const context = distantContext(new DistantTestStore(), hooks);
+  const writing: Promise<unknown>[] = [];
+  const pauses = ["a", "b"].map(() => hooks.pauseBefore("commit-primary"));
+  for (const [index, row] of ["a", "b"].entries()) {
+    const writer = new Transaction(await CoreTransaction.begin(context));
+    writer.set(accounts.balance, row, 1);
+    writing.push(writer.commit());
+    await pauses[index]!.reached;
+  }
+  const reader = await CoreTransaction.begin(context);
+  const resolution = { ...newResolution(reader.startTimestamp, undefined), pushesLeft: 1 };
+  const resolve = async (row: string) => {
+    const cell = { table: "accounts", row: Buffer.from(row), column: columnPath("balance") };
+    const [lock] = await readCells(context.store, cell, ["lock"], 0, Number.POSITIVE_INFINITY);
+    return await context.resolver.resolve(context, metLock(cell, lock!), resolution);
+  };
+  expect([await resolve("a"), resolution.pushesLeft]).toEqual(["passed", 0]);
+  expect(await resolve("b")).toBe("standing");
+  // The primary already says that it commits above the reader.
+  expect(await resolve("a")).toBe("passed");
+  for (const pause of pauses) pause.resume();
+  await Promise.all(writing);
+  await reader.rollback();
+});
