@@ -37,3 +37,25 @@ test("a copy from before the machine slept is too old, though the monotonic cloc
   wall += 7_200_000;
   await expect((async () => safepoint.check(10))()).rejects.toMatchObject({ code: "STALE_SNAPSHOT" });
 });
+
+test("an answer that was overtaken by a newer one does not move the safepoint back", async () => {
+  const store = new DistantTestStore();
+  const safepoint = new Safepoint(store, systemEnvironment, 60_000);
+  const readRow = store.readRow.bind(store);
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  store.readRow = async (read) => {
+    const page = await readRow(read);
+    await held;
+    return page;
+  };
+  const early = safepoint.current();
+  await new Promise((resolve) => setImmediate(resolve));
+  store.readRow = readRow;
+  await safepoint.publish(100);
+  answer();
+  expect(await early).toBe(100);
+  await expect((async () => safepoint.check(10))()).rejects.toMatchObject({ code: "STALE_SNAPSHOT" });
+});

@@ -83,3 +83,26 @@ test("a reader that has used up its pushes waits for the owners of further locks
   await Promise.all(writing);
   await reader.rollback();
 });
+
+test.each([
+  { aheadMs: 600_000, outcome: "standing" },
+  { aheadMs: 600_001, outcome: "gone" },
+])("a lock whose refresh is $aheadMs ms ahead of this clock is $outcome", async ({ aheadMs, outcome }) => {
+  const hooks = new StepHooks();
+  const shared = distantContext(new DistantTestStore(), hooks);
+  const context = { ...shared, liveness: { ...shared.liveness, alive: () => undefined } };
+  const pause = hooks.pauseBefore("commit-primary");
+  const writer = new Transaction(await CoreTransaction.begin(context));
+  writer.set(accounts.balance, "a", 1);
+  const writing = writer.commit().catch(() => undefined);
+  await pause.reached;
+  const cell = { table: "accounts", row: Buffer.from("a"), column: columnPath("balance") };
+  const [lock] = await readCells(context.store, cell, ["lock"], 0, Number.POSITIVE_INFINITY);
+  const met = metLock(cell, lock!);
+  const now = met.lock.refreshedAt - aheadMs;
+  const behind = { ...context, environment: { ...context.environment, now: () => now } };
+  const resolution = { ...newResolution(met.start + 1, undefined), role: "writer" } as const;
+  expect(await context.resolver.resolve(behind, met, resolution)).toBe(outcome);
+  pause.resume();
+  await writing;
+});

@@ -2,9 +2,11 @@ import { expect, test } from "vitest";
 import { busyLoop } from "../../../test/support/busy-loop.js";
 import { bareContext } from "../../../test/support/context.js";
 import { AbortedError } from "../../errors/index.js";
-import { int, table } from "../../schema/index.js";
+import { columnPath, int, table } from "../../schema/index.js";
 import type { RowMutation, RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
+import { readCells } from "../cell/raw.js";
+import { encodeWrite } from "../cell/records.js";
 import { Snapshot } from "../read/snapshot.js";
 import { Safepoint } from "../safepoint.js";
 import { transact } from "../transact.js";
@@ -66,6 +68,19 @@ test("if aborted while it waits for others to learn of the safepoint, it reports
     message: /^Garbage collection was aborted/,
     cause: "enough",
   });
+});
+
+test("it waits until every copy of an older safepoint is too old, and then for as long again", async () => {
+  const context = slowContext(() => false);
+  const waits: number[] = [];
+  const setTimer = (run: () => void, ms: number) => {
+    waits.push(ms);
+    setImmediate(run);
+    return { cancel: () => undefined };
+  };
+  const environment = { ...context.environment, setTimer };
+  await collect({ ...context, environment }, ["accounts"], 1, { retentionMs: 0 });
+  expect(waits).toContain(120_000);
 });
 
 test("if aborted before it has published the safepoint, it publishes none", async () => {
@@ -191,4 +206,26 @@ test("in a busy process it does more between two turns, so that it does not fall
   expect(pages).toBeGreaterThan(5);
   expect(await pagesAndTurns(0)).toEqual([pages, pages]);
   expect(await pagesAndTurns(200)).toEqual([pages, 1]);
+});
+
+test("a value stays that a later write record names, though it began at the kept commit", async () => {
+  const store = memoryStore();
+  const context = { ...bareContext(store), oracle: { next: async () => 101, latest: () => 100 } };
+  const cell = { table: "accounts", row: Buffer.from("alice"), guards: [] };
+  const column = columnPath("balance");
+  const put = (part: "write" | "data", timestamp: number, value: Uint8Array) =>
+    ({ type: "put", column, part, timestamp, value }) as const;
+  const inline = encodeWrite({ start: 10, kind: "put", onePhase: false, value: Buffer.from("old") });
+  const elsewhere = encodeWrite({ start: 20, kind: "put", onePhase: false, value: undefined });
+  const mutations = [
+    put("write", 20, inline),
+    put("data", 15, Buffer.from("of nobody")),
+    put("data", 20, Buffer.from("new")),
+    put("write", 30, elsewhere),
+  ];
+  await store.mutate({ ...cell, mutations });
+  const { safepoint } = await collect(context, ["accounts"], 25, { retentionMs: 0 });
+  expect(safepoint).toBe(25);
+  const left = await readCells(store, { ...cell, column }, ["data"], 0, Number.POSITIVE_INFINITY);
+  expect(left.map(({ timestamp }) => timestamp)).toEqual([20]);
 });
