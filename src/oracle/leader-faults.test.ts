@@ -314,11 +314,23 @@ describe("the record", () => {
     const bytes = encodeLease(record);
     const older = Buffer.from(JSON.stringify({ ...JSON.parse(bytes.toString()), cluster: undefined }));
     expect(decodeLease(older)).toEqual({ ...record, cluster: "" });
-    for (const wrong of ["", "null", "[]", "{", '{"format":2}', bytes.subarray(0, 20)]) {
+    for (const wrong of [
+      "",
+      "null",
+      "[]",
+      "{",
+      "{}",
+      '{"format":"2"}',
+      '{"format":1}',
+      bytes.subarray(0, 20),
+    ]) {
       expect(() => decodeLease(Buffer.from(wrong))).toThrow(
         expect.objectContaining({ code: "STORE_DAMAGED" }),
       );
     }
+    expect(() => decodeLease(Buffer.from('{"format":2}'))).toThrow(
+      expect.objectContaining({ code: "STORE_VERSION", message: expect.stringContaining("format 2") }),
+    );
     for (const field of ["epoch", "revision", "holder", "name", "leaseMs", "mark", "cluster"] as const) {
       for (const value of [-1, 2 ** 60, null, {}]) {
         const wrong = Buffer.from(JSON.stringify({ ...JSON.parse(bytes.toString("utf8")), [field]: value }));

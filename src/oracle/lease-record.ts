@@ -1,4 +1,4 @@
-import { StoreDamagedError } from "../errors/index.js";
+import { StoreDamagedError, StoreVersionError } from "../errors/index.js";
 import { lastTimestamp } from "./range.js";
 
 /**
@@ -41,21 +41,36 @@ export function encodeLease(record: LeaseRecord): Buffer {
 }
 
 export function decodeLease(bytes: Uint8Array): LeaseRecord {
+  let record: unknown;
   let cause: unknown;
   try {
-    const record: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
-    if (isLease(record)) {
-      const { epoch, revision, holder, name, leaseMs, mark, cluster = "" } = record;
-      return { epoch, revision, holder, name, leaseMs, mark, cluster };
-    }
+    record = JSON.parse(Buffer.from(bytes).toString("utf8"));
   } catch (error) {
     cause = error;
   }
+  if (isLease(record)) {
+    const { epoch, revision, holder, name, leaseMs, mark, cluster = "" } = record;
+    return { epoch, revision, holder, name, leaseMs, mark, cluster };
+  }
+  const newer = newerFormat(record);
+  if (newer !== undefined) {
+    throw new StoreVersionError(
+      `The oracle's lease has format ${newer}, but this package knows only format ${format}. A newer version of the package has ` +
+        "written it. Upgrade this process.",
+    );
+  }
   throw new StoreDamagedError(
-    "The oracle's lease cannot be read: it is damaged, or a newer version of this package wrote it. The oracle assigns no " +
-      "timestamps, because it does not know which ones it has assigned. Upgrade the package, or restore the row.",
+    "The oracle's lease cannot be read. The oracle assigns no timestamps, because it does not know which ones it has " +
+      "assigned. Restore the row.",
     { cause },
   );
+}
+
+/** The lease's format, if it is newer than this package's. */
+function newerFormat(value: unknown): number | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const { format: found } = value as { readonly format?: unknown };
+  return isCount(found) && found > format ? found : undefined;
 }
 
 function isLease(value: unknown): value is Omit<LeaseRecord, "cluster"> & { readonly cluster?: string } {
