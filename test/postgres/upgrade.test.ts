@@ -161,6 +161,19 @@ test("tables of a newer version are refused by open and `percolator init`, and n
   expect(await schemaContents(sql, schema)).toEqual(before);
 });
 
+test("a process that was open during the upgrade of a newer package is told to restart, and commits nothing", async () => {
+  const { place, schema, sql } = await olderPlace();
+  await using db = await open(place.location, { tables: [documents] });
+  // The functions of a newer version take other parameters.
+  await sql(`alter function ${schema}.commit_group rename to commit_newer_group;
+    update ${schema}.state set version = 99`);
+  await expect(db.transact((tx) => tx.set(documents.contents, "a", "lost"))).rejects.toMatchObject({
+    code: "STORE",
+    message: expect.stringContaining("another version of the package has upgraded"),
+  });
+  expect(await db.transact((tx) => tx.get(documents.contents, "a"))).toBe("kept");
+});
+
 test("an upgrade that waits for that of a newer package changes nothing of it", async () => {
   const { place, schema, sql } = await olderPlace();
   await withSuperuser(place.host, async (pool) => {

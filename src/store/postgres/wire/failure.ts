@@ -112,7 +112,9 @@ const advice: Readonly<Record<string, string>> = {
   "3D000": "Create the database, or correct the location",
   "3F000": "Create the schema with `percolator init`",
   "42P01": "Create the tables with `percolator init`, as a user who may create them",
-  "42883": "Create the functions with `percolator init`, as a user who may create them",
+  "42883":
+    "If another version of the package has upgraded the database, restart this process with that version. Otherwise create the " +
+    "functions with `percolator init`, as a user who may create them",
   "42501": `Grant the role what is missing; ${grants}`,
   "25006":
     "The server is read-only: a standby, or `default_transaction_read_only` is on. Connect to the primary",
