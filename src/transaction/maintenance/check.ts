@@ -145,8 +145,9 @@ class Checker {
     // A transaction may have changed the cell during the check. Only problems that a second read
     // still shows are reported.
     this.#safepoint = await this.#context.safepoint.current();
-    // An observer may have been unregistered since, and its hints are gone.
-    this.#view = await this.#context.notifications.fresh();
+    // An observer may have been unregistered since, and its hints are gone. On a server, this
+    // process's copy may still have it.
+    this.#view = await this.#context.notifications.reload();
     const again = await readCells(this.#context.store, cell, parts, 0, Number.POSITIVE_INFINITY);
     this.problems.push(...(await this.#problemsOf(cell, again)));
   }
