@@ -1,6 +1,6 @@
 import { allColumns, type PartVersion, type Position, pages, parts } from "../../store/index.js";
 import type { CellAddress } from "../cell/address.js";
-import { showCell, showColumn } from "../cell/address.js";
+import { isSameCell, showColumn } from "../cell/address.js";
 import { metLock, pushesPerTransaction, type ResolutionOutcome } from "../cell/met-lock.js";
 import { after } from "../cell/raw.js";
 import { ofPart, walkCells } from "../cell/raw-walk.js";
@@ -95,7 +95,7 @@ function lockInfo(cell: CellAddress, version: PartVersion): LockInfo {
     startTimestamp: version.timestamp,
     kind: lock.kind,
     primary: lock.primary,
-    isPrimary: showCell(cell) === showCell(lock.primary),
+    isPrimary: isSameCell(cell, lock.primary),
     session: lock.session,
     minCommitTimestamp: lock.minCommit,
     refreshedAt: new Date(lock.refreshedAt),
