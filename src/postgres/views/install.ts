@@ -292,7 +292,10 @@ function grantsOf(sql: string, { columns }: PlannedView, { readers, columnReader
 const makesIndex = (text: string) => text.startsWith("create index");
 const tellEveryMs = 1_000;
 
-/** Tells how far the server is with the index that it makes, until `signal` is aborted. Never rejects. */
+/**
+ * Tells how far the server is with the index that it makes, until `signal` is aborted. Rejects only
+ * with what `onProgress` throws.
+ */
 async function tell(
   { connections, schema }: Setting,
   onProgress: (progress: Pick<PostgresViewsProgress, "share" | "waitsFor">) => void,
@@ -303,20 +306,22 @@ async function tell(
      from pg_stat_progress_create_index p left join pg_stat_activity a on a.pid = p.current_locker_pid
      where p.relid = to_regclass($1) and p.datname = current_database()`,
   );
-  try {
-    for (;;) {
+  for (;;) {
+    let row: readonly (string | null)[] | undefined;
+    try {
       await sleep(connections.environment, tellEveryMs, signal, "Telling the progress");
-      const [row] = await connections.repeat(query, [`${schema}.cells`], "ask for the progress of an index");
-      if (row === undefined || signal.aborted) continue;
-      const [done, total, pid, program] = row;
-      const share = Number(total) > 0 ? Number(done) / Number(total) : undefined;
-      await onProgress({
-        share,
-        waitsFor: pid === null ? undefined : `${pid}${program === "" ? "" : ` (${program})`}`,
-      });
+      [row] = await connections.repeat(query, [`${schema}.cells`], "ask for the progress of an index");
+    } catch {
+      // The index is made, or its maker will say what is wrong.
+      return;
     }
-  } catch {
-    // The index is made, or its maker will say what is wrong.
+    if (row === undefined || signal.aborted) continue;
+    const [done, total, pid, program] = row;
+    const share = Number(total) > 0 ? Number(done) / Number(total) : undefined;
+    await onProgress({
+      share,
+      waitsFor: pid === null ? undefined : `${pid}${program === "" ? "" : ` (${program})`}`,
+    });
   }
 }
 
@@ -334,16 +339,25 @@ async function run(
     throwIfAborted(signal, "Making views");
     const over = new AbortController();
     let held: Held | undefined;
-    if (onProgress !== undefined && makesIndex(each)) {
-      const place = { index: indexes.indexOf(each) + 1, of: indexes.length };
-      void tell(setting, (more) => onProgress({ ...place, ...more }), over.signal);
-    }
+    let thrown: { readonly error: unknown } | undefined;
     try {
       held = await connections.hold();
       // No deadline: an index of a large table takes minutes.
-      await unlessAborted(held.run(each), signal, "Making views");
+      const waited = [held.run(each)];
+      if (onProgress !== undefined && makesIndex(each)) {
+        const place = { index: indexes.indexOf(each) + 1, of: indexes.length };
+        const told = tell(setting, (more) => onProgress({ ...place, ...more }), over.signal).catch(
+          (error) => {
+            thrown = { error };
+            throw error;
+          },
+        );
+        waited.push(told.then(() => waited[0]!));
+      }
+      await unlessAborted(Promise.race(waited), signal, "Making views");
     } catch (cause) {
       throwIfAborted(signal, "Making views");
+      if (thrown !== undefined) throw thrown.error;
       const reason = cause instanceof Error ? cause.message : String(cause);
       throw new StoreError(
         `PostgreSQL could not prepare the views' indexes (${connections.place}): ${reason}. Correct that, and call it again.`,

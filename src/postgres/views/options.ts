@@ -27,7 +27,10 @@ export interface PostgresViewsOptions extends ViewNames {
   readonly dryRun?: boolean | undefined;
   /** Ends waiting when it is aborted. */
   readonly signal?: AbortSignal | undefined;
-  /** Called about once a second while an index is made. */
+  /**
+   * Called about once a second while an index is made. If it throws or rejects, the call ends with its
+   * error.
+   */
   readonly onProgress?: ((progress: PostgresViewsProgress) => void) | undefined;
 }
 

@@ -370,3 +370,28 @@ test("`views` says for which transaction an index waits", async () => {
   expect((await making).code).toBe(0);
   expect(await select(`select * from ${view("shop")}`)).toEqual([{ key: "a", total: 1 }]);
 });
+
+test.each([
+  [
+    "throws",
+    (error: Error) => {
+      throw error;
+    },
+  ],
+  ["rejects", (error: Error) => Promise.reject(error)],
+])("an `onProgress` that %s ends the call with its error", async (_, fail) => {
+  await using db = await open(place.location, { tables: [shop] });
+  await db.transact((tx) => tx.set(shop.total, "a", 1));
+  // The index waits for this transaction.
+  const old = await pool.connect();
+  await old.query("begin isolation level repeatable read; select 1");
+  const error = new Error("no more");
+  try {
+    await expect(postgresViews(db, [shop], { onProgress: () => fail(error) })).rejects.toBe(error);
+  } finally {
+    await old.query("commit");
+    old.release();
+  }
+  await postgresViews(db, [shop]);
+  expect(await select(`select * from ${view("shop")}`)).toEqual([{ key: "a", total: 1 }]);
+});
