@@ -58,7 +58,10 @@ describe("bench", () => {
   it("stops on a signal, and removes its rows", async () => {
     const command = cli.start(["bench", "data", "--duration", "1h", "--rows", "100"]);
     command.signal("SIGINT");
-    expect(await command.outcome).toMatchObject({ code: 130 });
+    expect(await command.outcome).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining("removing the rows; if the command is ended before that, they stay"),
+    });
     expect((await cli.run(["export", "data"])).stdout).not.toContain('{"table":"percolator_bench"');
   });
 });

@@ -29,7 +29,8 @@ export function addBench(program: Command, cli: Cli): void {
     summary: "measure transactions and reads per second on this store",
     description:
       "Loads rows into a table of its own, percolator_bench. Measures reads of one cell, transactions that write one, " +
-      "and transactions that read a cell and write two, each for a while. Then removes the rows. It touches no other " +
+      "and transactions that read a cell and write two, each for a while. Then removes the rows, also after a signal. " +
+      "After a second signal, or if it is killed, they stay until the next bench. It touches no other " +
       "table; the table's name stays recorded. The figures hold for this machine, this store and this moment: compare " +
       "only figures that were measured side by side.",
     examples: [
@@ -54,6 +55,11 @@ export function addBench(program: Command, cli: Cli): void {
           await bench(cli, db, options, progress);
         } finally {
           progress.end();
+          if (cli.signal.aborted) {
+            await cli.note(
+              "removing the rows; if the command is ended before that, they stay until the next bench",
+            );
+          }
           await clear(db, rowsAtOnce(options));
         }
       }),
