@@ -26,6 +26,19 @@ export function badLine(
 /** What a report begins with. */
 const beginning = Buffer.from('{"line":');
 
+/** More than the longest line of a report. */
+const maxLineBytes = 1024 * 1024;
+
+/**
+ * The length of the whole lines in the first `bytes` of a file. It is less than `bytes` if the file is not the
+ * report that they were counted in: another program, or a dry run, has written it since.
+ */
+async function wholeLines(file: FileHandle, bytes: number): Promise<number> {
+  const from = Math.max(0, bytes - maxLineBytes);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes - from), { position: from });
+  return from + buffer.subarray(0, bytesRead).lastIndexOf("\n") + 1;
+}
+
 /** The report of rejected records: a file of JSON lines. */
 export class BadLineFile {
   readonly #file: FileHandle;
@@ -37,7 +50,7 @@ export class BadLineFile {
   }
 
   /**
-   * Opens the file, and removes what it has beyond the first `bytes`.
+   * Opens the file, and removes what it has beyond the whole lines in the first `bytes`.
    *
    * @throws UsageError if it is another file than a report.
    */
@@ -52,7 +65,7 @@ export class BadLineFile {
           `${path} exists, and is no report of rejected lines. Name another file with --bad.`,
         );
       }
-      const kept = Math.min(size, bytes);
+      const kept = await wholeLines(file, Math.min(size, bytes));
       await file.truncate(kept);
       return new BadLineFile(file, kept);
     } catch (error) {
