@@ -119,3 +119,15 @@ test("a snapshot reads the same values if nothing is collected meanwhile", async
     "one",
   ]);
 });
+
+test("a long value is that of its write record, though a newer one is there and not committed", async () => {
+  await set("one", long);
+  const pause = hooks.pauseBefore("commit-primary");
+  const writing = set("two", `${long}two`);
+  await pause.reached;
+  await using snapshot = new Snapshot(context, await context.oracle.next());
+  expect(await snapshot.get(pages.contents, "a")).toBe(long);
+  pause.resume();
+  await writing;
+  expect(await snapshot.get(pages.contents, "a")).toBe(long);
+});
