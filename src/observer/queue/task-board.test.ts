@@ -120,3 +120,53 @@ test("a run takes tasks along up to the first that may not join", () => {
   expect(along.map(({ cell: { row } }) => Buffer.from(row).toString())).toEqual(["b"]);
   expect(board.take("watching")!.cell.row.toString()).toBe("c");
 });
+
+/** Offers a change of another row. With a wait, it may not run yet. */
+function offerRow(board: TaskBoard, row: string, waitMs = 0) {
+  const other = { ...cell, row: Buffer.from(row) };
+  const state = { attempts: 1, notBefore: systemEnvironment.now() + waitMs };
+  return board.offer({ observer: watching, cell: other, hint: other, timestamp: 10, state, takenBy: 0 });
+}
+
+test("only queued tasks are let go: a run that has begun keeps its task", () => {
+  const { board } = boardOfOne();
+  const running = board.take("watching")!;
+  offerRow(board, "b");
+  board.letGo(() => false);
+  expect([board.size, board.queued("watching"), board.running("watching")]).toEqual([1, 0, 1]);
+  expect(board.taskOf("watching", cell)).toBe(running);
+  board.done(running, 10);
+  expect([board.size, board.running("watching"), board.isQuiet]).toEqual([0, 0, true]);
+});
+
+test("at most 10,000 tasks of an observer wait for their time in memory", () => {
+  const { board } = boardOfOne();
+  for (let row = 0; row < 10_000; row++) expect(offerRow(board, `${row}`, 60_000)).toBe("taken");
+  expect(offerRow(board, "one more", 60_000)).toBe("waits");
+  expect(offerRow(board, "due")).toBe("taken");
+  expect(board.size).toBe(10_002);
+  board.drop("watching");
+  expect(board.size).toBe(0);
+});
+
+test("the workers are woken when fewer deletions of hints are under way than stop them", async () => {
+  const { board } = boardOfOne();
+  let settle = () => {};
+  const first = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+  const rest = new Promise<void>(() => {});
+  board.done(board.take("watching")!, 10, first);
+  for (let row = 1; row < 1_024; row++) {
+    offerRow(board, `${row}`);
+    expect(board.isCongested).toBe(false);
+    board.done(board.take("watching")!, 10, rest);
+  }
+  expect(board.isCongested).toBe(true);
+  let woken = 0;
+  board.onReady(() => woken++);
+  settle();
+  await first;
+  await Promise.resolve();
+  expect([board.isCongested, woken]).toEqual([false, 1]);
+});

@@ -85,6 +85,17 @@ describe.each(variants)("on $store, $commit", (variant) => {
   });
 });
 
+test("if this process's clock is behind, sequences follow the timestamps", async () => {
+  const environment = Object.assign(new TestClock().process(), { now: () => 0 });
+  const queue = exportQueue("queue", { value: text(), deliver: () => {}, environment });
+  await using db = await open("memory:", { tables: queue.tables });
+  const [sequence, start] = await db.transact(
+    async (tx) => [await queue.add(tx, "a", "x"), tx.startTimestamp] as const,
+  );
+  expect(start).toBeGreaterThan(0);
+  expect(sequence).toBe(start);
+});
+
 test("several entries of one transaction are numbered, and those of a failed transaction do not exist", async () => {
   const receiver = new Receiver();
   const queue = exportQueue("queue", { value: text(), deliver: receiver.deliver });
