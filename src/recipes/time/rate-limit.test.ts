@@ -37,6 +37,25 @@ test("a refused caller learns when to try again, and then succeeds", async () =>
   });
 });
 
+test.each([3, 7, 11, 13, 17])(
+  "a caller that asks again after the told time succeeds, whatever doubles can hold: %s per second",
+  async (perSecond) => {
+    const clock = new TestClock();
+    // The told times are no whole numbers of milliseconds. A clock moves by such times only here.
+    let now = clock.process().now();
+    const environment = Object.assign(clock.process(), { now: () => now });
+    const limit = rateLimit("limit", { perSecond, burst: 1, environment });
+    await using db = await open("memory:");
+    await db.transact((tx) => limit.take(tx, "a"));
+    for (let round = 0; round < 20; round++) {
+      const refused = await db.transact((tx) => limit.take(tx, "a"));
+      expect(refused.isGranted).toBe(false);
+      now += refused.waitMs;
+      expect((await db.transact((tx) => limit.take(tx, "a"))).isGranted).toBe(true);
+    }
+  },
+);
+
 test("waiting callers succeed one after another, in the order of their requests", async () => {
   const clock = new TestClock();
   const environment = clock.process();
