@@ -458,6 +458,17 @@ describe("serializable", () => {
     },
   );
 
+  test("of many rows that were read one by one, each is validated", async () => {
+    const rows = Array.from({ length: 600 }, (_, i) => `r${String(i).padStart(3, "0")}`);
+    for (const changed of ["r000", "r255", "r256", "r511", "r512", "r599"]) {
+      const tx = await begin("serializable");
+      await tx.getMany(accounts.balance, rows);
+      await set({ [changed]: 1 });
+      tx.set(accounts.balance, "zoe", 1);
+      await expect(tx.commit(), changed).rejects.toBeInstanceOf(ConflictError);
+    }
+  });
+
   test("a scan that ended early does not conflict beyond its end", async () => {
     await set(
       Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`r${String(i).padStart(3, "0")}`, i])),
