@@ -47,7 +47,7 @@ afterAll(async () => {
  */
 async function counted(
   place: PostgresPlace,
-  read: (store: RowStore) => Promise<unknown>,
+  read: (store: RowStore) => unknown,
 ): Promise<{ readonly entries: number; readonly cells: number }> {
   const client = new Client({ host: place.host, user: "postgres", database: "postgres" });
   await client.connect();
@@ -226,7 +226,7 @@ describe("pages that walk over more than they show", () => {
   /** What all pages of a read show, and how many pages there were. */
   async function shown(
     store: RowStore,
-    read: { columns: Columns; at: number; limit?: number; reverse?: boolean },
+    read: { columns: Columns; at: number; limit?: number | undefined; reverse?: boolean },
   ) {
     const found: unknown[] = [];
     let count = 0;
@@ -269,7 +269,7 @@ describe("pages that walk over more than they show", () => {
   ] as const)("show the versions that a store in memory shows: %o", async (wanted) => {
     const versionsOf = async (store: RowStore) => {
       const found: unknown[] = [];
-      for await (const page of pages((start) =>
+      for await (const page of pages((start: Position | undefined) =>
         store.readRaw({ table: "t", columns: all, start, ...wanted }),
       )) {
         for (const { row, cells } of page.rows) {
