@@ -84,20 +84,31 @@ export async function readExisting(
   );
 }
 
-/** The state of an index of the database's schema. */
+/** The functions that SQL calls to read a key, in order. PostgreSQL shows an index in its own words. */
+function keyFunctions(sql: string): string {
+  return (sql.match(/\bview_key\w*(?=\()/g) ?? []).join();
+}
+
+/**
+ * The state of an index of the database's schema. It is outdated if it has the columns of another key
+ * than `columns`: the table was dropped, and declared again.
+ */
 export async function readIndex(
   { connections, schema }: Setting,
   name: string,
-): Promise<"missing" | "invalid" | "valid"> {
+  columns = "",
+): Promise<"missing" | "invalid" | "outdated" | "valid"> {
   const rows = await connections.repeat(
     statement(
-      "select i.indisvalid from pg_index i join pg_class c on c.oid = i.indexrelid where c.relname = $2 and c.relnamespace = to_regnamespace($1)",
+      "select i.indisvalid, pg_get_indexdef(i.indexrelid) from pg_index i join pg_class c on c.oid = i.indexrelid where c.relname = $2 and c.relnamespace = to_regnamespace($1)",
     ),
     [schema, name],
     "look for an index",
   );
   if (rows[0] === undefined) return "missing";
-  return rows[0][0] === "t" ? "valid" : "invalid";
+  const [isValid, built] = rows[0];
+  if (isValid !== "t") return "invalid";
+  return keyFunctions(built!) === keyFunctions(columns) ? "valid" : "outdated";
 }
 
 /** What views need in the database's schema, as far as it is there: indexes by name, and functions. */

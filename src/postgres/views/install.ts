@@ -123,10 +123,10 @@ export async function postgresViews(
     }
     for (const source of sources.values()) {
       const name = `view_${source.table}`;
-      const state = await readIndex(setting, name);
-      // A build that was interrupted leaves an index that nobody uses.
-      if (state === "invalid") alone.push(`drop index concurrently if exists ${setting.schema}.${name}`);
+      const state = await readIndex(setting, name, indexColumns(source));
       if (state === "valid") continue;
+      // A build that was interrupted leaves an index that nobody uses.
+      if (state !== "missing") alone.push(`drop index concurrently if exists ${setting.schema}.${name}`);
       alone.push(
         `create index concurrently if not exists ${name} on ${setting.schema}.cells (${indexColumns(source)}) where ${indexCondition(source)}`,
       );

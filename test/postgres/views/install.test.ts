@@ -1,4 +1,4 @@
-import { family, float, int, json, open, table, text, tuple } from "percolatordb";
+import { bytes, family, float, int, json, open, table, text, tuple } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
 import {
   attach,
@@ -394,4 +394,32 @@ test.each([
   }
   await postgresViews(db, [shop]);
   expect(await select(`select * from ${view("shop")}`)).toEqual([{ key: "a", total: 1 }]);
+});
+
+test("a table that was dropped and declared with another key gets an index for its new key", async () => {
+  const indexed = async () =>
+    (
+      await select(
+        `select indexdef from pg_indexes where schemaname = '${place.schema}' and indexname ~ '^view_[0-9]+$'`,
+      )
+    ).map(({ indexdef }) => indexdef.match(/view_key\w*(?=\()/g));
+  {
+    await using db = await open(place.location, { tables: [shop] });
+    await db.transact((tx) => tx.set(shop.total, "a", 1));
+    await postgresViews(db, [shop]);
+    expect(await indexed()).toEqual([["view_key"]]);
+  }
+  {
+    await using db = await open(place.location);
+    await db.drop({ table: "shop" });
+    await db.release({ table: "shop" });
+  }
+  const after = table("shop", { total: float(), note: text() }, { key: tuple(int(), text(), bytes()) });
+  await using db = await open(place.location, { tables: [after] });
+  await db.transact((tx) => tx.set(after.total, [1, "b", Uint8Array.of(1)], 1));
+  await postgresViews(db, [after]);
+  const functions = ["view_key_int", "view_key_text", "view_key_at", "view_key_bytes", "view_key_at"];
+  expect(await indexed()).toEqual([functions]);
+  const again = await postgresViews(db, [after]);
+  expect(again.sql).not.toContain("index concurrently");
 });
