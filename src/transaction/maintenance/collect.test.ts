@@ -7,6 +7,7 @@ import type { RowMutation, RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { readCells } from "../cell/raw.js";
 import { encodeWrite } from "../cell/records.js";
+import type { ColumnObserver, ObservedColumns } from "../context.js";
 import { Snapshot } from "../read/snapshot.js";
 import { Safepoint } from "../safepoint.js";
 import { transact } from "../transact.js";
@@ -228,4 +229,28 @@ test("a value stays that a later write record names, though it began at the kept
   expect(safepoint).toBe(25);
   const left = await readCells(store, { ...cell, column }, ["data"], 0, Number.POSITIVE_INFINITY);
   expect(left.map(({ timestamp }) => timestamp)).toEqual([20]);
+});
+
+test.each([
+  { passed: false, left: 1 },
+  { passed: true, left: 0 },
+])("a deletion that a backfill has passed: $passed, leaves $left versions", async ({ passed, left }) => {
+  const store = memoryStore();
+  const bare = bareContext(store);
+  await transact(bare, (tx) => tx.delete(accounts.balance, "alice"));
+  const observer: ColumnObserver = {
+    name: "o",
+    acknowledgment: Buffer.from("~ack\0o\0balance"),
+    parked: Buffer.from("~parked\0o\0balance"),
+    // Registered after the deletion, which therefore has no hint for it.
+    since: Number.MAX_SAFE_INTEGER,
+    acknowledged: () => 0,
+    acknowledging: () => Buffer.alloc(8),
+    passed: () => passed,
+  };
+  const view: ObservedColumns = { ...(await bare.notifications.fresh()), observersOf: () => [observer] };
+  const context = { ...bare, notifications: { ...bare.notifications, fresh: () => view } };
+  await collect(context, ["accounts"], Number.POSITIVE_INFINITY, { retentionMs: 0 });
+  const cell = { table: "accounts", row: Buffer.from("alice"), column: columnPath("balance") };
+  expect(await readCells(store, cell, ["write"], 0, Number.POSITIVE_INFINITY)).toHaveLength(left);
 });
