@@ -1,6 +1,7 @@
 import type { Environment } from "../environment/index.js";
 import { InvalidArgumentError } from "../errors/index.js";
 import type { RowStore } from "../store/index.js";
+import type { SeenLease } from "./lease-row.js";
 
 /** The options of a candidate for the leadership of an oracle. */
 export interface OracleLeaderOptions {
@@ -52,6 +53,11 @@ export interface OracleLeaderOptions {
   readonly maxAtOnce?: number | undefined;
   /** The most requests that wait while the leader raises the mark. Default: 10,000. */
   readonly maxWaiting?: number | undefined;
+  /**
+   * The lease that this process saw before, and when by the monotonic clock of `environment`: the
+   * candidate does not wait for that time again.
+   */
+  readonly seen?: SeenLease | undefined;
   /** Called after each change of {@link OracleLeader.status}. Must not throw. */
   readonly onChange?: ((status: LeaderStatus) => void) | undefined;
   /**

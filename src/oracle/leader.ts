@@ -89,7 +89,7 @@ export class OracleLeader {
     this.#environment = options.environment;
     this.#self = options.environment.uniqueId();
     this.#row = new LeaseRow(options.store, options.environment, this.#settings.requestTimeoutMs);
-    this.#watched = new WatchedLease(this.#self, this.#settings.maximumDrift);
+    this.#watched = new WatchedLease(this.#self, this.#settings.maximumDrift, options.seen);
     this.#waiting = new RangeQueue(this.#settings.maxWaiting);
     this.#alarm = new Alarm(options.environment);
   }

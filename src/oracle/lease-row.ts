@@ -18,6 +18,13 @@ export interface StandingLease {
   readonly bytes: Uint8Array;
 }
 
+/** A lease as this process saw it first. */
+export interface SeenLease {
+  readonly lease: StandingLease | undefined;
+  /** The monotonic time after the read was answered, in milliseconds. */
+  readonly at: number;
+}
+
 /** Reads and writes the row that decides which candidate leads. Each request has a timeout. */
 export class LeaseRow {
   readonly #store: RowStore;
@@ -98,6 +105,14 @@ export interface ReadLeaseOptions {
 export async function readLease(options: ReadLeaseOptions): Promise<LeaseRecord | undefined> {
   const { store, environment, timeoutMs, signal } = options;
   return (await new LeaseRow(store, environment, timeoutMs).read(signal))?.record;
+}
+
+/** Reads the lease again. Resolves to `seen` if the lease has not changed since. */
+export async function lookAgain(seen: SeenLease | undefined, options: ReadLeaseOptions): Promise<SeenLease> {
+  const { store, environment, timeoutMs, signal } = options;
+  const lease = await new LeaseRow(store, environment, timeoutMs).read(signal);
+  if (seen !== undefined && isSameLease(lease, seen.lease)) return seen;
+  return { lease, at: environment.monotonic() };
 }
 
 /** Whether a lease holds exactly this record. */

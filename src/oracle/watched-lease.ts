@@ -1,4 +1,4 @@
-import { isSameLease, type StandingLease } from "./lease-row.js";
+import { isSameLease, type SeenLease, type StandingLease } from "./lease-row.js";
 
 /**
  * Decides how long this process must respect another candidate's lease. It uses only this process's
@@ -7,12 +7,13 @@ import { isSameLease, type StandingLease } from "./lease-row.js";
 export class WatchedLease {
   readonly #self: string;
   readonly #maximumDrift: number;
-  #seen: StandingLease | undefined;
-  #seenAt = 0;
+  #seen: SeenLease;
 
-  constructor(self: string, maximumDrift: number) {
+  /** `seen`: the lease as this process saw it before it became a candidate. */
+  constructor(self: string, maximumDrift: number, seen: SeenLease = { lease: undefined, at: 0 }) {
     this.#self = self;
     this.#maximumDrift = maximumDrift;
+    this.#seen = seen;
   }
 
   /**
@@ -22,15 +23,12 @@ export class WatchedLease {
    * has therefore stopped when one whole lease has passed since this process first saw the lease.
    */
   remainingMs(standing: StandingLease | undefined, readAt: number): number {
-    if (!isSameLease(standing, this.#seen)) {
-      this.#seen = standing;
-      this.#seenAt = readAt;
-    }
+    if (!isSameLease(standing, this.#seen.lease)) this.#seen = { lease: standing, at: readAt };
     if (standing === undefined) return 0;
     const { holder, leaseMs } = standing.record;
     // No process relies on the lease. Either the leader has given it up, or the store applied an
     // attempt of this process late, after the process had abandoned the attempt.
     if (holder === "" || holder === this.#self) return 0;
-    return Math.max(0, this.#seenAt + leaseMs * (1 + this.#maximumDrift) - readAt);
+    return Math.max(0, this.#seen.at + leaseMs * (1 + this.#maximumDrift) - readAt);
   }
 }

@@ -1,6 +1,6 @@
 import type { Environment } from "../../environment/index.js";
 import { InvalidArgumentError } from "../../errors/index.js";
-import type { LeaderFailure, LeaderStatus } from "../../oracle/index.js";
+import type { LeaderFailure, LeaderStatus, SeenLease } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
 import type { CoordinatorTls } from "../security/server-certificate.js";
 import { type Address, formatAddress, isLoopback, isWildcard, parseAddress } from "../wire/address.js";
@@ -39,6 +39,11 @@ export interface CoordinatorOptions {
    * Each millisecond stands for 1,000 timestamps. Default: 10,000.
    */
   readonly windowMs?: number | undefined;
+  /**
+   * @internal
+   * The lease that this process saw before: the coordinator does not wait for it anew.
+   */
+  readonly seen?: SeenLease | undefined;
   /** Called after each change of {@link Coordinator.status}. Must not throw. */
   readonly onChange?: ((status: LeaderStatus) => void) | undefined;
   /**

@@ -177,7 +177,7 @@ class CoordinatorServer implements Coordinator {
     this.#admission = admission;
     this.#credentials = credentials;
     this.#health = new Health(() => this.holdsLease);
-    const { store, environment, leaseMs, windowMs } = options;
+    const { store, environment, leaseMs, windowMs, seen } = options;
     const onFailure = (failure: LeaderFailure) => {
       this.#failures++;
       options.onFailure?.(failure);
@@ -197,6 +197,7 @@ class CoordinatorServer implements Coordinator {
       lookEveryMs,
       requestTimeoutMs: leaseMs === undefined ? undefined : Math.min(leaseMs / 4, maxStoreMs),
       maxAtOnce: windowMs === undefined ? limits.timestamps : undefined,
+      seen,
       onFailure,
       onChange,
     };

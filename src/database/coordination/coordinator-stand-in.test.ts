@@ -43,6 +43,24 @@ test("a coordinator that could not be started is started at a later attempt", as
   await standIn.close();
 });
 
+test("a coordinator that takes the place of a dead one does not wait for its lease again", async () => {
+  const clock = new TestClock();
+  const store = memoryStore({ atomicBatches: false });
+  const environment = clock.process();
+  const leader = async () => (await readLease({ store, environment, timeoutMs: 1_000 }))?.name;
+  const dying = clock.process();
+  const other = await startCoordinator({ store, environment: dying });
+  await expect.poll(leader).toBe(other.address);
+  const choice = { start: true };
+  const standIn = new CoordinatorStandIn({ store, environment, choice, onFailure: () => undefined });
+  await standIn.open(async () => true);
+  dying.die();
+  // The lease, the time in which a standby could have taken it, and the time until the next look.
+  await clock.advance(10_000 + 5_000 + 5_000);
+  await expect.poll(async () => (await leader()) !== other.address).toBe(true);
+  await standIn.close();
+});
+
 const place = () => ({ store: memoryStore({ atomicBatches: false }), environment: systemEnvironment });
 
 test("a running coordinator takes changed tokens, several of them, and reports unusable ones", async () => {

@@ -1,7 +1,7 @@
 import type { Coordinator, Secrets, SecretsWatch } from "../../coordinator/index.js";
 import { type Environment, sleep, type Timer } from "../../environment/index.js";
 import { InvalidArgumentError } from "../../errors/index.js";
-import { type LeaderFailure, type LeaseRecord, readLease } from "../../oracle/index.js";
+import { type LeaderFailure, type LeaseRecord, lookAgain, type SeenLease } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
 import { type CoordinatorChoice, tokensOf } from "./coordinator-choice.js";
 
@@ -34,7 +34,7 @@ export class CoordinatorStandIn {
   #timer: Timer | undefined;
   #watching: Promise<void> = Promise.resolve();
   #isClosed = false;
-  #seen: { readonly revision: number; readonly at: number } | undefined;
+  #seen: SeenLease | undefined;
 
   constructor(options: StandInOptions) {
     this.#options = options;
@@ -65,9 +65,10 @@ export class CoordinatorStandIn {
     this.#watch();
   }
 
-  #read(): Promise<LeaseRecord | undefined> {
+  async #read(): Promise<LeaseRecord | undefined> {
     const { store, environment } = this.#options;
-    return readLease({ store, environment, timeoutMs: readMs });
+    this.#seen = await lookAgain(this.#seen, { store, environment, timeoutMs: readMs });
+    return this.#seen.lease?.record;
   }
 
   async #start(): Promise<void> {
@@ -78,7 +79,7 @@ export class CoordinatorStandIn {
     if (this.#isClosed) return;
     const first = secretsOf(choice);
     this.#coordinator ??= startCoordinator({
-      ...{ store, environment, listen, advertise, leaseMs, onFailure },
+      ...{ store, environment, listen, advertise, leaseMs, seen: this.#seen, onFailure },
       ...first,
     });
     try {
@@ -109,19 +110,13 @@ export class CoordinatorStandIn {
   async #look(): Promise<void> {
     const lease = await this.#read();
     if (this.#isClosed) return;
-    if (this.#isAbandoned(lease)) await this.#start();
+    if (this.#unchangedMs >= (lease?.leaseMs ?? 0) + graceMs) await this.#start();
     else this.#watch();
   }
 
-  /**
-   * Whether the lease has not changed for its own length and {@link graceMs}. A live leader would
-   * have renewed it.
-   */
-  #isAbandoned(lease: LeaseRecord | undefined): boolean {
-    const now = this.#options.environment.monotonic();
-    const revision = lease?.revision ?? 0;
-    if (this.#seen?.revision !== revision) this.#seen = { revision, at: now };
-    return now - this.#seen.at >= (lease?.leaseMs ?? 0) + graceMs;
+  /** How long the lease has not changed. A live leader renews it several times within its length. */
+  get #unchangedMs(): number {
+    return this.#options.environment.monotonic() - (this.#seen?.at ?? 0);
   }
 
   /**
