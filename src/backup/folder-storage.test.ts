@@ -1,20 +1,14 @@
-import { readdir, rm } from "node:fs/promises";
+import fs, { readdir, rm } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../../test/support/databases.js";
 import { systemEnvironment } from "../environment/index.js";
 import { FolderStorage, flushFolder } from "./folder-storage.js";
 
-let hasLinks = true;
-vi.mock("node:fs/promises", async (original) => {
-  const real = await original<typeof import("node:fs/promises")>();
-  return {
-    ...real,
-    link: (from: string, to: string) =>
-      hasLinks
-        ? real.link(from, to)
-        : Promise.reject(Object.assign(new Error("operation not permitted"), { code: "EPERM" })),
-  };
+afterEach(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
 });
 
 test("a folder that cannot be flushed is an error, unless the system cannot flush folders", async () => {
@@ -28,16 +22,20 @@ test("a folder that cannot be flushed is an error, unless the system cannot flus
 });
 
 test.each([true, false])("a file is created once, if the file system has hard links: %s", async (has) => {
-  hasLinks = has;
+  if (!has) {
+    const refusal = Object.assign(new Error("operation not permitted"), { code: "EPERM" });
+    vi.spyOn(fs, "link").mockRejectedValue(refusal);
+    syncBuiltinESMExports();
+  }
   const { path, remove } = await temporaryFolder();
   try {
     const storage = new FolderStorage(path, systemEnvironment);
     expect(await storage.create("lock.json", Buffer.from("first"))).toBe(true);
     expect(await storage.create("lock.json", Buffer.from("second"))).toBe(false);
+    if (!has) expect(fs.link).toHaveBeenCalled();
     expect((await storage.get("lock.json"))?.toString()).toBe("first");
     expect(await readdir(path)).toEqual(["lock.json"]);
   } finally {
-    hasLinks = true;
     await remove();
   }
 });

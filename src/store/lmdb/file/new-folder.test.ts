@@ -1,24 +1,26 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import fs, { mkdtemp, rm } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { prepareFolder } from "./folder.js";
 
-const flushed: string[] = [];
-vi.mock("node:fs/promises", async (original) => {
-  const real = await original<typeof import("node:fs/promises")>();
-  const open = async (...args: Parameters<typeof real.open>) => {
-    const file = await real.open(...args);
-    const sync = () => {
-      flushed.push(String(args[0]));
-      return Promise.resolve();
-    };
-    return Object.assign(file, { sync });
-  };
-  return { ...real, open };
+afterEach(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
 });
 
 test("the folders above a new database are flushed, as far as they are new", async () => {
+  const flushed: string[] = [];
+  const { open } = fs;
+  vi.spyOn(fs, "open").mockImplementation(async (...args) => {
+    const file = await open(...args);
+    const sync = async () => {
+      flushed.push(String(args[0]));
+    };
+    return Object.assign(file, { sync });
+  });
+  syncBuiltinESMExports();
   const base = await mkdtemp(join(tmpdir(), "percolatordb-new-"));
   try {
     const options = { create: true, readOnly: false };

@@ -1,13 +1,14 @@
-import * as fs from "node:fs";
+import fs from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, vi } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { openLmdbStore } from "../store.js";
 
-vi.mock("node:fs", async (original) => {
-  const real = await original<typeof fs>();
-  return { ...real, fstatSync: vi.fn(real.fstatSync), readSync: vi.fn(real.readSync) };
+afterEach(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
 });
 
 it("finds no damage if a commit makes the file longer while the verification begins", async () => {
@@ -17,18 +18,20 @@ it("finds no damage if a commit makes the file longer while the verification beg
   const mutation = { type: "put", column: Buffer.from("c"), part: "write", timestamp: 1, value } as const;
   await store.mutate({ table: "t", row: Buffer.from("r"), guards: [], mutations: [mutation] });
   // Until the states are read, the file has only their two pages.
-  const real = await vi.importActual<typeof fs>("node:fs");
+  const { fstatSync, readSync } = fs;
   let isGrown = false;
-  vi.mocked(fs.readSync).mockImplementation(((...read: Parameters<typeof fs.readSync>) => {
+  vi.spyOn(fs, "readSync").mockImplementation(((...read: Parameters<typeof fs.readSync>) => {
     isGrown = true;
-    return real.readSync(...read);
+    return readSync(...read);
   }) as typeof fs.readSync);
-  vi.mocked(fs.fstatSync).mockImplementation(((file: number) => {
-    const stats = real.fstatSync(file);
+  vi.spyOn(fs, "fstatSync").mockImplementation(((file: number) => {
+    const stats = fstatSync(file);
     if (!isGrown) stats.size = 8_192;
     return stats;
   }) as typeof fs.fstatSync);
+  syncBuiltinESMExports();
   expect(await store.verify!()).toEqual([]);
+  expect(isGrown).toBe(true);
   await store.close();
   await rm(path, { recursive: true });
 });

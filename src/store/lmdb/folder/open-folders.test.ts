@@ -1,4 +1,6 @@
+import fs from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -6,28 +8,26 @@ import { type Environment, systemEnvironment } from "../../../environment/index.
 import { acquireFolder, releaseFolder } from "./open-folders.js";
 
 let looks = 0;
-vi.mock("../file/lock-holder.js", async (original) => {
-  const real = await original<typeof import("../file/lock-holder.js")>();
-  return {
-    isLocked: (...what: Parameters<typeof real.isLocked>) => {
-      looks++;
-      return real.isLocked(...what);
-    },
-    lockHolder: (...what: Parameters<typeof real.lockHolder>) => {
-      looks++;
-      return real.lockHolder(...what);
-    },
-  };
-});
 
 const options = { readOnly: false, create: true, noReadAhead: false, mapSize: 2 ** 24, maxReaders: 16 };
 let path: string;
 
 beforeEach(async () => {
+  // Each look at the lock file begins with what this process maps.
+  const { readFileSync } = fs;
+  vi.spyOn(fs, "readFileSync").mockImplementation(((...read: Parameters<typeof readFileSync>) => {
+    if (read[0] === "/proc/self/maps") looks++;
+    return readFileSync(...read);
+  }) as typeof readFileSync);
+  syncBuiltinESMExports();
   path = await mkdtemp(join(tmpdir(), "percolatordb-folders-"));
 });
 
-afterEach(() => rm(path, { recursive: true }));
+afterEach(async () => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+  await rm(path, { recursive: true });
+});
 
 it("the lock file is not looked at while another thread of the process opens the folder", async () => {
   await releaseFolder(await acquireFolder(path, options, systemEnvironment));
