@@ -76,10 +76,13 @@ export interface OpenOptions {
    * Interval at which this process looks for tables with `ttlMs` that are due for a sweep, in
    * milliseconds; 0 turns it off. One process at a time sweeps a table. A sweep deletes the expired
    * cells, and decides when the table is due again: at the earliest after a tenth of its shortest
-   * `ttlMs`. Default: a minute, or 0 if `collectEveryMs` is 0.
+   * `ttlMs`, and after a second. Default: a minute, or 0 if `collectEveryMs` is 0.
    */
   readonly expireEveryMs?: number | undefined;
-  /** Most bytes that one transaction may write. Default: 64 MiB. */
+  /**
+   * Most bytes that one transaction may write: keys and values, and 100 bytes for each cell. Default:
+   * 64 MiB.
+   */
   readonly transactionBytes?: number | undefined;
   /**
    * How long the owner of a two-phase lock counts as alive after its last refresh, in milliseconds.
@@ -108,10 +111,11 @@ export interface OpenOptions {
   readonly create?: boolean | undefined;
   /**
    * Opens the database for reading only. It records, registers and collects nothing, and refuses
-   * writes with a `StoreError` before they begin. It also works on a read-only file system, or if
-   * this user may not write to the folder. In these two cases LMDB takes no lock. After another
-   * process has written to the folder, every read rejects with a `StoreChangedError`. A missing
-   * folder is not created. Default: false.
+   * writes with a `StoreError` before they begin. It refuses every call that may write, such as
+   * `db.transact`, `db.live` and `db.watch`: read with `db.snapshot`. It also works on a read-only
+   * file system, or if this user may not write to the folder. In these two cases LMDB takes no lock.
+   * After another process has written to the folder, every read rejects with a `StoreChangedError`.
+   * A missing folder is not created. Default: false.
    */
   readonly readOnly?: boolean | undefined;
   /**

@@ -24,7 +24,10 @@ export interface ObserverOptions {
   readonly concurrency?: number | undefined;
   /** The isolation of the run's transaction. Default: `"snapshot"`. */
   readonly isolation?: Isolation | undefined;
-  /** A worker takes changes of observers with a higher priority first. Default: 0. */
+  /**
+   * A worker takes changes of observers with a higher priority first. From -1,000,000 to 1,000,000.
+   * Default: 0.
+   */
   readonly priority?: number | undefined;
   /**
    * Raise it after a change of `run` that must also apply to cells that earlier versions have

@@ -12,7 +12,7 @@ export interface CoordinatorChoice {
   readonly addresses?: readonly string[] | undefined;
   /**
    * Whether to start a coordinator inside this process if none leads, now or later. Closing the
-   * database stops that coordinator. Default: false.
+   * database stops that coordinator. Not together with `addresses`. Default: false.
    */
   readonly start?: boolean | undefined;
   /**

@@ -42,7 +42,10 @@ export interface LiveClientOptions {
    * server's heartbeat. Default: 40,000.
    */
   readonly quietMs?: number | undefined;
-  /** The longest pause before the next attempt, in milliseconds. Default: 30,000. */
+  /**
+   * The longest pause before the next attempt, in milliseconds. A `Retry-After` of the server adds at
+   * most as much. Default: 30,000.
+   */
   readonly maxRetryMs?: number | undefined;
   /** Used instead of the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;

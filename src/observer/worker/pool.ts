@@ -23,9 +23,9 @@ export interface WorkOptions {
   readonly observers?: readonly (Observer | string)[] | undefined;
   /**
    * The most runs at the same time, from 1 to 10,000. Default: 64, adapted for each observer. The
-   * number shrinks, down to 8, while more than a tenth of the observer's runs conflict. On a store
-   * with atomic batches it grows, up to 512, while hardly any runs conflict, since waiting commits
-   * share a flush.
+   * number shrinks, down to 8, while more than a tenth of the observer's runs conflict. In memory
+   * and in a folder it grows, up to 512, while hardly any runs conflict, since waiting commits share
+   * a flush.
    */
   readonly concurrency?: number | undefined;
   /** Stops the worker when it is aborted, like `stop`. */

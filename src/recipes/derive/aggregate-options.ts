@@ -65,8 +65,9 @@ export interface AggregateOptions<
   /** Returns the value whose greatest is in the column `max`. Default: none. */
   readonly max?: ((row: SourceRow<T, N>, key: KeyOf<T>) => Max) | undefined;
   /**
-   * Lists the rows with the greatest values in the column `top`, the greatest first. Of equal
-   * values, the row with the greater key comes first. Default: none.
+   * `{ n, by }`: lists the `n` rows, from 1 to 1,000, for which `by` returns the greatest values, in
+   * the column `top`, the greatest first. Of equal values, the row with the greater key comes first.
+   * Default: none.
    */
   readonly top?: TopOptions<T, N, Top> | undefined;
   /**

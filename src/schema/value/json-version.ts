@@ -27,8 +27,8 @@ export type Conversions = Readonly<Record<number, Conversion>>;
 /** The options of `json`. */
 export interface JsonOptions {
   /**
-   * The version of the values' shape: an integer from 1. Raise it by one whenever the shape changes.
-   * Values that were written without a version have version 1. Default: 1.
+   * The version of the values' shape: an integer from 1 to 999,999. Raise it by one whenever the shape
+   * changes. Values that were written without a version have version 1. Default: 1.
    */
   readonly version?: number | undefined;
   /**
