@@ -31,8 +31,9 @@ export interface TransactionOptions {
    */
   readonly isolation?: Isolation | undefined;
   /**
-   * Deadline in milliseconds from the start, including all waits. When it passes, the transaction
-   * is rolled back and its calls reject with a `TimeoutError`. Default: no deadline.
+   * Deadline in milliseconds from the start, including all waits. When it passes before the commit
+   * point, the transaction is rolled back and its calls reject with a `TimeoutError`. After that
+   * point, the commit goes on. Default: no deadline.
    */
   readonly timeoutMs?: number | undefined;
   /** A name for messages, events and traces. Default: none. */
