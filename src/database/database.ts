@@ -401,10 +401,9 @@ export class Database {
    * the call is interrupted, call it again: it continues. Run it while no older program writes, or
    * repeat it when the last one has ended.
    *
-   * Values whose upgrade fails stay as they are, and are in the report.
+   * Values whose upgrade fails stay as they are, and are in the report. Values of a newer version stay too.
    *
    * @throws SchemaError if a table contradicts what is recorded.
-   * @throws NewerValueError if a newer program has written a value. Run that program's migration.
    *
    * @example
    * const [report] = await db.migrate([pages], { rate: 1_000 });

@@ -16,8 +16,8 @@ export function addSchema(program: Command, cli: Cli): void {
       "Prints what the database records: tables with their keys, columns, codecs and versions, unique constraints and exact " +
       "indexes with the column that they are written with, observers, feeds, dropped names, migrations and drops that have not ended, " +
       "and unique constraints and indexes that must be rebuilt. With a module, also each " +
-      "difference between the module and the record, and what deals with it: open, migrate, rebuild, backfill, drop, or a change of " +
-      "the program. Changes nothing, so it can run before a deploy.",
+      "difference between the module and the record, and what deals with it: open, migrate, rebuild, backfill, drop, unregister, " +
+      "removeFeed, or a change of the program. Changes nothing, so it can run before a deploy.",
     examples: ["schema ./data", "schema ./data ./app.ts", "schema ./data ./app.ts --json"],
     json: [
       '{"tables","observers","feeds","dropped","unfinished","rebuildsDue","differences"}. A table is',
