@@ -10,8 +10,9 @@ export interface BigtableStoreOptions {
   /**
    * How long a request may take, in milliseconds. Default: 10,000. If a mutation has no answer by
    * then, its outcome is `unknown`, and the transaction checks whether the store applied the
-   * mutation. Keep this time a small part of the retention. Keep it shorter than a lock's lifetime
-   * too, so that the lock's owner notices a missing answer before the lock expires.
+   * mutation. Keep this time a small part of the retention. If it is longer than `lockTtlMs`, as by
+   * default, a lock may expire while its refresh waits for an answer. Another transaction may then roll
+   * the commit back, and it is run again.
    */
   readonly deadlineMs?: number | undefined;
   /**
