@@ -24,8 +24,9 @@ export interface PostgresSettings {
    */
   readonly prepare?: boolean | undefined;
   /**
-   * The most connections, if the store makes them itself. At least 2. While a worker runs, there is one
-   * more, which listens for other processes' commits. Default: 8.
+   * The most connections, if the store makes them itself. At least 2. While a worker runs, and once a
+   * live query, a watch, a feed or `db.settled` was used, there is one more, which listens for other
+   * processes' commits. Default: 8.
    */
   readonly connections?: number | undefined;
   /**
@@ -48,7 +49,8 @@ export interface PostgresStoreOptions extends PostgresSettings {
   readonly connection?: string | Readonly<Record<string, unknown>> | undefined;
   /**
    * A `Pool` of `pg` to use instead of own connections. It must allow at least 2 connections, and
-   * one more if a worker runs. The program ends it after it has closed the store.
+   * one more if a worker runs or something follows commits. The program ends it after it has closed the
+   * store.
    */
   readonly pool?: PostgresPool | undefined;
 }
