@@ -44,12 +44,12 @@ export function addImport(program: Command, cli: Cli): void {
       "registered yet, only those changes become due that were due or parked in the exported database. With --app, the " +
       "module's codecs and schemas read each value before it is written; nothing of the module is registered. Without " +
       "--force, the command refuses two things before it writes. The first: values without a schema for a column that " +
-      "is recorded with one, unless --app is given. The second: a column without its unique constraint or exact index, " +
+      "is recorded with one, unless the module of --app declares it. The second: a column without its unique constraint or exact index, " +
       "or both into tables that hold data. With --format, the command reads rows of a CSV file or of lines of JSON into one " +
       "table, by the columns' codecs, in transactions of up to 500 rows that also record the place in the file. So an " +
       "interrupted import continues exactly where it stopped, with the same command, if the file is the same up to there. " +
       "It stops at the first line that does not fit, unless --max-bad allows some; with --dry-run it reads on to the end. With --app it registers the module's " +
-      "tables and observers first, and creates the database if it does not exist.",
+      "tables and observers first, and creates the database if it does not exist; without --app, the database must exist.",
     examples: [
       "import ./copy backup.jsonl.gz",
       "import bigtable://my-project/my-instance backup.jsonl.gz --coordinator auto",

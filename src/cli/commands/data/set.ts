@@ -19,10 +19,10 @@ export function addSet(program: Command, cli: Cli): void {
     summary: "set a cell",
     description:
       "Sets a cell in one transaction. VALUE has the form that `get` prints: text unchanged, bytes as base64, numbers, " +
-      "true or false, JSON. With -, the command reads the value from the standard input, bytes unchanged. Observers of " +
-      "the column become due. With --app, the command first registers the module's tables and observers, and creates " +
-      "the database if it does not exist. Without --app, it refuses a column with a schema, with choices, with a custom " +
-      "codec, with a unique constraint or with an exact index. With --force it writes the value unchecked, in its " +
+      "true or false, JSON. With -, the command reads the value from the standard input: bytes and text unchanged, other " +
+      "values without surrounding white space. Observers of the column become due. With --app, the command first " +
+      "registers the module's tables and observers, and creates the database if it does not exist. Without --app, it " +
+      "refuses a column with a schema, with versions, with choices, with a custom codec, with a unique constraint or with an exact index. With --force it writes the value unchecked, in its " +
       "stored form, and updates no constraint or index.",
     examples: [
       "set ./data documents.title https://example.org/ 'Example Domain'",

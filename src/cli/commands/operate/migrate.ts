@@ -34,7 +34,7 @@ export function addMigrate(program: Command, cli: Cli): void {
       '"changed" counts the cells that were rewritten, or with --check those that would be. A failure is',
       '{"table","row","column","error"}: at most 100 are listed.',
     ],
-    exit: ["1: an upgrade failed for some cells, or with --check: older values are left"],
+    exit: ["1 if an upgrade failed for some cells, or with --check if older values are left."],
   });
   addPassFlags(addCoordinatorFlags(command))
     .argument("<app>", "JavaScript or TypeScript module that default-exports { tables, observers }")

@@ -37,7 +37,7 @@ export function addRebuild(program: Command, cli: Cli): void {
       'looked at, "duplicates" rows whose value another row owns. An example of those is {"key","owner","row"}: at most 100 are',
       "listed.",
     ],
-    exit: ["1: rows of a unique constraint have the same value"],
+    exit: ["1 if rows of a unique constraint have the same value."],
   });
   addCoordinatorFlags(command)
     .argument("<app>", "JavaScript or TypeScript module that default-exports { tables, lookups }")

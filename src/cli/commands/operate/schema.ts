@@ -25,7 +25,7 @@ export function addSchema(program: Command, cli: Cli): void {
       'A rebuild that is due is {"table","version","built"}. A difference is {"name","action","text"}, where "action" is open,',
       "migrate, rebuild, backfill, drop, unregister, removeFeed or program.",
     ],
-    exit: ["1: the module differs from what is recorded"],
+    exit: ["1 if the module differs from what is recorded."],
   });
   addCoordinatorFlags(command)
     .argument("[app]", "JavaScript or TypeScript module that default-exports { tables, observers, feeds }")

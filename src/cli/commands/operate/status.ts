@@ -41,10 +41,11 @@ export function addStatus(program: Command, cli: Cli): void {
     examples: ["status ./data", "status ./data --all", "status ./data --json"],
     json: [
       '{"store","latestTimestamp","latestTime","safepoint","safepointTime","safepointAgeMs","statistics","tables","observers","schedules","sessions","expiries","attached","coordinator","away"}.',
-      'A table is {"name","key","columns"}. An observer is',
+      "A table is as `schema` prints it. An observer is",
       '{"name","table","column","kind","version","since","pending","oldestPending","parked","sessions","backfills"}. A',
       'count is {"count","more"}: at most 100,000 are counted. A schedule is {"schedule","overdue","oldestOverdue"}. A',
-      'session is {"session","observers","expires","process"}. The coordinator is',
+      'session is {"session","observers","expires","process"}. An expiry is {"table","ttlMs","swept","due","expired"}. An',
+      "attached table is as `attach --check` prints it. The coordinator is",
       '{"leader","epoch","answers","sessions","busy"}, or null if there never was one; its last three fields are null',
       'if it was not asked. If the coordinator does not answer, "away" says why, and latestTimestamp and latestTime are',
       "null.",

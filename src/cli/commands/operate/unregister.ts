@@ -36,7 +36,7 @@ export function addUnregister(program: Command, cli: Cli): void {
       '"parked" are {"count","more"}: at most 100,000 are counted. "removed" counts its records: hints, acknowledgments and',
       "parked changes. If the command continues an interrupted one, the fields from table to parked are null.",
     ],
-    exit: ["1 without --yes: nothing was changed", "1 if a live process runs the observer (OBSERVER)"],
+    exit: ["1 without --yes: nothing was changed;", "1 if a live process runs the observer (OBSERVER)."],
   });
   addCoordinatorFlags(command)
     .argument("<observer>", "name of the observer")

@@ -25,8 +25,8 @@ export function addCoordinator(program: Command, cli: Cli): void {
     description:
       "Runs the one small service that the processes of a cluster share. Run two or more for one database. The one that " +
       "holds the lease in the database leads, and another takes over if it fails. After SIGTERM or SIGINT a coordinator " +
-      "gives its lease back, so that a standby leads at once. It sends its clients there, and ends. On a folder, the " +
-      "store itself assigns timestamps, and the coordinator serves only sessions and claims.",
+      "gives its lease back, so that a standby leads at once. It sends its clients there, and ends. On a folder and " +
+      "on PostgreSQL, the store itself assigns timestamps, and the coordinator serves only sessions and claims.",
     examples: [
       "coordinator ./data",
       "coordinator bigtable://project/instance --listen 0.0.0.0:4100 --advertise 10.0.0.7:4100 --tls-cert cert.pem --tls-key key.pem --token-file token",
