@@ -20,8 +20,8 @@ export function addRestore(program: Command, cli: Cli): void {
       summary: "restore a folder from a backup",
       description:
         "Writes the database of a backup into a folder that is empty or does not exist, and compares everything with " +
-        "its checksums. With --at, restores the newest backup that was taken at that time or before, and says which " +
-        "state that is. Workers on the restored folder continue with what was due in that state. Commits after it are " +
+        "its checksums. With --at, restores the newest backup that was taken at that date or before, or that has no " +
+        "commits after that timestamp, and says which state that is. Workers on the restored folder continue with what was due in that state. Commits after it are " +
         "gone, and their timestamps are not given out again.",
       examples: [
         "restore /mnt/backups/data ./data",
