@@ -185,7 +185,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     each(
       "requests_total",
       "kind",
-      "Requests to a store outside this process, and to its oracle.",
+      "Requests to a store outside this process, and timestamps asked of its oracle. The store and the oracle may join several. One-phase commits on PostgreSQL are not counted here, but in its statistics.",
       ({ requests: { total: _, joined: __, perTransaction: ___, ...kinds } }) => kinds,
     ),
     single(
@@ -253,7 +253,7 @@ export const metricCatalogue: readonly MetricDescription[] = Object.values(byPar
 
 /** The description of each event. The compiler reports an event that is missing here. */
 export const eventCatalogue: Readonly<Record<EventName, string>> = {
-  commit: "A transaction committed.",
+  commit: "A transaction committed that had written or notified something. One that only read has no event.",
   conflict: "A transaction did not commit because of another transaction's write or lock.",
   rollback: "A transaction was rolled back by its owner, or failed before its commit point.",
   transaction:
@@ -264,7 +264,8 @@ export const eventCatalogue: Readonly<Record<EventName, string>> = {
   run: "An observer's run ended.",
   liveQuery: "This process opened or closed a live query.",
   liveRun: "A live query ran.",
-  request: "This process sent a request to a store outside it, or to its oracle.",
+  request:
+    "This process sent a request to a store outside it, or asked its oracle for a timestamp. One-phase commits on PostgreSQL have no event.",
   joined: "Guarded mutations of one row were sent as one.",
   prefetch: "A run for which cells were prefetched ended.",
   collect: "A pass of garbage collection ended.",

@@ -36,7 +36,7 @@ export interface TransactionSpan {
  * db.on("conflict", ({ table, row }) => console.warn("conflict", table, row));
  */
 export interface EventMap {
-  /** A transaction committed. */
+  /** A transaction committed that had written or notified something. One that only read has no event. */
   commit: {
     readonly startTimestamp: number;
     readonly commitTimestamp: number;
@@ -172,8 +172,9 @@ export interface EventMap {
     readonly durationMs: number;
   };
   /**
-   * This process sent a request to the oracle, or to a store outside this process. If the store
-   * gathers several requests into one call, they count as one request.
+   * This process sent a request to a store outside it, or asked the oracle for a timestamp. The store
+   * and the oracle may join several of them into one call. One-phase commits on PostgreSQL have no
+   * event.
    */
   request: { readonly kind: RequestKind };
   /**

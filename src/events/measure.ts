@@ -17,8 +17,8 @@ const bounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
 /**
  * Records the duration of each transaction of this process in OpenTelemetry's histogram
- * `db.client.operation.duration`, in seconds. A run of an observer is a transaction as well. Call
- * the returned function to stop.
+ * `db.client.operation.duration`, in seconds. A run of an observer is a transaction as well. A
+ * transaction that only read and committed is not recorded. Call the returned function to stop.
  *
  * The attributes are those of OpenTelemetry's semantic conventions: `db.system.name`,
  * `db.namespace`, `db.operation.name` (`transaction` or `run`), `db.collection.name` and

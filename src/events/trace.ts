@@ -36,9 +36,9 @@ const failed = 2;
 const maxCauses = 10_000;
 
 /**
- * Makes a span for each transaction that ends, with OpenTelemetry's tracer. Call the returned
- * function to stop. A transaction's span is the child of the span that is active where the program
- * awaits the commit.
+ * Makes a span for each transaction that ends, with OpenTelemetry's tracer. A transaction that only
+ * read and committed has none. Call the returned function to stop. A transaction's span is the child
+ * of the span that is active where the program awaits the commit.
  *
  * The run of an observer is a transaction as well. Its span is named `percolator.run NAME`, and
  * links to the span of the transaction that made the change, if both ran in this process.

@@ -113,7 +113,7 @@ export const gaugeCatalogue: readonly GaugeDescription[] = [
   ),
   observerGauge(
     "parked_changes",
-    "Parked changes of an observer; at most 10,000 of each observer are counted.",
+    "Parked changes of an observer; at most 10,000 of each observer are counted, for at most 2 s.",
     ({ parked }) => parked.count,
   ),
   scheduleGauge(
@@ -149,7 +149,7 @@ export const gaugeCatalogue: readonly GaugeDescription[] = [
   standingGauge("sessions", "Processes with workers.", ({ status }) => one(status.sessions.size)),
   standingGauge(
     "clock_offset_seconds",
-    "The largest difference between this process's clock and that of another process with workers, too small by up to a second; 0 if there is no other one.",
+    "The largest difference between this process's clock and that of another process with workers, accurate to about a second; 0 if there is no other one.",
     ({ status: { sessions } }) => {
       const offsets = [...sessions.values()].map(({ clockOffsetMs = 0 }) => Math.abs(clockOffsetMs));
       return one(Math.max(0, ...offsets) / 1_000);
