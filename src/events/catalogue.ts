@@ -218,7 +218,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     eachOfObservers(
       "runs_total",
       "outcome",
-      "Runs of observers: committed, clean (nothing was due), conflict, failed, timeout, parked. The run after which a change is parked counts as failed or timeout too.",
+      "Runs of observers: committed, clean (nothing was due), conflict, failed, timeout, parked. The last run before a change is parked counts by its own outcome too: failed, timeout or conflict. A change whose runs cause each other without end, or that ends processes, counts only as parked.",
       ({ runs }) => runs,
     ),
     {
