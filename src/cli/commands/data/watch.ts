@@ -22,7 +22,8 @@ export function addWatch(program: Command, cli: Cli): void {
       "Prints each committed change, by any process, in the order of the commits, until SIGINT or SIGTERM: the " +
       "approximate time of the commit, put or delete, the row's key, the column and the new value, with tabs between " +
       "them. Line ends and control characters are shown as in JSON. On a terminal, lines are cut to its width. While " +
-      "the command runs, and for two minutes after it, each transaction that changes the table writes one more cell.",
+      "the command runs, and until the first garbage collection more than two minutes after it, each transaction " +
+      "that changes the table writes one more cell.",
     examples: [
       "watch ./data orders",
       "watch ./data orders.state --prefix 2026- --since 10m",
