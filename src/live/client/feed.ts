@@ -54,8 +54,8 @@ export interface FeedSubscriptionOptions<C> extends LiveClientOptions {
 /**
  * Subscribes to a feed that `feedResponse` of `percolatordb/live` serves at this address: every
  * transaction once and in order, also after a failure of the connection. To continue after a restart
- * of the program, keep the `timestamp` of the last event that was handled, and pass it as
- * `lastEventId`.
+ * of the program, keep the `timestamp` of the last `ready` or `changes` event that was handled, and
+ * pass it as `lastEventId`. That of `reset` is none to continue at: its snapshot is still to come.
  *
  * `F` is the type of the server's feed, from which it takes the types of rows and values.
  *
