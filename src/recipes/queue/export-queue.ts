@@ -246,8 +246,8 @@ export class ExportQueue<V, K = string> {
 
   /**
    * Drops the entries of a key up to a sequence, as if they had been delivered. Use it for an entry
-   * that the receiver will never accept, and then call `db.retry` on the parked change. Resolves to
-   * the number of entries dropped.
+   * that the receiver will never accept. The queue then delivers what is behind it, also if the key
+   * was parked. Resolves to the number of entries dropped.
    */
   skip(tx: Transaction, key: NoInfer<K>, sequence: number): Promise<number> {
     return quiet(this.#skipInTurn(tx, key, sequence));
