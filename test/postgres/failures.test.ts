@@ -205,6 +205,27 @@ describe("a server that refuses", () => {
   );
 });
 
+test.each(["statement_timeout", "lock_timeout"])(
+  "a flush that takes longer than %s is repeated: its commit is not of unknown outcome",
+  async (timeout) => {
+    await (await openAlone(location(), { tables: [documents] })).close();
+    await sql(`alter role ${role} set ${timeout} = 100`);
+    await using db = await openAlone(location(), { tables: [documents] });
+    await withSuperuser(place.host, async (pool) => {
+      const client = await pool.connect();
+      // As another process's flush whose commit waits for the disk.
+      await client.query(`begin; select from ${quoted()}.durable for update`);
+      const { failures } = (await db.status()).statistics;
+      const putting = put(db, "a");
+      await expect.poll(async () => (await db.status()).statistics.failures).toBeGreaterThan(failures!);
+      await client.query("rollback");
+      client.release();
+      await putting;
+    });
+    expect(await db.transact((tx) => tx.get(documents.contents, "a"))).toBe("a");
+  },
+);
+
 describe("connections that end", () => {
   test("between and during requests cost nothing but time", async () => {
     await using db = await openAlone(location(), { tables: [documents] });

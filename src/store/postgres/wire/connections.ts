@@ -1,6 +1,6 @@
 import { backoffDelay, type Environment, sha256 } from "../../../environment/index.js";
 import type { PostgresClient, PostgresPool, Row } from "./client.js";
-import { endsConnection, mayPass, NoAnswer, QueryFailure, storeError, tellingFailure } from "./failure.js";
+import { endsConnection, mayPass, maySucceedLater, NoAnswer, QueryFailure, storeError, tellingFailure } from "./failure.js";
 
 /** A statement with parameters `$1`, `$2` and so on, which each connection prepares once. */
 export interface Statement {
@@ -144,6 +144,7 @@ export class Connections {
     values: readonly unknown[],
     doing: string,
     until = this.deadline(),
+    passes = mayPass,
   ): Promise<readonly Row[]> {
     let reason: unknown;
     for (let attempt = 1; ; attempt++) {
@@ -151,14 +152,22 @@ export class Connections {
         return await this.once(query, values, until);
       } catch (error) {
         reason = tellingFailure(reason, error);
-        if (!(await this.again(error, attempt, until))) throw storeError(reason, doing, this.place);
+        if (!(await this.again(error, attempt, until, passes))) throw storeError(reason, doing, this.place);
       }
     }
   }
 
+  /**
+   * Repeats a statement on which the outcome of a commit depends. Also after the role's `lock_timeout`
+   * or `statement_timeout`: the commit would else be of unknown outcome.
+   */
+  insist(query: Statement, values: readonly unknown[], doing: string): Promise<readonly Row[]> {
+    return this.repeat(query, values, doing, this.deadline(), maySucceedLater);
+  }
+
   /** Waits until a failed query may be tried again. Returns false if it must not be. */
-  async again(error: unknown, attempt: number, until: number): Promise<boolean> {
-    if (!(error instanceof QueryFailure) || !mayPass(error)) return false;
+  async again(error: unknown, attempt: number, until: number, passes = mayPass): Promise<boolean> {
+    if (!(error instanceof QueryFailure) || !passes(error)) return false;
     const wait = backoffDelay(this.environment, backoff, attempt);
     if (this.environment.monotonic() + wait >= until) return false;
     await new Promise<void>((resolve) => this.environment.setTimer(resolve, wait));

@@ -100,6 +100,11 @@ function isOfTls(cause: unknown): boolean {
   );
 }
 
+/** Whether the same statement may succeed in a new transaction, perhaps only after a while. */
+export function maySucceedLater(failure: QueryFailure): boolean {
+  return mayPass(failure) || timeouts.has(String(failure.state));
+}
+
 const grants = "docs/postgres.md lists the privileges that it needs";
 const preparing =
   "Prepared statements do not reach this connection. Behind PgBouncer in transaction mode, set `prepare=false` in the location";
@@ -152,5 +157,5 @@ export function storeError(failure: unknown, doing: string, place: string): Erro
       : state === undefined
         ? "The server cannot be reached, or did not answer in time: check the location, the network and the server"
         : (advice[state] ?? advice[state.slice(0, 2)] ?? "See the server's log");
-  return new StoreError(message(hint), { cause, retryable: mayPass(failure) || timeouts.has(String(state)) });
+  return new StoreError(message(hint), { cause, retryable: maySucceedLater(failure) });
 }

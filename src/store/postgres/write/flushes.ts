@@ -60,7 +60,7 @@ export class Flushes {
     const startedAt = environment.monotonic();
     let known: string | null | undefined;
     try {
-      const rows = await this.#connections.repeat(this.#flush, [writer], "flush");
+      const rows = await this.#connections.insist(this.#flush, [writer], "flush");
       known = rows[0]?.[0];
       this.#flushes++;
       this.#flushMs += environment.monotonic() - startedAt;

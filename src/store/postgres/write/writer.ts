@@ -114,7 +114,7 @@ export class Writer {
     this.#outcomesAsked++;
     let rows: readonly Row[];
     try {
-      rows = await this.#connections.repeat(
+      rows = await this.#connections.insist(
         this.#statements.settle,
         [writer, number, this.#last],
         "find out about a commit",
