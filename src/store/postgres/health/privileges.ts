@@ -20,6 +20,9 @@ const needed: Readonly<Record<string, readonly string[]>> = {
   woken: ["select", "update"],
 };
 
+/** Only programs that write look at it. It is no table, so a role that reads all tables may not read it. */
+const sequence = "woken";
+
 /**
  * The privileges that the role does not have, in the schema `schema`, a quoted name. Objects that do
  * not exist are left out: `percolator init` makes them.
@@ -59,7 +62,7 @@ export async function missingPrivileges(
       lacking.some(([of, privilege]) => of === name && privilege === each),
     );
     for (const isForWriting of [false, true]) {
-      const some = privileges.filter((privilege) => (privilege !== "select") === isForWriting);
+      const some = privileges.filter((each) => (each !== "select" || name === sequence) === isForWriting);
       if (some.length === 0) continue;
       const what = `${some.join(", ")} on ${schema}.${name}`;
       missing.push({ what, grant: `grant ${what} ${to}`, isForWriting });
