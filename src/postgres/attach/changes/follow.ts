@@ -32,9 +32,12 @@ export async function follow(setting: Setting, sources: readonly AttachedSource[
       continue;
     }
     const drift = attachment.parked === undefined ? driftOf(attachment) : undefined;
-    if (drift !== undefined) await park(setting, attachment, drift);
+    if (drift !== undefined) {
+      await park(setting, attachment, drift);
+      // With the time since when it is parked, as each later look says it.
+      return follow(setting, sources);
+    }
     if (attachment.parked !== undefined) problems.push(parkedError(source.sql, attachment.parked));
-    else if (drift !== undefined) problems.push(parkedError(source.sql, { error: drift }));
     else if (!isSameDeclaration(source, attachment)) problems.push(otherDeclaration(source));
     else {
       const { id, generation, since } = attachment;
