@@ -212,5 +212,6 @@ const concurrentBatches = 4;
 
 /** The same for observers whose runs handle several changes. */
 export function batchOptions(options: DerivationOptions): BatchOptions {
-  return { concurrency: concurrentBatches, ...observerOptions(options) };
+  const { concurrency = concurrentBatches, ...others } = observerOptions(options);
+  return { ...others, concurrency };
 }
