@@ -57,6 +57,22 @@ function slowContext(isLost: (mutation: RowMutation) => boolean) {
   return { ...context, oracle, safepoint: new Safepoint(store, context.environment, 60_000) };
 }
 
+test("if aborted while an oracle or the registry does not answer, it ends", async () => {
+  const context = bareContext(memoryStore());
+  const never = new Promise<never>(() => undefined);
+  const silent = [
+    { ...context, oracle: { next: () => never, latest: () => never } },
+    { ...context, notifications: { ...context.notifications, fresh: () => never } },
+  ];
+  for (const each of silent) {
+    const controller = new AbortController();
+    const options = { retentionMs: 0, signal: controller.signal };
+    const collecting = collect(each, ["accounts"], Number.POSITIVE_INFINITY, options);
+    setImmediate(() => controller.abort());
+    await expect(collecting).rejects.toBeInstanceOf(AbortedError);
+  }
+});
+
 test("if aborted while it waits for others to learn of the safepoint, it reports that", async () => {
   const controller = new AbortController();
   const context = slowContext(() => {

@@ -1,4 +1,11 @@
-import { BoundedTasks, backoffDelay, sleep, throwIfAborted, WorkSlices } from "../../environment/index.js";
+import {
+  BoundedTasks,
+  backoffDelay,
+  sleep,
+  throwIfAborted,
+  unlessAborted,
+  WorkSlices,
+} from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
 import { isRemote, type Mutation, type Part, type PartVersion } from "../../store/index.js";
 import { heldMs } from "../active.js";
@@ -117,7 +124,11 @@ class Collection {
     this.#safepoint = await this.#publish(oldestActive);
     await this.#quiesce();
     for (const table of this.#tables) await this.#resolveLocks(table);
-    const view = await this.#context.notifications.fresh();
+    const view = await unlessAborted(
+      Promise.resolve(this.#context.notifications.fresh()),
+      this.#options.signal,
+      doing,
+    );
     await this.#dropAll(view);
     const report = this.#report();
     const { safepoint, cellsSeen, versionsDropped } = report;
@@ -150,7 +161,7 @@ class Collection {
     const { environment, settings, oracle, active, safepoint, store } = this.#context;
     const retentionMs = this.#options.retentionMs ?? settings.retentionMs;
     const keptMs = retentionMs + graceMs(store.capabilities, retentionMs);
-    const latest = await oracle.latest();
+    const latest = await unlessAborted(Promise.resolve(oracle.latest()), this.#options.signal, doing);
     throwIfAborted(this.#options.signal, doing);
     let now = environment.now() * 1_000;
     if (isRemote(store)) {
