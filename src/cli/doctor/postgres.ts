@@ -205,7 +205,7 @@ function roleConnectionFindings({ connections, role }: PostgresFacts): readonly 
   return [nearLimit("connections of the role", usedByRole, roleLimit, String, advice)];
 }
 
-/** Whether the server has connections for all processes with workers, and for as many programs as these. */
+/** Whether the server has connections for all processes with workers. Other programs need some besides. */
 export function budgetFinding({ connections, settings }: PostgresFacts, processes: number): Finding {
   const { perProcess } = connections;
   const needed = processes * perProcess;

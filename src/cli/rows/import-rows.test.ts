@@ -204,6 +204,7 @@ describe("import --format csv", () => {
     await refused(["--format", "csv", "--key", "id"], /give --table NAME once/);
     await refused(["--key", "id"], /--key is for rows: give --format/);
     await refused([...csv, "--merge"], /leave out --merge/);
+    await refused([...csv, "--observers"], /leave out --observers/);
     await refused([...csv, "--delimiter", "ab"], /one ASCII character, or tab/);
     await refused([...jsonl, "--delimiter", ";"], /are for --format csv/);
     await write("orders.csv", "id,cents,cents\na,1,2\n");

@@ -133,10 +133,10 @@ export class Supervisor {
         this.#stop();
         return;
       }
-      quickDeaths = environment.monotonic() - startedAt < quickMs ? quickDeaths + 1 : 1;
+      quickDeaths = environment.monotonic() - startedAt < quickMs ? quickDeaths + 1 : 0;
       this.#giveUp(number, end, quickDeaths);
       this.#restarts++;
-      const restartInMs = Math.round(backoffDelay(environment, restarting, quickDeaths));
+      const restartInMs = Math.round(backoffDelay(environment, restarting, Math.max(1, quickDeaths)));
       await this.#exited(number, end, restartInMs);
       await sleep(environment, restartInMs, this.#stopping.signal).catch(() => undefined);
     }

@@ -136,7 +136,7 @@ export class Coordination {
     const where = choice.addresses === undefined ? "" : ` at ${choice.addresses.join(", ")}`;
     return new OracleUnavailableError(
       `No coordinator leads the cluster of ${store.description}${where}, which needs one for its timestamps. Start one with ` +
-        '"percolator coordinator LOCATION", or open the database with `coordinator: "auto"` (--coordinator auto).',
+        '"percolator coordinator LOCATION", or open the database with `coordinator: "auto"` (PERCOLATOR_COORDINATOR=auto).',
       { cause },
     );
   }

@@ -111,9 +111,10 @@ function rowRequest(
   path: string | undefined,
   options: ImportCommandOptions,
 ): RowImportRequest {
-  const { app, force = false, dryRun = false, merge, table } = options;
+  const { app, force = false, dryRun = false, merge, observers, table } = options;
   if (merge === true)
     throw new UsageError("--format always writes into the table as it is: leave out --merge.");
+  if (observers === true) throw new UsageError("Only an export has observers: leave out --observers.");
   return {
     ...rowFlags(options, table ?? []),
     location,
