@@ -199,6 +199,11 @@ describe("several processes of a worker", () => {
     const { clock, workers, living, outcome } = start(2);
     await clock.settle();
     const other = workers[0]!;
+    // One that has lived for a minute did not die at once.
+    await clock.advance(60_000);
+    living().at(-1)!.end(1);
+    await clock.settle();
+    await clock.advance(10_000);
     for (let death = 1; death < 12; death++) {
       living().at(-1)!.end(1);
       await clock.settle();
