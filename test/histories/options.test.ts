@@ -20,6 +20,7 @@ test.each([
   [["--store", "files"], "There is no --store files here; there are: lmdb, postgres, bigtable, memory."],
   [["--isolation", "none"], "There is no --isolation none here; there are: snapshot, serializable."],
   [["--store", "memory", "--processes", "2"], /A store in memory ends with its process: give --processes 1/],
+  [["--store", "memory", "--stops", "1"], /A store in memory ends with its process: .*--stops 0/],
   [["--cuts", "2"], /There is no network before lmdb/],
   [["--crashes", "2"], /lmdb has no server that could crash: --crashes goes with postgres/],
   [["--store", "bigtable", "--commit", "mixed"], /Bigtable always commits in two phases/],

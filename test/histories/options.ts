@@ -33,7 +33,7 @@ export function parseCommand(args: readonly string[]): Command {
     clients: whole("clients", values.clients, 1),
     seconds: whole("seconds", values.seconds, 1),
     kills: whole("kills", values.kills ?? (store === "memory" ? "0" : "6")),
-    stops: whole("stops", values.stops),
+    stops: whole("stops", values.stops ?? (store === "memory" ? "0" : "3")),
     cuts: whole("cuts", values.cuts ?? (hasNetwork(store) ? "6" : "0")),
     crashes: whole("crashes", values.crashes ?? (store === "postgres" ? "3" : "0")),
     rate: whole("rate", values.rate, 1),
@@ -60,7 +60,7 @@ function parse(args: readonly string[]) {
         clients: { type: "string", default: "6" },
         seconds: { type: "string", default: "60" },
         kills: { type: "string" },
-        stops: { type: "string", default: "3" },
+        stops: { type: "string" },
         cuts: { type: "string" },
         crashes: { type: "string" },
         rate: { type: "string", default: "300" },
@@ -75,12 +75,13 @@ function parse(args: readonly string[]) {
 }
 
 /** Refuses options that a store does not support. */
-function checkStore({ store, commit, processes, clients, kills, cuts, crashes, workloads }: Command): void {
+function checkStore(command: Command): void {
+  const { store, commit, processes, clients, kills, stops, cuts, crashes, workloads } = command;
   const refuse = (why: string) => {
     throw new UsageError(why);
   };
-  if (store === "memory" && (processes > 1 || kills > 0)) {
-    refuse("A store in memory ends with its process: give --processes 1 --kills 0, or another --store.");
+  if (store === "memory" && (processes > 1 || kills > 0 || stops > 0)) {
+    refuse("A store in memory ends with its process: give --processes 1 --kills 0 --stops 0, or another --store.");
   }
   if (!hasNetwork(store) && cuts > 0)
     refuse(`There is no network before ${store}: --cuts goes with postgres and bigtable.`);
