@@ -13,7 +13,7 @@ import { memoryStore } from "percolatordb/memory";
 import { describe, expect, test } from "vitest";
 import { variants, withDatabase } from "../../test/support/databases.js";
 import { gather } from "../../test/support/gather.js";
-import { clearRange, exactIndex, uniqueConstraint } from "./index.js";
+import { clearRange, columnWriter, exactIndex, uniqueConstraint } from "./index.js";
 
 const visits = table("visits", { seconds: int(), notes: family(text()) }, { key: tuple(text(), int()) });
 
@@ -116,4 +116,18 @@ test("if a transaction holds not even one delete, it does not loop endlessly", a
   await db.transact((tx) => tx.set(visits.seconds, ["monday", 1], 1));
   await using small = await open(store, { transactionBytes: 50 });
   await expect(clearRange(small, visits, {})).rejects.toThrow(LimitExceededError);
+});
+
+test("entries of several lookups of one column are all deleted, in whatever order they are given", async () => {
+  const users = table("users", { email: text() });
+  const emails = uniqueConstraint("emails", users.email, { by: (email) => email });
+  const domains = exactIndex("domains", users.email, { by: text(), of: (email) => [email.split("@")[1]!] });
+  const email = columnWriter(emails, domains);
+  for (const lookups of [[emails, domains], [domains, emails], [email]]) {
+    await using db = await open("memory:", { tables: [users, emails.table, domains.table] });
+    await db.transact((tx) => email.set(tx, "ann", "ann@example.org"));
+    expect(await clearRange(db, users, {}, { lookups })).toBe(1);
+    await using view = await db.snapshot();
+    for (const { table: entries } of [emails, domains]) expect(await gather(view.scan(entries))).toEqual([]);
+  }
 });

@@ -6,6 +6,7 @@ import {
   PercolatorError,
   type Transaction,
 } from "../index.js";
+import { joinKeepers } from "./lookup/kept-column.js";
 import { checkOptions, wholeOption } from "./options.js";
 import { checkDatabase } from "./view.js";
 
@@ -80,7 +81,8 @@ export async function clearRange<T extends AnyTable>(
     onProgress: "function if given",
     signal: "any",
   });
-  const { signal, onProgress, lookups = [] } = options;
+  const { signal, onProgress } = options;
+  const lookups = joinKeepers<RowLookup<KeyOf<T>>, KeyOf<T>>(options.lookups ?? []);
   const batch = wholeOption("batch", options.batch ?? 1_000, 1, 100_000);
   let rows = 0;
   // Each batch begins at the last row of the batch before it, because that row may have cells left.

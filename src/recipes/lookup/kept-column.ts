@@ -126,6 +126,25 @@ export class ColumnWriter<V, K = string> implements ColumnKeeper<V, K> {
   }
 }
 
+/**
+ * Puts the keepers of one column together. Each alone would delete the cell, and the others would not
+ * find their entries any more.
+ */
+export function joinKeepers<L extends object, K>(lookups: readonly L[]): readonly (L | ColumnWriter<unknown, K>)[] {
+  const keepers = new Map<string, ColumnKeeper<unknown, K>[]>();
+  const others: L[] = [];
+  for (const each of lookups) {
+    if (!isColumnKeeper(each)) {
+      others.push(each);
+      continue;
+    }
+    const keeper = each as unknown as ColumnKeeper<unknown, K>;
+    const name = nameOf(keeper.column);
+    keepers.set(name, [...(keepers.get(name) ?? []), keeper]);
+  }
+  return [...others, ...[...keepers.values()].map(([first, ...more]) => new ColumnWriter(first!, more))];
+}
+
 function nameOf({ table, name, qualifier }: Pick<Column<unknown>, "table" | "name" | "qualifier">): string {
   return `${table.name}.${name}${qualifier === undefined ? "" : `:${qualifier}`}`;
 }
