@@ -2,7 +2,7 @@ import { allColumns, type PartVersion, type Position, pages, parts } from "../..
 import type { CellAddress } from "../cell/address.js";
 import { isSameCell, showColumn } from "../cell/address.js";
 import { metLock, pushesPerTransaction, type ResolutionOutcome } from "../cell/met-lock.js";
-import { after } from "../cell/raw.js";
+import { after, readCells } from "../cell/raw.js";
 import { ofPart, walkCells } from "../cell/raw-walk.js";
 import { decodeLock, decodeStatus, decodeWrite, type StatusRecord, type WriteKind } from "../cell/records.js";
 import type { TransactionContext } from "../context.js";
@@ -126,17 +126,12 @@ export async function resolveLock(
   lock: LockInfo,
   signal?: AbortSignal,
 ): Promise<ResolutionOutcome> {
-  const page = await context.store.readRaw({
-    table: lock.cell.table,
-    start: { row: lock.cell.row },
-    end: { row: after(lock.cell.row) },
-    columns: [{ exact: lock.cell.column }],
-    parts: ["lock"],
-  });
-  const version = page.rows[0]?.cells[0]?.versions.find((found) => found.timestamp === lock.startTimestamp);
+  const { startTimestamp } = lock;
+  // Within the cell's own bounds: a page may end before the cell if the row has very many versions.
+  const [version] = await readCells(context.store, lock.cell, ["lock"], startTimestamp, startTimestamp + 1);
   if (version === undefined) return "gone";
   return context.resolver.resolve(context, metLock(lock.cell, version), {
-    start: lock.startTimestamp,
+    start: startTimestamp,
     role: "writer",
     signal,
     passed: new Set(),
