@@ -3,6 +3,7 @@ import { memoryStore } from "percolatordb/memory";
 import { TestClock } from "percolatordb/testing";
 import { expect, test, vi } from "vitest";
 import { trimFeeds } from "../../src/live/feed/trim.js";
+import { PassingStore } from "../../src/transaction/wire/passing-store.js";
 
 const files = table("files", { content: bytes() });
 const brief = feed("brief", [files.content], { retentionMs: 60_000 });
@@ -28,7 +29,7 @@ async function now(db: Database): Promise<number> {
 
 /** Calls a function before a read goes on within an entry. */
 function within(
-  { store }: Awaited<ReturnType<typeof start>>,
+  { store }: Pick<Awaited<ReturnType<typeof start>>, "store">,
   method: "readRaw" | "readRange",
   run: () => unknown,
 ): { readonly calls: number } {
@@ -90,3 +91,30 @@ test.each(["auto", "two-phase"] as const)(
     await clock.until(db.close());
   },
 );
+
+/** Stays open for the other databases on it. */
+class SharedStore extends PassingStore {
+  override async close(): Promise<void> {}
+}
+
+test("a reader is told that the feed is gone, if it is removed while a large change is read", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  // As on a server, where a process knows the registry of up to a second ago.
+  const store = memoryStore({ environment, remote: true });
+  const options = { feeds: [brief], environment, collectEveryMs: 0 };
+  const db = await clock.until(open(store, options));
+  const other = await clock.until(open(new SharedStore(store), options));
+  const since = await clock.until(now(db));
+  for (const size of [1, large]) {
+    await clock.until(db.transact((tx) => tx.set(files.content, "a", new Uint8Array(size).fill(7))));
+  }
+  const reading = db.changes(brief, { since, batch: 1 });
+  expect((await clock.until(reading.next())).done).toBe(false);
+  const removed = within({ store }, "readRange", () => other.removeFeed("brief"));
+  await expect(clock.until(reading.next())).rejects.toMatchObject({ code: "SCHEMA" });
+  expect(removed.calls).toBeGreaterThan(0);
+  vi.restoreAllMocks();
+  await clock.until(other.close());
+  await clock.until(db.close());
+});

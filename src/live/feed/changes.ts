@@ -176,13 +176,15 @@ export class FeedCursor {
   /** Checks that no entry is missing, and moves on. */
   async #take(batch: EntryBatch | StoreDamagedError, upTo: number): Promise<EntryBatch> {
     const { name, since } = this.#record;
+    const isDamaged = batch instanceof StoreDamagedError;
+    // This process's copy of the registry may still have a feed that was removed.
+    if (isDamaged) await this.#source.registry.reload();
     const record = await recordOf(this.#source.registry, name);
     if (record.since !== since) throw stale(name, this.#position, "was removed and declared again");
     // A shorter retention may have been declared, and taken back again.
     if (record.retainedSince !== this.#record.retainedSince) this.#isChecked = false;
     this.#record = record;
     const { context } = this.#source.registry;
-    const isDamaged = batch instanceof StoreDamagedError;
     if (isDamaged || !this.#isChecked || mayBeTrimmed(context, record, this.#position, upTo)) {
       await this.#checkFloor();
     }
