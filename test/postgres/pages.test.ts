@@ -291,6 +291,19 @@ describe("pages that walk over more than they show", () => {
     expect(entries).toBeLessThanOrEqual(2 * (16_000 + 20_000 + 25_000));
   });
 
+  test("a read of one cell walks over its versions once", async () => {
+    const [row, column] = [name(200), Buffer.from("c")];
+    const end = { row, column: Buffer.from("c\0") };
+    const entries = await entriesRead(wide, async (store) => {
+      const read = { table: "t", columns: [{ exact: column }], parts: ["write"], versions: 1 } as const;
+      const page = await store.readRaw({ ...read, start: { row, column }, end });
+      expect(page.rows[0]!.cells[0]!.versions.map(({ timestamp }) => timestamp)).toEqual([25_000]);
+      expect(page.next).toBeUndefined();
+    });
+    expect(entries).toBeGreaterThan(0);
+    expect(entries).toBeLessThanOrEqual(25_100);
+  });
+
   test("a descending page over rows with many versions reads little more than it shows", async () => {
     for (const reverse of [false, true]) {
       let found = 0;

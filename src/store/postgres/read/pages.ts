@@ -104,7 +104,9 @@ export class PageReader {
     const since = int8Text(read.from ?? 0);
     const until = int8Text(read.to ?? Number.POSITIVE_INFINITY);
     const versions = Math.min(read.versions ?? unlimited, unlimited);
-    const limits = [wanted, since, until, versions, pageVersions, pageBytes, pageEntries];
+    // All versions of one cell are on one page, so a search for the page's end would only cost time.
+    const entries = isOneCell(read) ? null : pageEntries;
+    const limits = [wanted, since, until, versions, pageVersions, pageBytes, entries];
     const cut = cutCells(await this.#ask(`raw_page_${choice}`, [...values, ...limits]));
     const rows = groupRows<RawCell>(cut, (cell) => ({
       column: bytesOf(cell.column),
@@ -148,6 +150,12 @@ function rowBounds(row: Uint8Array, columns: Columns): Bounds {
   if (columns.length > 1 || "exact" in only) return { start: { row }, end, columns };
   const start = { row, column: only.start };
   return { start, end: only.end === undefined ? end : { row, column: only.end }, columns };
+}
+
+/** Whether only one cell is within the bounds. */
+function isOneCell({ start, end }: Bounds): boolean {
+  if (start?.column === undefined || end?.column === undefined) return false;
+  return equalBytes(start.row, end.row) && equalBytes(successor(start.column), end.column);
 }
 
 /** The parameters that all page functions have in common. */
