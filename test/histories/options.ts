@@ -81,7 +81,9 @@ function checkStore(command: Command): void {
     throw new UsageError(why);
   };
   if (store === "memory" && (processes > 1 || kills > 0 || stops > 0)) {
-    refuse("A store in memory ends with its process: give --processes 1 --kills 0 --stops 0, or another --store.");
+    refuse(
+      "A store in memory ends with its process: give --processes 1 --kills 0 --stops 0, or another --store.",
+    );
   }
   if (!hasNetwork(store) && cuts > 0)
     refuse(`There is no network before ${store}: --cuts goes with postgres and bigtable.`);

@@ -131,7 +131,9 @@ describe("percolator doctor on PostgreSQL", () => {
   });
 
   test("takes a role that may only read for a warning, unless it must write", async () => {
-    await sql(`grant usage on schema ${schema} to ${role}; grant select on all tables in schema ${schema} to ${role}`);
+    await sql(
+      `grant usage on schema ${schema} to ${role}; grant select on all tables in schema ${schema} to ${role}`,
+    );
     const states = async (writes: boolean) =>
       new Set(
         postgresFindings(await facts(), writes)

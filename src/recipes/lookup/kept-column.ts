@@ -130,7 +130,9 @@ export class ColumnWriter<V, K = string> implements ColumnKeeper<V, K> {
  * Puts the keepers of one column together. Each alone would delete the cell, and the others would not
  * find their entries any more.
  */
-export function joinKeepers<L extends object, K>(lookups: readonly L[]): readonly (L | ColumnWriter<unknown, K>)[] {
+export function joinKeepers<L extends object, K>(
+  lookups: readonly L[],
+): readonly (L | ColumnWriter<unknown, K>)[] {
   const keepers = new Map<string, ColumnKeeper<unknown, K>[]>();
   const others: L[] = [];
   for (const each of lookups) {

@@ -224,7 +224,11 @@ export class CombineQueue<V, U, K = string> {
           tx,
           changes.map(({ row }) => row),
         ),
-      { ...options.observer, attempts: options.observer?.attempts ?? 15, batch: Math.min(this.#batch, mostBuckets) },
+      {
+        ...options.observer,
+        attempts: options.observer?.attempts ?? 15,
+        batch: Math.min(this.#batch, mostBuckets),
+      },
     );
   }
 

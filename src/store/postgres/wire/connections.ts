@@ -1,6 +1,14 @@
 import { backoffDelay, type Environment, sha256 } from "../../../environment/index.js";
 import type { PostgresClient, PostgresPool, Row } from "./client.js";
-import { endsConnection, mayPass, maySucceedLater, NoAnswer, QueryFailure, storeError, tellingFailure } from "./failure.js";
+import {
+  endsConnection,
+  mayPass,
+  maySucceedLater,
+  NoAnswer,
+  QueryFailure,
+  storeError,
+  tellingFailure,
+} from "./failure.js";
 
 /** A statement with parameters `$1`, `$2` and so on, which each connection prepares once. */
 export interface Statement {
