@@ -41,7 +41,7 @@ export interface CoordinatorOptions {
   readonly windowMs?: number | undefined;
   /**
    * @internal
-   * The lease that this process saw before: the coordinator does not wait for it anew.
+   * The lease that this process saw before: the coordinator does not wait for it again.
    */
   readonly seen?: SeenLease | undefined;
   /** Called after each change of {@link Coordinator.status}. Must not throw. */
