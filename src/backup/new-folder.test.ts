@@ -3,6 +3,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { recordFlushes } from "../../test/support/flushes.js";
 import { inNewFolder } from "./new-folder.js";
 
 /** Lets a function of the file system fail. */
@@ -37,19 +38,10 @@ const write = async (work: string) => {
 describe("a database that is made in a folder", () => {
   it("survives a stop of the machine, and so do the folders that were made above it", async () => {
     const folder = await parent();
-    const flushed: string[] = [];
-    const { open } = fs;
-    vi.spyOn(fs, "open").mockImplementation(async (...args) => {
-      const file = await open(...args);
-      const sync = async () => {
-        flushed.push(String(args[0]));
-      };
-      return Object.assign(file, { sync });
-    });
-    syncBuiltinESMExports();
+    const flushed = recordFlushes();
     const made = join(folder, "a", "b", "data");
     await inNewFolder(made, "restore", write);
-    expect(flushed.sort()).toEqual([folder, join(folder, "a"), join(folder, "a", "b"), made]);
+    expect([...flushed].sort()).toEqual([folder, join(folder, "a"), join(folder, "a", "b"), made]);
   });
 
   it("leaves the folder as it was if the folder cannot be flushed", async () => {

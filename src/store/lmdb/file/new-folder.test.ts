@@ -1,8 +1,9 @@
-import fs, { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test, vi } from "vitest";
+import { recordFlushes } from "../../../../test/support/flushes.js";
 import { prepareFolder } from "./folder.js";
 
 afterEach(() => {
@@ -11,16 +12,7 @@ afterEach(() => {
 });
 
 test("the folders above a new database are flushed, as far as they are new", async () => {
-  const flushed: string[] = [];
-  const { open } = fs;
-  vi.spyOn(fs, "open").mockImplementation(async (...args) => {
-    const file = await open(...args);
-    const sync = async () => {
-      flushed.push(String(args[0]));
-    };
-    return Object.assign(file, { sync });
-  });
-  syncBuiltinESMExports();
+  const flushed = recordFlushes();
   const base = await mkdtemp(join(tmpdir(), "percolatordb-new-"));
   try {
     const options = { create: true, readOnly: false };
