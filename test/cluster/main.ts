@@ -1,6 +1,7 @@
 /** Plays rounds of faults on real processes: `npm run faults -- --help`. */
 import { commandOf, whole } from "../../examples/support/command.js";
 import { Random } from "../crash/random.js";
+import { buildForCommand } from "../support/built/files.js";
 import { everyFault, randomFault } from "./faults.js";
 import { playRounds } from "./rounds.js";
 
@@ -16,6 +17,7 @@ const { rounds, members, seed } = commandOf(
 const each = everyFault(new Random(seed));
 const faults = Array.from({ length: rounds }, (_, index) => each[index] ?? randomFault);
 process.stdout.write(`seed ${seed}, ${rounds} rounds\n`);
+buildForCommand();
 const operations = await playRounds(seed, faults, {
   members,
   coordinators: 2,

@@ -5,6 +5,7 @@
  * not.
  */
 import { commandOf, whole } from "../../examples/support/command.js";
+import { buildForCommand } from "../support/built/files.js";
 import { newTally } from "./life.js";
 import { type PlanOf, playLife } from "./lives.js";
 import { everyFailpoint, randomPlan } from "./plans.js";
@@ -60,6 +61,7 @@ function summary(): string {
   );
 }
 
+buildForCommand();
 say(`Seed ${seed}.`);
 const printing = setInterval(() => say(summary()), printEveryMs);
 if (life !== undefined) await live(life);

@@ -9,7 +9,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Option } from "commander";
 import { commandOf, whole } from "../../examples/support/command.js";
-import { root } from "../support/built/files.js";
+import { buildForCommand, nodeArguments, root } from "../support/built/files.js";
 import { temporaryFolder } from "../support/databases.js";
 import { cutPower, losses, restartMachine } from "./power-cut.js";
 import { type Course, journalOf, type Scenario, writersOf } from "./power-scenario.js";
@@ -61,9 +61,7 @@ async function record(folder: string): Promise<Trace> {
       ...(slow ? ["-e", "inject=fdatasync:delay_enter=20000"] : []),
       ...paths.flatMap((path) => ["-P", path]),
       process.execPath,
-      ..."--import tsx test/crash/power-run.ts".split(" "),
-      folder,
-      JSON.stringify(scenario),
+      ...nodeArguments("test/crash/power-run.ts", [folder, JSON.stringify(scenario)]),
     ],
     { cwd: root, encoding: "utf8" },
   );
@@ -102,6 +100,7 @@ function beginningIn(trace: Trace, random: Random): number {
 }
 
 async function main(): Promise<void> {
+  buildForCommand();
   const folder = await temporaryFolder();
   const trace = await record(folder.path);
   const finalDb = await openForCheck(join(folder.path, "data"), { version: 1, late: false }, "auto");

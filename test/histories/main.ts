@@ -5,6 +5,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { buildForCommand } from "../support/built/files.js";
 import { type Anomaly, judge } from "./checker/judge.js";
 import { promised } from "./checker/models.js";
 import { readEdn, writeEdn } from "./edn.js";
@@ -52,6 +53,7 @@ function report(
 }
 
 async function play(command: Command): Promise<boolean> {
+  buildForCommand();
   const { store, commit, isolation, processes, seconds, seed, out, compress } = command;
   say(`${store}, commit ${commit}, ${isolation}, ${processes} processes, ${seconds} s, seed ${seed}`);
   const onFault = (fault: Fault, atMs: number) => say(`${(atMs / 1_000).toFixed(1)} s: ${showFault(fault)}`);

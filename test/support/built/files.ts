@@ -25,8 +25,18 @@ export function teardown(): void {
 }
 
 /**
+ * Has the processes that a command starts built first, as in a run of the tests. Removes what was built
+ * when the command ends.
+ */
+export function buildForCommand(): void {
+  setup({ onTestsRerun: () => undefined });
+  process.once("exit", teardown);
+}
+
+/**
  * Builds TypeScript files of this project, given by their paths in it. They share what they import.
- * Builds the same files once in a run of the tests, within a second. Undefined outside such a run.
+ * Builds the same files once in a run of the tests, within a second. Undefined where neither the tests'
+ * runner nor {@link buildForCommand} has prepared it.
  */
 export function builtFiles(sources: readonly string[]): readonly string[] | undefined {
   const parent = process.env[folderVariable];
