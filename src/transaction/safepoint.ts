@@ -20,9 +20,9 @@ const readSafepoint = {
 
 /**
  * The timestamp below which collection may have dropped versions (protocol §7.1). It only moves
- * forward. Collection publishes it, and readers check it after each read. On a store with atomic
- * batches, each check reads it from the store. On other stores each process caches it for
- * `cacheMs`. Collection therefore waits for twice `cacheMs` before it drops anything.
+ * forward. Collection publishes it, and readers check it after each read. On a store in this process,
+ * each check reads it from the store. On a remote store each process caches it for `cacheMs`.
+ * Collection therefore waits for twice `cacheMs` there before it drops anything.
  */
 export class Safepoint {
   readonly #store: RowStore;
