@@ -228,7 +228,15 @@ describe("sums", () => {
     await db.drain();
     const [parked, ...others] = await gather(db.parked());
     expect(others).toEqual([]);
-    expect(parked?.error.message).toContain('Derivation "total", group all: the sum is too large');
+    const tooLarge = 'Derivation "total", group all: the sum is too large';
+    expect(parked?.error.message).toContain(tooLarge);
+    await using snapshot = await db.snapshot();
+    const failed = {
+      row: "all",
+      error: expect.objectContaining({ message: expect.stringContaining(tooLarge) }),
+    };
+    expect(await total.compare(snapshot)).toEqual([expect.objectContaining(failed)]);
+    await expect(gather(total.recompute(snapshot))).rejects.toThrow(tooLarge);
     await set(db, "a", 5);
     expect(await sumOf(db)).toBe(6);
     expect(await gather(db.parked())).toEqual([]);

@@ -36,7 +36,7 @@ import {
 import { type Rankable, rankBytes } from "./ranked.js";
 import { setRow } from "./set-row.js";
 import { Slots } from "./slots.js";
-import { type AnyRow, Source } from "./source.js";
+import { type AnyRow, type OnFailed, Source } from "./source.js";
 import { TwinGroup } from "./twin-group.js";
 
 const optionKinds: Readonly<Record<keyof AnyAggregateOptions, OptionKind>> = {
@@ -118,7 +118,7 @@ class Aggregate {
     this.#parts = rowParts(this.#source.key);
     const key = options.key === undefined ? undefined : (tuple(...options.key) as KeyCodec<unknown>);
     this.#groups = keyText(key);
-    this.#contributions = new Contributions(name, options, this.#source, this.#groups);
+    this.#contributions = new Contributions(options, this.#source, this.#groups);
     const derived: AnyTable = table(name, columnsOf(options), { key });
     this.#columns = Object.values(derived as unknown as Record<string, Column<unknown, unknown>>);
     // Texts of JSON, because they are read and written for every change, and a JSON column checks
@@ -151,7 +151,7 @@ class Aggregate {
       sources: this.#source.batchObservers(name, (tx, rows) => this.#contribute(tx, rows), observed),
       others: [batchObserver(name, this.#state.due, (tx, due) => this.#combineAll(tx, due), observed)],
       backfilled: this.#state.version,
-      recompute: (view) => this.#recompute(view),
+      recompute: (view, onFailed) => this.#recompute(view, onFailed),
     };
   }
 
@@ -261,10 +261,11 @@ class Aggregate {
 
   async *#recompute(
     view: View,
+    onFailed: OnFailed,
   ): AsyncGenerator<{ readonly row: unknown; readonly value: AnyRow }, void, undefined> {
     const groups = new Map<string, TwinGroup>();
     for await (const { row, value } of this.#source.scan(view)) {
-      const contribution = this.#contributions.of(value, row);
+      const contribution = this.#source.attempt(row, onFailed, () => this.#contributions.of(value, row));
       if (contribution === undefined) continue;
       let group = groups.get(contribution.group);
       if (group === undefined) {
@@ -275,7 +276,13 @@ class Aggregate {
       group.add(contribution, { text: keys.format(row), bytes: key.encode(row) });
     }
     for (const [text, group] of groups) {
-      const value = { ...this.#summed(text, group.total), ...group.ranked() };
+      let value: AnyRow;
+      try {
+        value = { ...this.#summed(text, group.total), ...group.ranked() };
+      } catch (error) {
+        onFailed(text, error, true);
+        continue;
+      }
       if (Object.keys(value).length > 0) yield { row: this.#groups.parse(text), value };
     }
   }

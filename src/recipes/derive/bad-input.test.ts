@@ -119,7 +119,7 @@ describe("a row is parked, and the others go on, if", () => {
     [
       "select returns a wrong value",
       { ...join, on: () => "x", select: bad({ name: 5 }, {}) },
-      "revenue.name",
+      "expected a string, not 5",
     ],
   ])("%s", async (_, options, message) => {
     const revenue = make("revenue", { from: orders, ...options, observer: { attempts: 1 } });
@@ -135,9 +135,14 @@ describe("a row is parked, and the others go on, if", () => {
     const parked = await gather(db.parked());
     expect(parked.map(({ row }) => row)).toEqual(["bad"]);
     expect(parked[0]!.error.message).toContain(message);
-    if (!message.includes("Oh no.") && !message.includes("revenue.name")) {
+    if (!message.includes("Oh no.") && !message.includes("a string, not 5")) {
       expect(parked[0]!.error.message).toContain(at);
     }
+    await using snapshot = await db.snapshot();
+    const [failed, ...others] = await revenue.compare(snapshot);
+    expect(failed).toMatchObject({ row: "bad", expected: undefined, actual: undefined });
+    expect((failed!.error as Error).message).toContain(message);
+    expect(others).toEqual([]);
   });
 
   function bad(wrong: unknown, right: unknown) {

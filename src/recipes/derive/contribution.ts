@@ -2,7 +2,7 @@ import { InvalidValueError } from "../../index.js";
 import type { KeyText } from "../key-text.js";
 import type { AnyAggregateOptions } from "./aggregate-options.js";
 import type { Rankable } from "./ranked.js";
-import type { AnyRow, Source } from "./source.js";
+import { type AnyRow, reasonOf, type Source } from "./source.js";
 
 /** The aggregates that need the values of a group in order. */
 export const rankings = ["min", "max", "top"] as const;
@@ -22,13 +22,11 @@ const onlyGroup = "all";
 export class Contributions {
   /** The rankings that the derivation asks for. */
   readonly rankings: readonly Ranking[];
-  readonly #name: string;
   readonly #options: AnyAggregateOptions;
   readonly #source: Source;
   readonly #groups: KeyText<unknown>;
 
-  constructor(name: string, options: AnyAggregateOptions, source: Source, groups: KeyText<unknown>) {
-    this.#name = name;
+  constructor(options: AnyAggregateOptions, source: Source, groups: KeyText<unknown>) {
     this.#options = options;
     this.#source = source;
     this.#groups = groups;
@@ -56,9 +54,8 @@ export class Contributions {
     try {
       return this.#groups.format(key);
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
       throw new InvalidValueError(
-        `${this.#at(row)}: \`groupBy\` returned a key that does not fit \`key\`: ${reason}`,
+        `${this.#source.at(row)}: \`groupBy\` returned a key that does not fit \`key\`: ${reasonOf(cause)}`,
         {
           cause,
         },
@@ -75,12 +72,7 @@ export class Contributions {
     const wanted = option === "sum" ? "a finite number" : "a finite number or a string";
     const shown = typeof value === "number" ? String(value) : value === null ? "null" : typeof value;
     throw new InvalidValueError(
-      `${this.#at(row)}: \`${option}\` must return ${wanted}, or undefined to leave the row out, not ${shown}.`,
+      `${this.#source.at(row)}: \`${option}\` must return ${wanted}, or undefined to leave the row out, not ${shown}.`,
     );
-  }
-
-  #at(row: unknown): string {
-    const text = this.#source.keys.format(row).slice(0, 100);
-    return `Derivation "${this.#name}", row ${JSON.stringify(text)} of ${this.#source.name}`;
   }
 }

@@ -13,7 +13,7 @@ import type {
 import { keyText } from "../key-text.js";
 import { checkOptions, wholeOption } from "../options.js";
 import { checkDatabase, checkView, propertyOf, type View } from "../view.js";
-import type { AnyRow } from "./source.js";
+import type { AnyRow, OnFailed } from "./source.js";
 
 /** The options that every derivation has. */
 export interface DerivationOptions {
@@ -59,6 +59,12 @@ export interface DerivedDifference {
   readonly derivation: string;
   /** The key of the row, as text. */
   readonly row: string;
+  /**
+   * Why the row cannot be derived, if it cannot. Then `expected` and `actual` are `undefined`. If a
+   * function of the derivation threw it for a row of a source, `row` is that row. The others are compared
+   * without it.
+   */
+  readonly error?: unknown;
   /** The row as the sources say. `undefined` if there must be none. */
   readonly expected: AnyRow | undefined;
   /** The row as it is stored. `undefined` if there is none. */
@@ -81,6 +87,7 @@ export interface DerivationParts<T extends AnyTable> {
   /** Derives every row from a view of the sources, without the stored parts of the derivation. */
   readonly recompute: (
     view: View,
+    onFailed: OnFailed,
   ) => AsyncGenerator<{ readonly row: unknown; readonly value: AnyRow }, void, undefined>;
 }
 
@@ -154,13 +161,16 @@ export class Derivation<T extends AnyTable> {
    */
   async *recompute(view: View): AsyncGenerator<DerivedRow<T>, void, undefined> {
     checkView("recompute", view);
-    for await (const row of this.#parts.recompute(view)) yield row as unknown as DerivedRow<T>;
+    const fail: OnFailed = (_row, error) => {
+      throw error;
+    };
+    for await (const row of this.#parts.recompute(view, fail)) yield row as unknown as DerivedRow<T>;
   }
 
   /**
-   * Compares the table with {@link recompute}, and returns the rows that differ. Changes that wait
-   * for an observer show as differences, so drain the database first. Holds the keys of the table
-   * in memory.
+   * Compares the table with {@link recompute}, and returns the rows that differ, and those that cannot
+   * be derived. Changes that wait for an observer show as differences, so drain the database first.
+   * Holds the keys of the table in memory.
    */
   async compare(view: View, options: CompareOptions = {}): Promise<readonly DerivedDifference[]> {
     checkView("compare", view);
@@ -171,14 +181,24 @@ export class Derivation<T extends AnyTable> {
     const keys = keyText(columns[0]!.table.key as KeyCodec<unknown>);
     const differences: DerivedDifference[] = [];
     const found = new Set<string>();
-    for await (const { row, value } of this.#parts.recompute(view)) {
+    const onFailed: OnFailed = (row, error, isDerived) => {
+      if (isDerived) found.add(row);
+      if (differences.length === limit) return;
+      differences.push({ derivation: name, row, error, expected: undefined, actual: undefined });
+    };
+    for await (const { row, value } of this.#parts.recompute(view, onFailed)) {
       signal?.throwIfAborted();
       if (differences.length >= limit) return differences;
       const text = keys.format(row);
       found.add(text);
       await onProgress?.(found.size);
       const actual = (await view.row(table, row as never)) as AnyRow | undefined;
-      if (actual !== undefined && isSame(columns, value, actual)) continue;
+      try {
+        if (isSame(columns, value, actual)) continue;
+      } catch (error) {
+        onFailed(text, error, true);
+        continue;
+      }
       differences.push({ derivation: name, row: text, expected: value, actual });
     }
     for await (const { row, value } of view.scan(table as AnyTable)) {
@@ -192,13 +212,20 @@ export class Derivation<T extends AnyTable> {
   }
 }
 
-function isSame(columns: readonly Column<unknown, unknown>[], one: AnyRow, other: AnyRow): boolean {
+/** Throws if a column's codec refuses the expected value. */
+function isSame(
+  columns: readonly Column<unknown, unknown>[],
+  expected: AnyRow,
+  actual: AnyRow | undefined,
+): boolean {
   return columns.every((column) => {
     const property = propertyOf(column);
-    const { codec } = column;
-    const [first, second] = [one[property], other[property]];
+    const [first, second] = [expected, actual].map((row) => {
+      const value = row?.[property];
+      return value === undefined ? undefined : column.codec.encode(value);
+    });
     if (first === undefined || second === undefined) return first === second;
-    return Buffer.compare(codec.encode(first), codec.encode(second)) === 0;
+    return Buffer.compare(first, second) === 0;
   });
 }
 

@@ -21,7 +21,7 @@ import { checkOptions, type OptionKind } from "../options.js";
 import { type PartsOfRow, type RowParts, rowParts } from "../row-parts.js";
 import { checkView, columnOf, type View } from "../view.js";
 import { batchOptions, Derivation, type DerivationOptions, type DerivationParts } from "./derivation.js";
-import { type AnyRow, type ColumnNames, Source, type SourceRow } from "./source.js";
+import { type AnyRow, type ColumnNames, type OnFailed, reasonOf, Source, type SourceRow } from "./source.js";
 
 /** The options of a derivation that finds rows by terms. `index` must be pure. */
 export interface DerivedIndexOptions<T extends AnyTable, P extends KeyParts, N extends ColumnNames<T>>
@@ -140,10 +140,8 @@ export function derivedIndex<T extends AnyTable, P extends KeyParts>(
     try {
       return new Set([...found].map((each) => terms.format(each)));
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      const at = `Derivation "${name}", row ${JSON.stringify(source.keys.format(row).slice(0, 100))} of ${source.name}`;
       throw new InvalidValueError(
-        `${at}: \`index\` must return an iterable of terms that fit \`key\`: ${reason}`,
+        `${source.at(row)}: \`index\` must return an iterable of terms that fit \`key\`: ${reasonOf(cause)}`,
         {
           cause,
         },
@@ -175,9 +173,9 @@ export function derivedIndex<T extends AnyTable, P extends KeyParts>(
     await Promise.all(rows.map((row) => update(tx, row)));
   };
 
-  async function* recompute(view: View) {
+  async function* recompute(view: View, onFailed: OnFailed) {
     for await (const { row, value } of source.scan(view)) {
-      for (const each of termsOf(value, row)) {
+      for (const each of source.attempt(row, onFailed, () => termsOf(value, row)) ?? []) {
         yield { row: entryKey(each, row) as unknown, value: { entry: true } as AnyRow };
       }
     }

@@ -20,7 +20,7 @@ import { nextTurn } from "../queue/turns.js";
 import { columnOf, propertyOf, type View } from "../view.js";
 import { type DerivationOptions, type DerivationParts, observerOptions } from "./derivation.js";
 import { setRow } from "./set-row.js";
-import { type AnyRow, type ColumnNames, Source, type SourceRow } from "./source.js";
+import { type AnyRow, type ColumnNames, type OnFailed, reasonOf, Source, type SourceRow } from "./source.js";
 
 /** The columns of a join's derived table, each with its codec. */
 export type JoinColumns = Readonly<Record<string, Codec<unknown>>>;
@@ -152,7 +152,6 @@ export function join(name: string, options: AnyJoinOptions): DerivationParts<Any
  */
 class Join {
   readonly parts: DerivationParts<AnyTable>;
-  readonly #name: string;
   readonly #options: AnyJoinOptions;
   readonly #left: Source;
   readonly #right: Source;
@@ -162,7 +161,6 @@ class Join {
   readonly #fans;
 
   constructor(name: string, options: AnyJoinOptions) {
-    this.#name = name;
     this.#options = options;
     const { join: inner, leftJoin } = options;
     this.#left = new Source(name, "from", options.from, options.reads);
@@ -211,7 +209,7 @@ class Join {
         ),
       ],
       backfilled: state.version,
-      recompute: (view) => this.#recompute(view),
+      recompute: (view, onFailed) => this.#recompute(view, onFailed),
     };
   }
 
@@ -219,7 +217,8 @@ class Join {
   async #refresh(tx: Transaction, row: unknown): Promise<void> {
     const left = await this.#left.read(tx, row);
     const right = left === undefined ? undefined : this.#rightOf(left, row);
-    const values = left === undefined ? undefined : await this.#valuesOf(tx, left, right?.key, row);
+    const other = right === undefined ? undefined : await this.#right.read(tx, right.key);
+    const values = left === undefined ? undefined : this.#valuesOf(left, other, row);
     await setRow(tx, this.#columns, row, values ?? {});
     const before = await tx.get(this.#rows.right, row);
     if (before === right?.text) return;
@@ -279,9 +278,8 @@ class Join {
       this.#right.key.encode(key);
       return { key, text: this.#right.keys.format(key) };
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
       throw new InvalidValueError(
-        `${this.#at(row)}: \`on\` returned no key of ${this.#right.name}: ${reason}`,
+        `${this.#left.at(row)}: \`on\` returned no key of ${this.#right.name}: ${reasonOf(cause)}`,
         {
           cause,
         },
@@ -289,32 +287,31 @@ class Join {
     }
   }
 
-  async #valuesOf(view: View, left: AnyRow, right: unknown, row: unknown): Promise<AnyRow | undefined> {
-    const other = right === undefined ? undefined : await this.#right.read(view, right);
+  #valuesOf(left: AnyRow, other: AnyRow | undefined, row: unknown): AnyRow | undefined {
     if (other === undefined && this.#options.leftJoin === undefined) return undefined;
     const values = this.#options.select(left, other, this.#left.copyOf(row));
     if (values === undefined) return undefined;
     const names = this.#columns.map(propertyOf);
     if (typeof values !== "object" || values === null || values instanceof Promise) {
-      throw new InvalidValueError(`${this.#at(row)}: \`select\` must return an object or undefined.`);
+      throw new InvalidValueError(`${this.#left.at(row)}: \`select\` must return an object or undefined.`);
     }
     const unknown = Object.keys(values).find((name) => !names.includes(name));
     if (unknown === undefined) return values as AnyRow;
     throw new InvalidValueError(
-      `${this.#at(row)}: \`select\` returned a column ${unknown}, but \`columns\` has ${names.join(", ")}.`,
+      `${this.#left.at(row)}: \`select\` returned a column ${unknown}, but \`columns\` has ${names.join(", ")}.`,
     );
-  }
-
-  #at(row: unknown): string {
-    const shown = JSON.stringify(this.#left.keys.format(row).slice(0, 100));
-    return `Derivation "${this.#name}", row ${shown} of ${this.#left.name}`;
   }
 
   async *#recompute(
     view: View,
+    onFailed: OnFailed,
   ): AsyncGenerator<{ readonly row: unknown; readonly value: AnyRow }, void, undefined> {
     for await (const { row, value: left } of this.#left.scan(view)) {
-      const value = await this.#valuesOf(view, left, this.#rightOf(left, row)?.key, row);
+      const found = this.#left.attempt(row, onFailed, () => ({ right: this.#rightOf(left, row) }));
+      if (found === undefined) continue;
+      const { right } = found;
+      const other = right === undefined ? undefined : await this.#right.read(view, right.key);
+      const value = this.#left.attempt(row, onFailed, () => this.#valuesOf(left, other, row));
       if (value === undefined || Object.values(value).every((each) => each === undefined)) continue;
       yield { row, value };
     }

@@ -6,9 +6,11 @@ import {
   type Column,
   type Family,
   InvalidArgumentError,
+  InvalidValueError,
   type KeyCodec,
   type Observer,
   type ObserverOptions,
+  PercolatorError,
   type RowOf,
   rowObservers,
   type Transaction,
@@ -24,6 +26,12 @@ export type SourceRow<T extends AnyTable, N extends ColumnNames<T> = ColumnNames
 
 /** A row of a source without its types. */
 export type AnyRow = Readonly<Record<string, unknown>>;
+
+/**
+ * Takes a row that cannot be derived, as text, and why. `isDerived`: the row is one of the derived
+ * table, and not of a source.
+ */
+export type OnFailed = (row: string, error: unknown, isDerived: boolean) => void;
 
 /** Rows of at most this many columns are read column by column, which a folder does faster. */
 const maxSingleReads = 4;
@@ -141,6 +149,24 @@ export class Source {
     }
   }
 
+  /** What functions of the program return for a row of {@link scan}. Undefined if one throws. */
+  attempt<V>(row: unknown, onFailed: OnFailed, derive: () => V): V | undefined {
+    try {
+      return derive();
+    } catch (cause) {
+      const isNamed = cause instanceof PercolatorError;
+      const error = isNamed ? cause : new InvalidValueError(`${this.at(row)}: ${reasonOf(cause)}`, { cause });
+      onFailed(this.keys.format(row), error, false);
+      return undefined;
+    }
+  }
+
+  /** A row, for messages. */
+  at(row: unknown): string {
+    const shown = JSON.stringify(this.keys.format(row).slice(0, 100));
+    return `Derivation "${this.#derivation}", row ${shown} of ${this.name}`;
+  }
+
   /** The columns that are read. Undefined if none has a value: then the row has only others. */
   #picked(row: AnyRow | undefined): AnyRow | undefined {
     if (row === undefined) return undefined;
@@ -181,6 +207,10 @@ export class Source {
 /** Whether JavaScript itself may look for the property, such as `JSON.stringify`. */
 function isOfObjects(name: string): boolean {
   return name === "toJSON" || name === "then" || name in Object.prototype;
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function columnsOf(table: AnyTable): readonly AnyColumn[] {

@@ -84,6 +84,18 @@ describe("check --derived", () => {
     expect(lines[0]).toContain("changes are pending, so run `percolator wait`");
   });
 
+  it("lists what cannot be derived, and the rest", async () => {
+    const failing = app.replace("[p.city]", 'p.city === "Oslo" ? [5] : [p.city]');
+    await cli.write("failing.ts", failing);
+    const { code, lines } = await cli.run(["check", "data", "--derived", "--app", "failing.ts"]);
+    expect(code).toBe(1);
+    expect(lines[0]).toMatch(
+      /^derived: by_city\/ann: cannot be derived: Derivation "by_city", row "ann" of people:/,
+    );
+    expect(lines[1]).toContain('by_city/["Oslo"]: the row is {"count":1} but must not be there');
+    expect(lines[2]).toBe("2 problems");
+  });
+
   it("needs a module, and derivations in it", async () => {
     const without = await cli.run(["check", "data", "--derived"]);
     expect(without.code).toBe(2);

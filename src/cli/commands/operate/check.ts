@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { messageOf } from "../../../errors/index.js";
 import type { DerivedDifference } from "../../../recipes/index.js";
 import { type Json, valueToJson } from "../../../schema/index.js";
 import type { Problem } from "../../../transaction/index.js";
@@ -24,8 +25,8 @@ export function addCheck(program: Command, cli: Cli): void {
       "First reads every page of a folder's file and the checksum of every record, and stops if one is wrong. Then " +
       "reads every cell and checks the invariants: locks, write records, statuses and values agree, and every change " +
       "that an observer has not handled has a hint. The database may be in use. With --derived, it instead derives " +
-      "the derivations of the module again from their sources, in one snapshot, and lists the rows that differ. " +
-      "Changes nothing.",
+      "the derivations of the module again from their sources, in one snapshot, and lists the rows that differ or cannot be " +
+      "derived. Changes nothing.",
     examples: ["check ./data", "check ./data --json", "check ./data --derived --app ./app.ts"],
     json: [
       '{"sound","problems"}; each problem {"invariant","where","message"}. At most 1,000 are listed. With --derived',
@@ -109,7 +110,12 @@ async function hasPending(
 }
 
 function problemOf(difference: DerivedDifference, isBehind: boolean): DerivedProblem {
-  const { derivation, row, expected, actual } = difference;
+  const { derivation, row, expected, actual, error } = difference;
+  const where = `${derivation}/${row}`;
+  if (error !== undefined) {
+    const message = `cannot be derived: ${messageOf(error)}`;
+    return { invariant: "derived", where, message, expected: null, actual: null };
+  }
   const is = actual === undefined ? "is missing" : `is ${JSON.stringify(rowToJson(actual))}`;
   const must =
     expected === undefined ? "must not be there" : `should be ${JSON.stringify(rowToJson(expected))}`;
@@ -118,7 +124,7 @@ function problemOf(difference: DerivedDifference, isBehind: boolean): DerivedPro
     : "look for parked changes with `percolator parked`, or raise the derivation's `version`";
   return {
     invariant: "derived",
-    where: `${derivation}/${row}`,
+    where,
     message: `the row ${is} but ${must}; ${advice}`,
     expected: rowToJson(expected),
     actual: rowToJson(actual),
