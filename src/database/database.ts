@@ -245,7 +245,9 @@ export class Database {
    * it, or declare it with `await using`.
    */
   async snapshot(options: SnapshotOptions = {}): Promise<Snapshot> {
-    return takeSnapshot(this.#open(), known("db.snapshot", options));
+    return takeSnapshot(this.#open(), known("db.snapshot", options), (timestamp) =>
+      this.#publisher?.cover(timestamp),
+    );
   }
 
   /**

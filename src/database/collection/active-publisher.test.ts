@@ -118,3 +118,27 @@ test("garbage collection ignores unreadable records of processes and sessions", 
   await worker.stop();
   await db.close();
 });
+
+test("another process does not collect what a snapshot at an old moment reads", async () => {
+  const environment = new TestEnvironment();
+  const store = memoryStore({ environment });
+  const options = { tables: [documents], environment, collectEveryMs: 0, retentionMs: 600_000 };
+  await using db = await open(store, options);
+  await using other = await open(store, options);
+  const write = (value: string) =>
+    db.transact((tx) => {
+      tx.set(documents.contents, "a", value);
+      return tx;
+    });
+  const { commitTimestamp } = await write("old");
+  await environment.advance(1_000);
+  await write("new");
+  await environment.advance(300_000);
+  const snapshot = await db.snapshot({ at: commitTimestamp });
+  const { safepoint } = await other.collect({ retentionMs: 0 });
+  expect(safepoint).toBe(commitTimestamp);
+  expect(await snapshot.get(documents.contents, "a")).toBe("old");
+  await snapshot.close();
+  await environment.advance(60_000);
+  expect((await other.collect({ retentionMs: 0 })).safepoint).toBeGreaterThan(commitTimestamp!);
+});

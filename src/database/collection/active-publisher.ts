@@ -42,7 +42,8 @@ export class ActivePublisher {
   readonly #cell: CellAddress;
   readonly #everyMs: number;
   #timer: Timer | undefined;
-  #published = false;
+  /** The timestamp that the record holds. Infinity if there is no record. */
+  #published = Number.POSITIVE_INFINITY;
   #publishing: Promise<void> = Promise.resolve();
 
   constructor(context: TransactionContext, process: string) {
@@ -54,24 +55,41 @@ export class ActivePublisher {
 
   #schedule(): void {
     const run = () => {
-      this.#publishing = this.#publish().catch((error: unknown) => {
-        this.#context.events.emit("backgroundFailure", { doing: "publishing the oldest snapshot", error });
-      });
+      void this.#run();
       this.#schedule();
     };
     this.#timer = this.#context.environment.setTimer(run, this.#everyMs, { background: true });
   }
 
+  /**
+   * Publishes a snapshot at once if it begins old. Until the next regular write, collection in
+   * another process could overtake it.
+   */
+  async cover(timestamp: number): Promise<void> {
+    if (this.#isOld(timestamp) && timestamp < this.#published) await this.#run();
+  }
+
+  /** One write at a time: an earlier one that arrives later would replace the newer record. */
+  #run(): Promise<void> {
+    this.#publishing = this.#publishing
+      .then(() => this.#publish())
+      .catch((error: unknown) => {
+        this.#context.events.emit("backgroundFailure", { doing: "publishing the oldest snapshot", error });
+      });
+    return this.#publishing;
+  }
+
+  #isOld(timestamp: number): boolean {
+    const { environment, settings } = this.#context;
+    return environment.now() - timestamp / 1_000 >= settings.retentionMs / 4;
+  }
+
   async #publish(): Promise<void> {
     const { environment, settings, active } = this.#context;
     const oldest = active.oldest(heldMs(settings.retentionMs));
-    const ageMs = environment.now() - oldest / 1_000;
-    if (ageMs < settings.retentionMs / 4) {
-      if (this.#published) await this.#withdraw();
-      return;
-    }
+    if (!this.#isOld(oldest)) return this.#withdraw();
     await this.#put({ oldest, expires: environment.now() + pausesOutlived * this.#everyMs });
-    this.#published = true;
+    this.#published = oldest;
   }
 
   #put(published: Published): Promise<unknown> {
@@ -95,7 +113,8 @@ export class ActivePublisher {
   }
 
   async #withdraw(): Promise<void> {
-    this.#published = false;
+    if (this.#published === Number.POSITIVE_INFINITY) return;
+    this.#published = Number.POSITIVE_INFINITY;
     await removeEntry(this.#context.store, this.#cell.row);
   }
 
@@ -103,7 +122,7 @@ export class ActivePublisher {
   async stop(): Promise<void> {
     this.#timer?.cancel();
     await this.#publishing;
-    if (this.#published) await this.#withdraw();
+    await this.#withdraw();
   }
 }
 

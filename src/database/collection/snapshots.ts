@@ -18,10 +18,14 @@ export interface SnapshotOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Opens a read-only view. Rejects for a moment in the future or below the safepoint. */
+/**
+ * Opens a read-only view. Rejects for a moment in the future or below the safepoint. `cover` keeps
+ * collection in other processes from overtaking a snapshot at a given moment.
+ */
 export async function takeSnapshot(
   context: TransactionContext,
   options: SnapshotOptions = {},
+  cover?: (timestamp: number) => Promise<void>,
 ): Promise<Snapshot> {
   const known = await context.oracle.latest();
   // A client of the oracle may not know the latest timestamp that other processes received. If it
@@ -32,6 +36,7 @@ export async function takeSnapshot(
     signal: options.signal,
   });
   try {
+    if (options.at !== undefined) await cover?.(snapshot.timestamp);
     await context.safepoint.check(snapshot.timestamp);
     return snapshot;
   } catch (error) {
