@@ -14,6 +14,10 @@ export interface DatabaseStatus {
   readonly statistics: Readonly<Record<string, number>>;
   readonly commit: "one-phase" | "two-phase";
   readonly retentionMs: number;
+  /**
+   * The newest timestamp of the database. If a coordinator gives timestamps, the newest one that this
+   * process has received, so that the status needs no coordinator: others may have received newer ones.
+   */
   readonly latestTimestamp: number;
   /** Timestamp below which the database refuses snapshots. 0 before the first collection. */
   readonly safepoint: number;

@@ -160,8 +160,10 @@ export const gaugeCatalogue: readonly GaugeDescription[] = [
     "The retention with which this process opened the database.",
     ({ status }) => one(status.retentionMs / 1_000),
   ),
-  standingGauge("latest_timestamp", "The newest timestamp issued.", ({ status }) =>
-    one(status.latestTimestamp),
+  standingGauge(
+    "latest_timestamp",
+    "The newest timestamp; on Bigtable, the newest one that this process has received.",
+    ({ status }) => one(status.latestTimestamp),
   ),
   standingGauge(
     "safepoint_age_seconds",
