@@ -1,7 +1,7 @@
 import type { Registry } from "../observer/index.js";
 import { currentTimestamp } from "../oracle/index.js";
 import { type ColumnDefinition, definition, parsePath } from "../schema/index.js";
-import { CoreTransaction, SnapshotReader } from "../transaction/index.js";
+import { CoreTransaction, SnapshotReader, timestampToDate } from "../transaction/index.js";
 import { decodeExpiry, type ExpiryRecord, encodeExpiry, expiryCell } from "./expiry-record.js";
 import { columnRanges, type PassedCell, type PassProgress, runPass } from "./pass.js";
 
@@ -25,8 +25,8 @@ export interface TableExpiry {
   readonly ttlMs: Readonly<Record<string, number>>;
   /** When the last complete sweep began. Undefined before the first. */
   readonly sweptAt: Date | undefined;
-  /** When the next sweep is due. Undefined before the first. */
-  readonly dueAt: Date | undefined;
+  /** When the next sweep is due. Before the first with these times: when a declaration was last recorded. */
+  readonly dueAt: Date;
   /** Cells that the last complete sweep deleted. */
   readonly expired: number;
 }
@@ -71,7 +71,7 @@ export async function expire(registry: Registry, options: ExpireOptions): Promis
 
 /** Lists the tables whose cells expire. */
 export async function expiries(registry: Registry): Promise<readonly TableExpiry[]> {
-  const { tables } = await registry.fresh();
+  const { tables, generation } = await registry.fresh();
   const found: TableExpiry[] = [];
   for (const table of [...tables.keys()].sort()) {
     const columns = await expiringColumns(registry, table);
@@ -86,7 +86,7 @@ export async function expiries(registry: Registry): Promise<readonly TableExpiry
       table,
       ttlMs: timesOf(columns),
       sweptAt: known?.sweptAt == null ? undefined : new Date(known.sweptAt),
-      dueAt: isDated ? new Date(known.dueAt) : undefined,
+      dueAt: isDated ? new Date(known.dueAt) : timestampToDate(generation),
       expired: known?.expired ?? 0,
     });
   }

@@ -106,6 +106,22 @@ async function rows(db: Database): Promise<readonly string[]> {
   return found;
 }
 
+test("a table that was never swept is due since it was recorded", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  await using db = await open("memory:", {
+    environment,
+    tables: [sessions],
+    expireEveryMs: 0,
+    collectEveryMs: 0,
+  });
+  const recorded = environment.now();
+  await clock.advance(hourMs);
+  const [expiry] = (await db.status()).expiries;
+  expect(expiry!.sweptAt).toBe(undefined);
+  expect(Math.abs(expiry!.dueAt.getTime() - recorded)).toBeLessThan(1_000);
+});
+
 test("a cell expires when its last write is as old as its time, and reads return it until the sweep", async () => {
   const clock = new TestClock();
   const db = await open("memory:", { environment: clock.process(), collectEveryMs: 0 });

@@ -57,8 +57,7 @@ describe("findings on a store", () => {
     const due = (agoMs: number) => ({ expiries: [{ ...expiry, dueAt: new Date(nowMs - agoMs) }] });
     expect(bad({}, due(-1))).toEqual([]);
     expect(bad({}, due(9 * 60_000))).toEqual([]);
-    expect(bad({}, due(3_600_000 + 11 * 60_000))).toEqual(["expiry of logins: warning"]);
-    expect(bad({}, { expiries: [{ ...expiry, dueAt: undefined }] })).toEqual([]);
+    expect(bad({}, due(11 * 60_000))).toEqual(["expiry of logins: warning"]);
   });
 
   it("report clocks that differ", () => {

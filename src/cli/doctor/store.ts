@@ -128,12 +128,12 @@ function coordinatorFinding({ status: { coordinator }, assignsTimestamps, away }
 }
 
 /** A process looks for due tables once a minute, so a sweep that is late by more than that has no process. */
-function expiryFinding({ table, ttlMs, dueAt, sweptAt }: TableExpiry, nowMs: number): Finding {
+function expiryFinding({ table, dueAt, sweptAt }: TableExpiry, nowMs: number): Finding {
   const check = `expiry of ${table}`;
   const swept =
     sweptAt === undefined ? "not swept yet" : `last swept ${formatDuration(nowMs - sweptAt.getTime())} ago`;
-  const lateMs = dueAt === undefined ? 0 : nowMs - dueAt.getTime();
-  if (lateMs <= 10 * largeMs + Math.min(...Object.values(ttlMs))) return ok(check, swept);
+  const lateMs = nowMs - dueAt.getTime();
+  if (lateMs <= 10 * largeMs) return ok(check, swept);
   return warning(
     check,
     `${swept}, due for ${formatDuration(lateMs)}`,

@@ -154,7 +154,7 @@ function statusToJson({ status, tables, observers, schedules, away, attached }: 
       table,
       ttlMs,
       swept: sweptAt?.toISOString() ?? null,
-      due: dueAt?.toISOString() ?? null,
+      due: dueAt.toISOString(),
       expired,
     })),
     attached: attached.map(attachedToJson),
