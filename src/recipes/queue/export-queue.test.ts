@@ -265,6 +265,31 @@ test("a delivery that hangs is abandoned, even if it ignores its signal", async 
   expect(calls).toBe(2);
 });
 
+test("a key that was parked after a hundred calls is parked no more once all is delivered", async () => {
+  const receiver = new Receiver();
+  const queue = exportQueue("queue", {
+    value: int(),
+    batch: 1,
+    observer: { attempts: 1 },
+    deliver: (entries) => {
+      if (isAway && entries[0]!.value === 99) throw new Error("Away.");
+      receiver.deliver(entries.map((entry) => ({ ...entry, value: String(entry.value) })));
+    },
+  });
+  let isAway = true;
+  await using db = await open("memory:", { observers: [queue.observer] });
+  await db.transact(async (tx) => {
+    for (let n = 0; n < 101; n++) await queue.add(tx, "a", n);
+  });
+  await db.drain();
+  expect(await gather(db.parked())).toHaveLength(1);
+  isAway = false;
+  await db.transact((tx) => queue.add(tx, "a", 101));
+  await db.drain();
+  expect(receiver.values.get("a")).toEqual(Array.from({ length: 102 }, (_, n) => String(n)));
+  expect(await gather(db.parked())).toEqual([]);
+});
+
 test("a key whose delivery always hangs is parked alone, and the keys of its call are delivered", async () => {
   const receiver = new Receiver();
   const keys = ["a", "b", "c", "d", "hangs", "e", "f", "g"];

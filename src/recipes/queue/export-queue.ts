@@ -272,6 +272,8 @@ export class ExportQueue<V, K = string> {
   }
 
   async #deliver(tx: Transaction, [keyAsText, turn]: DueKey, signal: AbortSignal): Promise<void> {
+    // Turn 1 delivers nothing, so that it cannot fail: it would stay parked after turn 0 has delivered all.
+    if (turn === 1) return tx.notify(this.#due, [keyAsText, 0]);
     const key = this.#keys.parse(keyAsText);
     const size = this.#sizes.of(keyAsText);
     const entries: ExportEntry<Uint8Array, K>[] = [];
@@ -294,7 +296,7 @@ export class ExportQueue<V, K = string> {
     const delivered = await this.#remove(tx, key, entries);
     if (delivered === (await tx.get(this.#added, key))) return;
     // After fewer entries than `size`, because they were large, the quotient may not be a new one.
-    const next = entries.length < size ? 1 - turn : nextTurn(turn, Math.floor(delivered / size));
+    const next = entries.length < size ? 1 : nextTurn(turn, Math.floor(delivered / size));
     tx.notify(this.#due, [keyAsText, next]);
   }
 
