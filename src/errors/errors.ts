@@ -77,13 +77,20 @@ export abstract class PercolatorError extends Error {
 
   /** @internal */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    const isBranded = value instanceof Error && brand in value && "code" in value;
     // Only this class has a brand of its own. Its name here would make a bundler rename it.
     // biome-ignore lint/complexity/noThisInStatic: the subclasses inherit this method.
     const { prototype } = this;
-    // biome-ignore lint/complexity/noThisInStatic: as above.
-    const isOwn = Function.prototype[Symbol.hasInstance].call(this, value);
-    return isOwn || (isBranded && Object.hasOwn(prototype, brand));
+    try {
+      // biome-ignore lint/complexity/noThisInStatic: as above.
+      const isOwn = Function.prototype[Symbol.hasInstance].call(this, value);
+      return (
+        isOwn ||
+        (Object.hasOwn(prototype, brand) && value instanceof Error && brand in value && "code" in value)
+      );
+    } catch {
+      // A proxy may throw when it is inspected. Programs can throw one.
+      return false;
+    }
   }
 }
 

@@ -137,6 +137,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
         },
       },
       new Error("x".repeat(100_000)),
+      revokedProxy(),
       {
         [inspect.custom]: () => {
           throw new Error("never");
@@ -162,6 +163,7 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
       "words",
       "{ toString: [Functio",
       "x".repeat(20),
+      "The thrown value can",
       "The thrown value can",
     ]);
     expect(errors[3]!.message.length).toBeLessThan(3_000);
@@ -297,3 +299,10 @@ describe.each(["one-phase", "two-phase"] as const)("observers that fail, committ
     await environment.until(worker.stop());
   });
 });
+
+/** An object that throws whenever it is inspected. */
+function revokedProxy(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
