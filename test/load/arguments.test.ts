@@ -76,7 +76,7 @@ const wrong: readonly Wrong[] = [
     what: "rows out of order",
     parts: [rows(["b", "a"])],
     code: "INVALID_KEY",
-    message: "ascending key order",
+    message: "call `db.discardLoad`, and load again",
   },
   { what: "a row twice", parts: [rows(["b", "b"])], code: "INVALID_KEY", message: "ascending key order" },
   {

@@ -138,7 +138,8 @@ export class RowEncoder {
     if (this.#last !== undefined && compareBytes(row, this.#last) <= 0) {
       throw new InvalidKeyError(
         `A bulk load takes the rows of "${this.#table.name}" in ascending key order, each once, but row ${describeRow(key)} came ` +
-          `after row ${describeRow(this.#lastKey)}. Sort the rows by the bytes of their keys.`,
+          `after row ${describeRow(this.#lastKey)}. Sort the rows by the bytes of their keys, call \`db.discardLoad\`, and load again. ` +
+          "Without that, the load goes on after the last row that is stored, and rows before it are missing.",
       );
     }
     const { start, end } = this.#range;
