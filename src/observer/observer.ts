@@ -1,10 +1,10 @@
-import { types } from "node:util";
 import type { Backoff } from "../environment/index.js";
 import { ObserverError } from "../errors/index.js";
 import {
   type AnyColumn,
   type Column,
   checkName,
+  describeNonFunction,
   describeValue,
   type Family,
   isColumn,
@@ -236,8 +236,8 @@ function declare(
 ): Observer {
   checkName("observer", name);
   checkTarget(name, target);
-  if (typeof run !== "function" || types.isGeneratorFunction(run)) {
-    const given = typeof run === "function" ? "a generator, whose body would not run" : describeValue(run);
+  const given = describeNonFunction(run);
+  if (given !== undefined) {
     throw new ObserverError(`Observer "${name}": \`run\` must be a function, not ${given}.`);
   }
   const { batch } = options;

@@ -17,6 +17,12 @@ export function describeValue(value: unknown): string {
   }
 }
 
+/** What a caller gave instead of a function, for messages. Undefined if it is one whose body runs when it is called. */
+export function describeNonFunction(value: unknown): string | undefined {
+  if (typeof value !== "function") return describeValue(value);
+  return types.isGeneratorFunction(value) ? "a generator, whose body would not run" : undefined;
+}
+
 function describe(value: unknown): string {
   switch (typeof value) {
     case "string":

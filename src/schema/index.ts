@@ -33,7 +33,7 @@ export {
   type TableSource,
   type TableWriter,
 } from "./definition.js";
-export { describeValue } from "./describe.js";
+export { describeNonFunction, describeValue } from "./describe.js";
 export { type Feed, type FeedColumn, type FeedOptions, feed, isFeed } from "./feed.js";
 export { type KeyCodec, type KeyPrefix, keyCost, keyPrefix, prefixEnd, textKey } from "./key/key.js";
 export {

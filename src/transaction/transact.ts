@@ -1,4 +1,3 @@
-import { types } from "node:util";
 import {
   abortError,
   type Backoff,
@@ -14,7 +13,7 @@ import {
   InvalidArgumentError,
   PercolatorError,
 } from "../errors/index.js";
-import { describeValue } from "../schema/index.js";
+import { describeNonFunction, describeValue } from "../schema/index.js";
 import { rowKey } from "./cell/address.js";
 import { conflictCell } from "./commit/conflict.js";
 import type { TransactionContext } from "./context.js";
@@ -77,8 +76,8 @@ export function transact<T>(
   run: (tx: Transaction) => T | Promise<T>,
   options: TransactOptions = noOptions,
 ): Promise<T> {
-  if (typeof run !== "function" || types.isGeneratorFunction(run)) {
-    const given = typeof run === "function" ? "a generator, whose body would not run" : describeValue(run);
+  const given = describeNonFunction(run);
+  if (given !== undefined) {
     throw new InvalidArgumentError(
       `\`db.transact\` takes a function that gets the transaction, not ${given}.`,
     );

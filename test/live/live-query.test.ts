@@ -323,6 +323,7 @@ describe("how a live query ends", () => {
 describe("bad use", () => {
   test.each([
     ["no function", [undefined], "takes a function that gets a snapshot"],
+    ["a generator", [async function* () {}], "not a generator, whose body would not run"],
     ["an unknown option", [() => 1, { every: 1 }], "has no option `every`"],
     ["a bad throttle", [() => 1, { throttleMs: -1 }], "`throttleMs` must be"],
     ["a bad timeout", [() => 1, { timeoutMs: 0 }], "`timeoutMs` must be"],

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "../../errors/index.js";
-import { describeValue } from "../../schema/index.js";
+import { describeNonFunction, describeValue } from "../../schema/index.js";
 import { checkTimeout } from "../../transaction/index.js";
 import type { LiveSettings } from "./live-query.js";
 
@@ -23,10 +23,9 @@ const defaultTimeoutMs = 10_000;
 
 /** Checks the arguments of `db.live`. */
 export function liveSettings(read: unknown, { throttleMs = 0, timeoutMs }: LiveOptions): LiveSettings {
-  if (typeof read !== "function") {
-    throw new InvalidArgumentError(
-      `\`db.live\` takes a function that gets a snapshot, not ${describeValue(read)}.`,
-    );
+  const given = describeNonFunction(read);
+  if (given !== undefined) {
+    throw new InvalidArgumentError(`\`db.live\` takes a function that gets a snapshot, not ${given}.`);
   }
   if (!Number.isFinite(throttleMs) || throttleMs < 0) {
     throw new InvalidArgumentError(
