@@ -149,7 +149,8 @@ export class RateLimit<K = string> {
    * one process are served in the order of their calls and do not conflict with each other.
    *
    * @throws RateLimitError if the wait would be longer than `maxWaitMs`.
-   * @throws the signal's reason if it is aborted.
+   * @throws the signal's reason if it is aborted, or, while the tokens are being taken, an AbortedError
+   * with this reason as its cause.
    */
   async acquire(db: Database, key: NoInfer<K>, options: AcquireOptions = {}): Promise<void> {
     checkDatabase("acquire", db);
