@@ -36,8 +36,8 @@ export async function takeSnapshot(
     signal: options.signal,
   });
   try {
-    if (options.at !== undefined) await cover?.(snapshot.timestamp);
     await context.safepoint.check(snapshot.timestamp);
+    if (options.at !== undefined) await cover?.(snapshot.timestamp);
     return snapshot;
   } catch (error) {
     await snapshot.close();
