@@ -21,6 +21,7 @@ import type {
 } from "../transaction/index.js";
 import type { SnapshotOptions } from "./collection/snapshots.js";
 import type { ReachOptions } from "./coordination/reach.js";
+import type { DeclaredSchema } from "./declared.js";
 import type { OpenOptions } from "./options.js";
 
 /** The options of each call of a database, by the name of the call. */
@@ -46,6 +47,7 @@ interface CallOptions {
   "db.live": LiveOptions;
   "db.watch": WatchOptions;
   "db.settled": SettledOptions;
+  "db.schema": DeclaredSchema;
   "db.migrate": MigrateOptions;
   "db.drop": PassOptions;
   "db.removeFeed": SignalOption;
@@ -114,6 +116,14 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
   "db.removeFeed": { signal: true },
   "db.locks": { signal: true },
   "db.reach": { timeoutMs: true },
+  "db.schema": {
+    tables: true,
+    observers: true,
+    feeds: true,
+    derivations: true,
+    schedules: true,
+    lookups: true,
+  },
   "db.migrate": { check: true, rate: true, signal: true, onProgress: true },
 };
 

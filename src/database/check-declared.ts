@@ -1,7 +1,7 @@
 import { ObserverError, SchemaError } from "../errors/index.js";
 import { isObserver } from "../observer/index.js";
 import { describeValue, isTable } from "../schema/index.js";
-import type { OpenOptions } from "./options.js";
+import type { DeclaredSchema } from "./declared.js";
 
 /** What a list of a program's declarations takes. */
 interface Kind {
@@ -50,7 +50,7 @@ const kinds: readonly Kind[] = [
  *
  * @throws SchemaError, or ObserverError.
  */
-export function checkDeclared(options: OpenOptions): void {
+export function checkDeclared(options: DeclaredSchema): void {
   for (const kind of kinds) {
     const items: readonly unknown[] = options[kind.list] ?? [];
     for (const [index, item] of items.entries()) {

@@ -117,6 +117,7 @@ import {
 } from "../transaction/index.js";
 import { BegunTransactions } from "./begun.js";
 import { known } from "./call-options.js";
+import { checkDeclared } from "./check-declared.js";
 import { ActivePublisher } from "./collection/active-publisher.js";
 import { Collector } from "./collection/collector.js";
 import { Expirer } from "./collection/expirer.js";
@@ -430,12 +431,7 @@ export class Database {
    */
   async schema(declared?: DeclaredSchema): Promise<SchemaReport> {
     this.#open();
-    checkArgument(
-      "db.schema",
-      "an object of declarations",
-      declared,
-      typeof (declared ?? {}) === "object" && declared !== null,
-    );
+    if (declared !== undefined) checkDeclared(known("db.schema", declared));
     return schemaReport(this.#registry, declared && { ...allDeclared(declared), feeds: declared.feeds });
   }
 

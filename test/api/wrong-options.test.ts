@@ -42,6 +42,8 @@ const wrong: readonly (readonly [call: string, option: string, values: readonly 
   ["db.backfill", "range", [5, "a", null], (db, range) => db.backfill(titles, { range })],
   ["db.reach", "timeoutMs", [0, -1, Number.NaN, Infinity, "1"], (db, timeoutMs) => db.reach({ timeoutMs })],
   ["worker.stop", "timeoutMs", [-1, Number.NaN, Infinity, "1"], (db, timeoutMs) => stop(db, { timeoutMs })],
+  ["db.schema", "tables", [5, "a", null, {}], (db, tables) => db.schema({ tables })],
+  ["db.schema", "tabels", [5], (db, tabels) => db.schema({ tabels } as never)],
   ["open", "tables", [5, "a", null, {}], (_, tables) => open("memory:", { tables })],
   ["open", "observers", [5, "a", null, {}], (_, observers) => open("memory:", { observers })],
 ];

@@ -45,6 +45,8 @@ test("takes what open takes", async () => {
   };
   await using db = await open("memory:", program);
   expect((await db.schema(program)).differences).toEqual([]);
+  const derivationAsObserver = db.schema({ observers: [sums as never] });
+  await expect(derivationAsObserver).rejects.toThrow("not an observer: give its `observers`");
 });
 
 test("each difference says what it is, and what deals with it", async () => {
