@@ -14,7 +14,7 @@ let known: PackageManifest | undefined;
  * is `bundled`.
  */
 export function packageManifest(): PackageManifest {
-  known ??= read() ?? { version: "bundled", engines: { node: ">=20.19" } };
+  known ??= read() ?? { version: "bundled", engines: { node: "^20.19.0 || >=22.12.0" } };
   return known;
 }
 

@@ -3,14 +3,15 @@ import { nearLimit } from "./finding.js";
 import { examineMachine, nodeFinding } from "./machine.js";
 
 describe("the machine", () => {
-  it("reports an outdated Node", () => {
+  it("reports a Node that the package does not support", () => {
     expect(nodeFinding("18.20.1")).toMatchObject({
       state: "problem",
-      what: expect.stringContaining("18.20.1 is older"),
+      what: "18.20.1 is not supported",
     });
-    expect(nodeFinding("20.9.0")).toMatchObject({ state: "problem" });
-    expect(nodeFinding("20.19.0")).toMatchObject({ state: "ok" });
-    expect(nodeFinding("100.0.0")).toMatchObject({ state: "ok" });
+    for (const version of ["20.9.0", "21.7.3", "22.11.0"])
+      expect(nodeFinding(version), version).toMatchObject({ state: "problem" });
+    for (const version of ["20.19.0", "22.12.0", "23.0.0", "100.0.0"])
+      expect(nodeFinding(version), version).toMatchObject({ state: "ok" });
   });
 
   it("shows the running versions", async () => {

@@ -23,10 +23,16 @@ export async function examineMachine(isFolder: boolean): Promise<readonly Findin
 /** Checks whether the package supports this version of Node. */
 export function nodeFinding(version: string): Finding {
   const { engines } = packageManifest();
-  const least = /\d+(\.\d+)*/.exec(engines.node)?.[0] ?? "0";
-  if (compareVersions(version, least) >= 0)
-    return ok("node", `${version} (${process.platform} ${process.arch})`);
-  return problem("node", `${version} is older than ${least}`, `Install Node ${engines.node}.`);
+  const isSupported = engines.node.split(" || ").some((range) => isIn(version, range));
+  if (isSupported) return ok("node", `${version} (${process.platform} ${process.arch})`);
+  return problem("node", `${version} is not supported`, `Install Node ${engines.node}.`);
+}
+
+/** Whether a version is in a range such as `^20.19.0` or `>=22.12.0`. */
+function isIn(version: string, range: string): boolean {
+  const least = range.replace(/^\D+/, "");
+  const isOfMajor = range.startsWith(">=") || Number.parseInt(version, 10) === Number.parseInt(least, 10);
+  return isOfMajor && compareVersions(version, least) >= 0;
 }
 
 function compareVersions(one: string, other: string): number {
