@@ -45,6 +45,12 @@ export interface DashboardHandlerOptions {
   /** Labels added to every sample of `/metrics`. Default: none. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /**
+   * For `/readyz`, as in `MetricsServerOptions`.
+   *
+   * @internal
+   */
+  readonly unready?: (() => string | undefined) | undefined;
+  /**
    * Sources of reports, used instead of this process itself.
    *
    * @internal

@@ -119,24 +119,27 @@ describe("worker", () => {
   });
 
   it("is ready while it runs one of its observers, and otherwise says why not", async () => {
-    const command = await start("--json", "--metrics", "0", "--observer", "slow");
-    const { metrics } = eventsOf(command)[0] as { readonly metrics: string };
-    const readiness = async () => {
-      const response = await fetch(new URL("/readyz", metrics));
-      return { status: response.status, text: await response.text() };
-    };
-    await eventually(async () => expect(await readiness()).toEqual({ status: 200, text: "ok\n" }));
+    const command = await start("--json", "--metrics", "0", "--dashboard", "0", "--observer", "slow");
+    const { metrics, dashboard } = eventsOf(command)[0] as Record<"metrics" | "dashboard", string>;
+    const readiness = () =>
+      Promise.all(
+        [metrics, dashboard].map(async (address) => {
+          const response = await fetch(new URL("/readyz", address));
+          return { status: response.status, text: await response.text() };
+        }),
+      );
+    const ready = { status: 200, text: "ok\n" };
+    await eventually(async () => expect(await readiness()).toEqual([ready, ready]));
     await set("documents.links", "new", "[]");
     await eventually(() => expect(running).toEqual(["new"]));
     await using db = await open(`${cli.folder}/data`);
     await db.unregister("slow");
     // The worker answers until its last run has ended.
-    await eventually(async () =>
-      expect(await readiness()).toEqual({
-        status: 503,
-        text: 'Observer "slow" was unregistered; this program has version 1 and no longer runs it.\n',
-      }),
-    );
+    const unready = {
+      status: 503,
+      text: 'Observer "slow" was unregistered; this program has version 1 and no longer runs it.\n',
+    };
+    await eventually(async () => expect(await readiness()).toEqual([unready, unready]));
     expect((await fetch(new URL("/healthz", metrics))).status).toBe(200);
     release();
     expect(await command.outcome).toMatchObject({ code: 3 });

@@ -218,11 +218,14 @@ async function work(
   const log = new WorkerLog(cli, db);
   const unanswer = await answerForDashboard(cli, opened);
   const readiness = new ReadinessWatch(cli);
-  const metrics = await startMetrics(cli, db, options, () => readiness.unready);
-  const dashboard = await startDashboard(cli, location, opened, options).catch(async (error: unknown) => {
-    await metrics?.close();
-    throw error;
-  });
+  const unready = () => readiness.unready;
+  const metrics = await startMetrics(cli, db, options, unready);
+  const dashboard = await startDashboard(cli, location, opened, options, unready).catch(
+    async (error: unknown) => {
+      await metrics?.close();
+      throw error;
+    },
+  );
   const worker = db.work({ observers: options.observer, concurrency: options.concurrency });
   const ending = new AbortController();
   const stopFollowing = onAbort(cli.signal, () => ending.abort());
@@ -307,10 +310,11 @@ async function startDashboard(
   location: string,
   { db, app }: OpenedDatabase,
   options: WorkerOptions,
+  unready: () => string | undefined,
 ): Promise<DashboardServer | undefined> {
   if (options.dashboard === undefined) return undefined;
   const { serveDashboard } = await loadServing();
-  return await serveDashboard(db, await dashboardOptions(cli, location, app, options));
+  return await serveDashboard(db, { ...(await dashboardOptions(cli, location, app, options)), unready });
 }
 
 /** Records this worker's transactions, and answers the dashboard that its supervisor serves. */
