@@ -21,6 +21,9 @@ test("only the answers to the last questions are kept", async () => {
   let count = 0;
   const answers = new SharedAnswers(new TestClock().process(), 1_000, async (_: number) => ++count);
   for (let question = 0; question <= 16; question++) await answers.get(question);
-  expect(await answers.get(16)).toBe(17);
+  expect(await answers.get(1)).toBe(2);
   expect(await answers.get(0)).toBe(18);
+  // 2 was asked longer ago than 1.
+  expect(await answers.get(1)).toBe(2);
+  expect(await answers.get(2)).toBe(19);
 });

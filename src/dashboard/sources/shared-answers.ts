@@ -19,12 +19,12 @@ export class SharedAnswers<Q, A> {
 
   get(question: Q): Promise<A> {
     const key = JSON.stringify(question);
-    let answer = this.#known.get(key);
-    if (answer === undefined) {
-      answer = new Shared(this.#environment, this.#everyMs, () => this.#find(question));
-      this.#known.set(key, answer);
-      if (this.#known.size > maxAnswers) this.#known.delete(this.#known.keys().next().value!);
-    }
+    const answer =
+      this.#known.get(key) ?? new Shared(this.#environment, this.#everyMs, () => this.#find(question));
+    // The question that was last asked stands last.
+    this.#known.delete(key);
+    this.#known.set(key, answer);
+    if (this.#known.size > maxAnswers) this.#known.delete(this.#known.keys().next().value!);
     return answer.get();
   }
 
