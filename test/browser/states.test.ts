@@ -317,6 +317,25 @@ test("a paused list keeps its rows, which can be filtered and opened; it goes on
   expect(wrongs).toEqual([]);
 });
 
+test("a list without an answer cannot be paused", async () => {
+  const { page, wrongs, close } = await openPage(invented.browser, `${invented.server.url}#/overview`);
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  await page.route("**/api/transactions?*", async (route) => {
+    await answered;
+    await route.continue();
+  });
+  await page.keyboard.press("4");
+  await page.locator("[data-pause]").waitFor();
+  await page.keyboard.press("p");
+  answer();
+  await page.locator("table.transactions [data-row]").first().waitFor();
+  await close();
+  expect(wrongs).toEqual([]);
+});
+
 test("details of a transaction that the server has forgotten are those of the list", async () => {
   const { page, close } = await openPage(
     invented.browser,

@@ -56,7 +56,14 @@ export function TransactionsList({
         <div class="panel-head">
           <h2 id="recent">{lists[show].name}</h2>
           <span class="faint">{isPaused ? `as they were at ${clock(pausedAt)}` : note}</span>
-          <button type="button" data-pause aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
+          <button
+            type="button"
+            data-pause
+            aria-pressed={isPaused}
+            // Without an answer, the list would be empty until it goes on.
+            disabled={!isPaused && answer.data === undefined}
+            onClick={() => setPaused(!isPaused)}
+          >
             {isPaused ? "Go on" : "Pause"}
           </button>
         </div>
