@@ -62,12 +62,13 @@ export class Runner {
 
   /**
    * Runs a task that was taken from the board, and returns it to the board. If a run in progress
-   * will probably handle its change too, leaves the task to that run. Never rejects.
+   * will probably handle its change too, leaves the task to that run, and resolves to false. Never
+   * rejects.
    */
-  async run(task: Task, giveUp: GiveUp): Promise<void> {
+  async run(task: Task, giveUp: GiveUp): Promise<boolean> {
     if (!this.#shared.begin(task)) {
       this.#board.wait(task);
-      return;
+      return false;
     }
     try {
       const found = await this.#crashes.find(task);
@@ -75,15 +76,15 @@ export class Runner {
       if (found.count === 0) await run();
       else await (found.count < crashesToRunAlone ? this.#turns.beside(run) : this.#turns.alone(run));
     } catch (error) {
-      if (error instanceof StoppedError) {
-        this.#board.postpone(task, 0, true);
-        return;
+      if (error instanceof StoppedError) this.#board.postpone(task, 0, true);
+      else {
+        this.#report(`running observer "${task.observer.name}"`, error);
+        this.#retryLater(task, setbackBackoff, ++task.setbacks);
       }
-      this.#report(`running observer "${task.observer.name}"`, error);
-      this.#retryLater(task, setbackBackoff, ++task.setbacks);
     } finally {
       for (const other of this.#shared.end(task)) this.#board.runAfterAll(other);
     }
+    return true;
   }
 
   get #environment() {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { countHints, type TestDatabase } from "../../../test/support/observer/context.js";
 import { databasesOf } from "../../../test/support/observer/started.js";
 import { ObserverError, SchemaError } from "../../errors/index.js";
@@ -6,6 +6,7 @@ import { family, int, signal, table, text } from "../../schema/index.js";
 import { allColumns } from "../../store/index.js";
 import { check, SnapshotReader } from "../../transaction/index.js";
 import { backfill, listParked, observer, parkedTable, rowObservers, unregister } from "../index.js";
+import { AdaptiveConcurrency } from "../worker/concurrency.js";
 
 const boxes = table("boxes", {
   width: int(),
@@ -100,6 +101,16 @@ describe.each(["one-phase", "two-phase"] as const)("row observers, committing in
     expect(rows).toEqual(["a", "a"]);
     expect(outcomes(db)).toEqual(["committed", "committed"]);
     await worker.stop();
+  });
+
+  test("the concurrency adapts to runs, and not to changes that wait for one", async () => {
+    using ended = vi.spyOn(AdaptiveConcurrency.prototype, "ended");
+    const db = await start({ commit, observers: volumes().observers });
+    const worker = db.pool.work();
+    for (const row of ["a", "b"]) await fill(db, row, [1, 2, 3]);
+    await worker.idle();
+    await worker.stop();
+    expect(ended).toHaveBeenCalledTimes(db.runs.length);
   });
 
   test("a backfill of all of them makes one run for each row", async () => {

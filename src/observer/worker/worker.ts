@@ -286,9 +286,9 @@ export class Worker {
     const giveUp = new GiveUp(this.#givingUp.signal);
     const conflictsBefore = task.conflicts;
     lane.running++;
-    const ended = () => {
+    const ended = (hasRun: boolean) => {
       const isFull = this.#isFull || lane.running >= lane.concurrency.limit;
-      lane.concurrency.ended(isFull, task.conflicts > conflictsBefore);
+      if (hasRun) lane.concurrency.ended(isFull, task.conflicts > conflictsBefore);
       lane.running--;
       this.#runs.delete(run);
       this.#host.board.wake();
@@ -300,7 +300,7 @@ export class Worker {
   }
 
   /** Runs a task. If this process was quiet, tells the cluster first. */
-  #run(task: Task, giveUp: GiveUp): Promise<void> {
+  #run(task: Task, giveUp: GiveUp): Promise<boolean> {
     const { runner, busy } = this.#host;
     const told = busy?.begin();
     return told instanceof Promise ? told.then(() => runner.run(task, giveUp)) : runner.run(task, giveUp);
