@@ -302,8 +302,9 @@ export interface StoreBusyDetails extends ErrorDetails {
 
 /**
  * Another process has held a lock of an embedded database for 10 s without progress: it was
- * stopped, or its event loop is blocked. The call that rejects with this error wrote nothing.
- * Continue that process or end it.
+ * stopped, or its event loop is blocked. `open` waits at most 1 s, and fails only if it must make or
+ * convert the database. The call that rejects with this error wrote nothing. Continue that process
+ * or end it.
  */
 export class StoreBusyError extends StoreError {
   override readonly code = "STORE_BUSY";
