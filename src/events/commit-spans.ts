@@ -1,5 +1,5 @@
 import type { CommitIdGenerator } from "./commit-ids.js";
-import type { SpanContext, Tracer } from "./tracer.js";
+import { isOfSpan, type SpanContext, type Tracer } from "./tracer.js";
 
 const internal = 0;
 const sampled = 1;
@@ -37,7 +37,7 @@ export class CommitSpans {
       }),
     );
     const made = span.spanContext();
-    this.#isUsed = made.traceId === ids.traceId && made.spanId === ids.spanId;
+    if (isOfSpan(made)) this.#isUsed = made.traceId === ids.traceId && made.spanId === ids.spanId;
     span.end(at);
   }
 

@@ -1,3 +1,4 @@
+import { isSpanContextValid, ProxyTracerProvider } from "@opentelemetry/api";
 import {
   BasicTracerProvider,
   InMemorySpanExporter,
@@ -176,6 +177,25 @@ test("without the id generator, no span links to a nonexistent span", async () =
   const spans = await acrossProcesses(false);
   expect(spans("percolator.commit").length).toBeLessThanOrEqual(1);
   expect(spans("percolator.transaction").flatMap(({ links }) => links)).toEqual([]);
+});
+
+test("a database may be traced before the program has set up its provider", async () => {
+  const exporter = new InMemorySpanExporter();
+  const ids = commitIdGenerator("database");
+  const proxy = new ProxyTracerProvider();
+  db = await open("memory:", { observers: [titles], collectEveryMs: 0 });
+  traceDatabase(db, proxy.getTracer("test"), { ids });
+  await db.transact((tx) => tx.set(pages.body, "a", "Hello"));
+  proxy.setDelegate(
+    new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)], idGenerator: ids }),
+  );
+  await db.transact((tx) => tx.set(pages.body, "b", "Hello"));
+  await db.drain();
+  const named = (name: string) => exporter.getFinishedSpans().filter((span) => span.name === name);
+  expect(named("percolator.commit")).toHaveLength(1);
+  const linked = named("percolator.run titles").flatMap(({ links }) => links.map(({ context }) => context));
+  expect(linked).toHaveLength(2);
+  expect(linked.filter((context) => !isSpanContextValid(context))).toEqual([]);
 });
 
 test("a commit's ids are derived from database and timestamp; all other ids are random", () => {

@@ -4,7 +4,7 @@ import type { CommitIdGenerator } from "./commit-ids.js";
 import { CommitSpans } from "./commit-spans.js";
 import { conflictType, conventionalAttributes, type Ended, errorTypeOf } from "./conventions.js";
 import type { Cause, EventListener, EventMap, EventName } from "./events.js";
-import type { SpanContext, Tracer } from "./tracer.js";
+import { isOfSpan, type SpanContext, type Tracer } from "./tracer.js";
 
 /** A source of events: a `Database`. */
 export interface EventSource {
@@ -67,6 +67,7 @@ export function traceDatabase(db: EventSource, tracer: Tracer, options: TraceOpt
   const causes = new Map<number, SpanContext>();
   const commits = options.ids === undefined ? undefined : new CommitSpans(tracer, options.ids);
   const remember = (commitTimestamp: number, context: SpanContext) => {
+    if (!isOfSpan(context)) return;
     causes.set(commitTimestamp, context);
     if (causes.size > maxCauses) causes.delete(causes.keys().next().value!);
   };

@@ -24,6 +24,14 @@ export interface SpanContext {
   traceFlags: number;
 }
 
+/**
+ * Whether the ids are those of a span. A tracer makes none before its provider is set up, and while
+ * tracing is suppressed.
+ */
+export function isOfSpan({ spanId }: SpanContext): boolean {
+  return !/^0+$/.test(spanId);
+}
+
 /** The part of OpenTelemetry's span that this package uses. */
 export interface Span {
   spanContext(): SpanContext;
