@@ -81,7 +81,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     single(
       "counter",
       "commits_total",
-      "Transactions that committed at least one write.",
+      "Transactions that committed at least one write or notification.",
       ({ commits }) => commits,
     ),
   ],
@@ -242,7 +242,7 @@ const byPart: { readonly [Part in keyof MetricsSnapshot]: readonly MetricDescrip
     eachOfObservers(
       "prefetch_cells_total",
       "outcome",
-      "Prefetched cells: read (hits), fetched again (misses), never read (wasted).",
+      "Cells in runs that prefetch: prefetched and read (hits), requested later than the others of their row (misses), prefetched and never read (wasted).",
       ({ prefetch }) => prefetch,
     ),
   ],

@@ -2,8 +2,9 @@ import type { Distribution } from "./distribution.js";
 import type { EventMap, RequestKind } from "./events.js";
 
 /**
- * Requests to a store and an oracle outside this process. All counts are 0 if the store and the
- * oracle are in this process.
+ * Requests to a store and an oracle outside this process, before these join any of them. One-phase
+ * commits on PostgreSQL are not among them. All counts are 0 if the store and the oracle are in this
+ * process.
  */
 export interface RequestMetrics extends Readonly<Record<RequestKind, number>> {
   readonly total: number;
