@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { int, open, table, text, tuple } from "percolatordb";
+import { family, int, open, signal, table, text, tuple } from "percolatordb";
 import { serveDashboard } from "percolatordb/dashboard";
 import { expect, test } from "vitest";
 import { CommandLine } from "../support/command-line.js";
@@ -86,6 +86,26 @@ test("an empty key is named wherever it stands for its row", async () => {
   await page.goto(`${dashboard.url}#/data?table=visits`);
   await page.locator("[data-row]", { hasText: '""' }).click();
   await page.locator(".row-panel").waitFor();
+  await close();
+});
+
+test("only a cell has a history: a family, a signal and a whole row have none", async () => {
+  const boxes = table("boxes", { body: text(), marks: family(text()), poke: signal() });
+  await using db = await open("memory:", { tables: [boxes], collectEveryMs: 0 });
+  await db.transact((tx) => {
+    tx.set(boxes.body, "a", "the value");
+    tx.set(boxes.marks.at("x:y"), "a", "the mark");
+  });
+  await using dashboard = await serveDashboard(db, { pages: invented.pages.path });
+  const { page, close } = await openPage(invented.browser, "about:blank");
+  for (const [cell, has] of Object.entries({ body: 1, "marks:x:y": 1, marks: 0, poke: 0, "*": 0 })) {
+    await page.goto(`${dashboard.url}#/data?table=boxes&row=a&cell=${cell}`);
+    await page.reload();
+    await page.locator(".row-panel").getByText("the mark").waitFor();
+    expect(await page.locator(".row-panel .tabs").getByText("History").count(), cell).toBe(has);
+  }
+  await page.goto(`${dashboard.url}#/data?table=boxes&row=a&cell=marks:x:y&show=history`);
+  await page.locator(".versions").getByText("the mark").waitFor();
   await close();
 });
 

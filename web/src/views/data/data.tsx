@@ -76,7 +76,13 @@ export function DataBrowser({ route }: { readonly route: Route }) {
               />
             )}
             {row === undefined ? null : (
-              <RowPanel key={`${table} ${row}`} route={route} table={table} row={row} />
+              <RowPanel
+                key={`${table} ${row}`}
+                route={route}
+                table={table}
+                row={row}
+                columns={tables.find(({ name }) => name === table)?.columns ?? []}
+              />
             )}
           </div>
         </>

@@ -1,4 +1,4 @@
-import type { RowDetail } from "../../../../src/dashboard/api/index.js";
+import type { Pipeline, RowDetail } from "../../../../src/dashboard/api/index.js";
 import { apiPath } from "../../api/client.js";
 import { overview } from "../../api/stream.js";
 import { useApi } from "../../api/use-api.js";
@@ -25,9 +25,19 @@ interface Props {
   readonly row: string;
 }
 
+type Columns = Pipeline["tables"][number]["columns"];
+
+/** Whether a name is that of a cell. A family, a signal and a whole row (`*`) have no versions of their own. */
+function isCell(name: string | undefined, columns: Columns): name is string {
+  const [column, qualifier] = name?.split(/:(.*)/s) ?? [];
+  const kind = qualifier === undefined ? "column" : "family";
+  return columns.some((each) => each.name === column && each.kind === kind);
+}
+
 /** One row: its cells, a cell's history, or its protocol cells. */
-export function RowPanel({ route, table, row }: Props) {
+export function RowPanel({ route, table, row, columns }: Props & { readonly columns: Columns }) {
   const { show = "cells", cell } = route.state;
+  const hasHistory = isCell(cell, columns);
   const link = (part: string | undefined, of = cell) =>
     hashOf("data", { ...route.state, table, show: part, cell: of });
   return (
@@ -43,13 +53,13 @@ export function RowPanel({ route, table, row }: Props) {
         current={show}
         items={[
           { key: "cells", name: "Cells", href: link(undefined) },
-          ...(cell === undefined ? [] : [{ key: "history", name: "History", href: link("history") }]),
+          ...(hasHistory ? [{ key: "history", name: "History", href: link("history") }] : []),
           { key: "protocol", name: "Protocol", href: link("protocol") },
         ]}
       />
       {show === "protocol" ? (
         <ProtocolPanel table={table} row={row} />
-      ) : show === "history" && cell !== undefined ? (
+      ) : show === "history" && hasHistory ? (
         // The versions of another cell must not stand below this one's name.
         <HistoryPanel key={cell} route={route} table={table} row={row} column={cell} />
       ) : (
