@@ -125,7 +125,7 @@ async function checkNames(setting: Setting, sources: readonly AttachedSource[]):
   }
 }
 
-function recordOf(source: AttachedSource, { relation, keyConstraint, columns }: SqlTable): Recorded {
+function recordOf(source: AttachedSource, { relation, keyConstraint, file, columns }: SqlTable): Recorded {
   const keyColumns = columns
     .filter(({ keyPlace }) => keyPlace !== undefined)
     .sort((a, b) => a.keyPlace! - b.keyPlace!);
@@ -149,6 +149,7 @@ function recordOf(source: AttachedSource, { relation, keyConstraint, columns }: 
     hasTypeSchemas: true,
     enums: ofNeeded(({ typeNames }) => typeNames.labels),
     attributes: ofNeeded(({ typeNames }) => typeNames.attributes),
+    storage: { file, columns: ofNeeded(({ definedBy }) => definedBy) },
   };
 }
 

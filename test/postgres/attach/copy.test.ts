@@ -40,6 +40,23 @@ test("a copy deletes rows of ours that SQL does not have, behind the first chunk
   expect(totals).toEqual(keys.map(([id]) => (id % 100 === 0 ? undefined : 1)));
 });
 
+test("values that an `ALTER TABLE` rewrites in the middle of a copy arrive, and so do changes around it", async () => {
+  await using shop = await Shop.create();
+  const { orders } = shop.declare();
+  await shop.sql("insert into T.orders select id, 'a', id from generate_series(1, 1200) id");
+  await using db = await openAlone(await storeAt(shop.place), { tables: [orders] });
+  await attachTables(db, [orders]);
+  await moveChanges({ database: db, store: db.openedStore, tables: [orders[definition]] });
+  const [status] = await attachedTables(db, [orders]);
+  expect(status!.copy).toMatchObject({ phase: "copy", rows: 500 });
+  await shop.sql("update T.orders set total = 7 where id in (1, 2, 1199)");
+  await shop.sql("alter table T.orders alter total type float8 using total * 2");
+  await shop.sql("update T.orders set total = 9 where id = 2");
+  await db.drain();
+  const rows = await shop.sql("select id, customer, total from T.orders order by id");
+  expect(await rowsOf(db, orders)).toEqual(rows.map(({ id, ...row }) => [id, row]));
+});
+
 test("a copy rests while changes arrive, which are moved meanwhile, and a drain ends the rest", async () => {
   await using shop = await Shop.create();
   const orders = attach(`${shop.schema}.orders`, {

@@ -380,6 +380,35 @@ test("values of an enum that were swapped by renaming park the table, and added 
   expect(await rowsOf(other, moods)).toEqual([[1, { mood: "bad" }]]);
 });
 
+describe("an `ALTER TABLE` that stores other values in a column", () => {
+  const rewrite = "alter table T.orders alter total type float8 using total * 2";
+  const generation = async () => (await shop.sql("select generation from P.attachments"))[0];
+
+  test("arrives after the copy has ended, and the table is not parked", async () => {
+    const before = await generation();
+    await shop.sql(`update T.orders set total = 5 where id = 1; ${rewrite}`);
+    await shop.expectEqual(db, orders);
+    expect(await generation()).not.toEqual(before);
+    expect(await attachedTables(db, [orders])).toMatchObject([{ problems: [], parked: undefined }]);
+  });
+
+  test.each([
+    ["the rows are only stored elsewhere", "vacuum full T.orders", "cluster T.orders using orders_pkey"],
+    ["the triggers saw it", "truncate T.orders", "insert into T.orders values (5, 'e', 5)"],
+    ["the rows stay where they are", "alter table T.orders alter total set not null", "analyze T.orders"],
+    [
+      "another column is rewritten",
+      "alter table T.orders add other int default 1",
+      "alter table T.orders alter other type int using 2",
+    ],
+  ])("is not compared if %s", async (_, ...statements) => {
+    const before = await generation();
+    for (const statement of statements) await shop.sql(statement);
+    await shop.expectEqual(db, orders);
+    expect(await generation()).toEqual(before);
+  });
+});
+
 test("an enum that was made again without a value parks the table", async () => {
   await shop.sql(`create type T.mood as enum ('good', 'bad');
     create table T.moods (id int primary key, mood T.mood); insert into T.moods values (1, 'good')`);

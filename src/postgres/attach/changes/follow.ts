@@ -1,7 +1,13 @@
 import type { PercolatorError } from "../../../errors/index.js";
 import { SchemaError } from "../../../errors/index.js";
-import type { Setting } from "../../../store/postgres/index.js";
-import { type Attachment, driftOf, isSameDeclaration, readAttachments } from "../table/attachment.js";
+import { type Setting, statement } from "../../../store/postgres/index.js";
+import {
+  type Attachment,
+  driftOf,
+  isRewritten,
+  isSameDeclaration,
+  readAttachments,
+} from "../table/attachment.js";
 import type { AttachedSource } from "../table/source.js";
 import type { Followed } from "./changed-table.js";
 import { park } from "./park.js";
@@ -16,7 +22,7 @@ export interface Following {
 
 /**
  * Decides which of the declared tables can be moved. Parks an attached table that a migration has
- * changed.
+ * changed, and compares all rows of one that it has rewritten.
  */
 export async function follow(setting: Setting, sources: readonly AttachedSource[]): Promise<Following> {
   const attachments = await readAttachments(setting);
@@ -37,6 +43,10 @@ export async function follow(setting: Setting, sources: readonly AttachedSource[
       // With the time since when it is parked, as each later look says it.
       return follow(setting, sources);
     }
+    if (attachment.parked === undefined && isRewritten(attachment)) {
+      await compareRewritten(setting, attachment);
+      return follow(setting, sources);
+    }
     if (attachment.parked !== undefined) problems.push(parkedError(source.sql, attachment.parked));
     else if (!isSameDeclaration(source, attachment)) problems.push(otherDeclaration(source));
     else {
@@ -45,6 +55,26 @@ export async function follow(setting: Setting, sources: readonly AttachedSource[
     }
   }
   return { attachments, followed, problems };
+}
+
+/**
+ * Begins a comparison of all rows, which an `ALTER TABLE` has rewritten. It had kept writers out, so the
+ * outbox shows all changes from before it now.
+ */
+async function compareRewritten(
+  { connections, schema }: Setting,
+  { id, generation, recorded, storage }: Attachment,
+): Promise<void> {
+  const columns = Object.fromEntries(
+    Object.keys(recorded!.storage!.columns).map((name) => [name, storage!.columns[name]]),
+  );
+  const update = statement(
+    `update ${schema}.attachments set generation = generation + 1, definition = ($3::jsonb || jsonb_build_object(
+       'rewrittenAt', (select coalesce(max(seq), 0)::text from ${schema}.outbox)))::text
+     where id = $1::integer and generation = $2::bigint and error is null`,
+  );
+  const now = JSON.stringify({ ...recorded, storage: { ...storage, columns } });
+  await connections.repeat(update, [id, generation, now], "compare a rewritten table");
 }
 
 /** What `drain` rejects with if a table is parked. */

@@ -147,7 +147,8 @@ async function read(
       window w as (order by place)
     ) s
     union all select 'p' || op::text, key from (
-      select case when octet_length(o.content::text) > ${rowLimit.maxBytes} then 't' else o.op end as op, ${key} as key
+      select case when o.seq <= ${Number(followed.rewrittenAt ?? 0)} or octet_length(o.content::text) > ${rowLimit.maxBytes}
+        then 't' else o.op end as op, ${key} as key
       from ${schema}.outbox o join ${schema}.attachments a on a.id = o.attachment and o.seq > a.since
       where o.attachment = ${Number(followed.id)} limit ${maxPending + 1}
     ) p

@@ -34,6 +34,21 @@ export interface Recorded {
   readonly enums?: Readonly<Record<string, EnumLabels>> | undefined;
   /** The attributes of composite types, by column. Earlier versions did not record them. */
   readonly attributes?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** How the rows were stored. Earlier versions did not record it. */
+  readonly storage?: Storage | undefined;
+  /**
+   * Changes logged up to this number may have values from before a rewrite: see {@link isRewritten}. The
+   * comparison of all rows comes after them. Undefined if no rewrite was noticed.
+   */
+  readonly rewrittenAt?: string | undefined;
+}
+
+/** What an `ALTER TABLE` that stores other values changes. No trigger sees it. */
+export interface Storage {
+  /** The table's file. `VACUUM FULL`, `CLUSTER` and `TRUNCATE` change it too, but none of the columns. */
+  readonly file: string;
+  /** The transaction that last defined each column, by name. */
+  readonly columns: Readonly<Record<string, string>>;
 }
 
 /** A row of `attachments`, with what the server says about its SQL table now. */
@@ -69,6 +84,8 @@ export interface Attachment {
   readonly isUnlogged: boolean;
   /** Undefined if the SQL table does not exist. */
   readonly ownerAccess: OwnerAccess | undefined;
+  /** As it is now, of all columns. Undefined if the SQL table does not exist. */
+  readonly storage: Storage | undefined;
 }
 
 /** The number of the primary key's constraint of a table, as a subquery. It outlives `reindex concurrently`. */
@@ -94,7 +111,10 @@ const query = (schema: string) => `
     case when c.reltuples >= 0 then round(c.reltuples::numeric) end,
     c.relpersistence,
     case when c.oid is not null then ${ownerAccess(schema, "c", "n")} end,
-    ${keyConstraintOf("c.oid")}
+    ${keyConstraintOf("c.oid")},
+    case when c.oid is not null then json_build_object('file', c.relfilenode::text, 'columns',
+      (select json_object_agg(f.attname, f.xmin::text) from pg_attribute f
+        where f.attrelid = c.oid and f.attnum > 0 and not f.attisdropped)) end
   from ${schema}.attachments a
   cross join lateral to_jsonb(a) r
   left join pg_namespace n on n.nspname = (parse_ident(a.source))[1]
@@ -133,6 +153,7 @@ export async function readAttachments({ connections, schema }: Setting): Promise
       persistence,
       access,
       keyConstraint,
+      storage,
     ]) => ({
       id: id!,
       sql: sql!,
@@ -153,6 +174,7 @@ export async function readAttachments({ connections, schema }: Setting): Promise
       estimatedRows: typeof rows === "string" ? Number(rows) : undefined,
       isUnlogged: persistence === "u",
       ownerAccess: access === null ? undefined : (JSON.parse(access!) as OwnerAccess),
+      storage: storage === null ? undefined : (JSON.parse(storage!) as Storage),
     }),
   );
 }
@@ -213,6 +235,13 @@ export function driftOf({
   if (hidden !== undefined) return hidden;
   if (triggers === triggerCount) return undefined;
   return `Triggers of ${sql} are missing or disabled, so changes may not have been logged.`;
+}
+
+/** Whether an `ALTER TABLE` has rewritten the rows, and maybe stored other values in the recorded columns. */
+export function isRewritten({ recorded, storage }: Attachment): boolean {
+  const before = recorded?.storage;
+  if (before === undefined || before.file === storage?.file) return false;
+  return Object.entries(before.columns).some(([name, by]) => ownProperty(storage?.columns, name) !== by);
 }
 
 /** Why an unlogged table is not followed. */

@@ -19,6 +19,8 @@ export interface SqlColumn {
   readonly cast: string;
   /** Number and type, as an attachment records them: see {@link columnShape}. */
   readonly shape: string;
+  /** The transaction that last defined it. */
+  readonly definedBy: string;
   /** The names in its type that its values show. */
   readonly typeNames: TypeNames;
   /** The place in the primary key, from 1. Undefined if it is no part of it. */
@@ -31,6 +33,7 @@ export interface SqlTable {
   readonly relation: string;
   /** The number of the primary key's constraint. Undefined if it has none. */
   readonly keyConstraint: string | undefined;
+  readonly file: string;
   readonly columns: readonly SqlColumn[];
 }
 
@@ -99,7 +102,7 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
     statement(
       `select c.oid, relkind, exists (select from pg_inherits where c.oid in (inhparent, inhrelid)),
          exists (select from pg_index i where i.indrelid = c.oid and i.indisprimary and not i.indimmediate),
-         relpersistence, ${keyConstraintOf("c.oid")}
+         relpersistence, ${keyConstraintOf("c.oid")}, relfilenode
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where n.nspname = (parse_ident($1))[1] and c.relname = (parse_ident($1))[2]`,
     ),
@@ -107,7 +110,7 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
     doing,
   );
   if (kind === undefined) throw new SchemaError(`There is no table ${sql} in this database of PostgreSQL.`);
-  const [oid, relkind, isRelated, isDeferrable, persistence, keyConstraint] = kind;
+  const [oid, relkind, isRelated, isDeferrable, persistence, keyConstraint, file] = kind;
   if (relkind !== "r" || isRelated === "t") {
     const what: Readonly<Record<string, string>> = {
       v: "a view",
@@ -139,7 +142,7 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
          ${columnShape("a", "t", "n")},
          (select k.place from pg_index i, unnest(i.indkey::smallint[]) with ordinality k(attnum, place)
           where i.indrelid = a.attrelid and i.indisprimary and k.attnum = a.attnum and k.place <= i.indnkeyatts),
-         a.attgenerated = 'v'
+         a.attgenerated = 'v', a.xmin
        from pg_attribute a join pg_type t on t.oid = a.atttypid join pg_namespace n on n.oid = t.typnamespace
        where a.attrelid = $1::oid and a.attnum > 0 and not a.attisdropped order by a.attnum`,
     ),
@@ -150,15 +153,16 @@ async function readTable({ connections }: Setting, sql: string): Promise<SqlTabl
     { connections },
     rows.map(([name]) => [sql, name!]),
   );
-  const columns = rows.map(([name, type, isDomain, cast, shape, place, isVirtual]) => ({
+  const columns = rows.map(([name, type, isDomain, cast, shape, place, isVirtual, definedBy]) => ({
     name: name!,
     type: type!,
     isDomain: isDomain === "t",
     isVirtual: isVirtual === "t",
     cast: cast!,
     shape: shape!,
+    definedBy: definedBy!,
     typeNames: namesOf([sql, name!]),
     keyPlace: place === null ? undefined : Number(place),
   }));
-  return { relation: oid!, keyConstraint: keyConstraint ?? undefined, columns };
+  return { relation: oid!, keyConstraint: keyConstraint ?? undefined, file: file!, columns };
 }
