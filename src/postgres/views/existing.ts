@@ -1,10 +1,12 @@
-import { type Setting, statement } from "../../store/postgres/index.js";
+import { quoteText, type Setting, statement } from "../../store/postgres/index.js";
 
 /** A relation in the schema of the views. */
 export interface Existing {
   readonly name: string;
   /** The mark of a view of this package. Undefined for anything else. */
   readonly mark: Mark | undefined;
+  /** Whether it is a view of this package that reads this database, whatever the schema was called. */
+  readonly isOwn: boolean;
   /** Name and type of each column, in order. */
   readonly columns: readonly (readonly [name: string, type: string])[];
   /** Who may read it besides the owner: roles as SQL. */
@@ -13,9 +15,8 @@ export interface Existing {
   readonly columnReaders: readonly (readonly [column: string, reader: string])[];
 }
 
-/** The comment on a view. It says whose it is. */
+/** The comment on a view. It says what it is. */
 export interface Mark {
-  readonly database: string;
   readonly table: string;
   readonly family?: string | undefined;
   /** The number of the table. */
@@ -34,11 +35,7 @@ function decodeMark(comment: string | null): Mark | undefined {
   if (comment?.startsWith(prefix) !== true) return undefined;
   try {
     const mark = JSON.parse(comment.slice(prefix.length)) as Partial<Mark> | null;
-    return typeof mark?.database === "string" &&
-      typeof mark.table === "string" &&
-      Number.isInteger(mark.number)
-      ? (mark as Mark)
-      : undefined;
+    return typeof mark?.table === "string" && Number.isInteger(mark.number) ? (mark as Mark) : undefined;
   } catch {
     return undefined;
   }
@@ -48,10 +45,15 @@ function decodeMark(comment: string | null): Mark | undefined {
 const reader = `case when g.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(g.grantee)) end
             || case when g.is_grantable then ' with grant option' else '' end`;
 
+/** Whether the view `c` reads the cells of a database, as a condition. */
+const readsCells = (schema: string) => `exists (
+  select from pg_rewrite r join pg_depend d on d.classid = 'pg_rewrite'::regclass and d.objid = r.oid
+  where r.ev_class = c.oid and d.refclassid = 'pg_class'::regclass and d.refobjid = to_regclass(${quoteText(`${schema}.cells`)}))`;
+
 /** Everything in a schema that has a name that a view could have. */
 export async function readExisting(
-  { connections }: Setting,
-  schema: string,
+  { connections, schema }: Setting,
+  ofViews: string,
 ): Promise<ReadonlyMap<string, Existing>> {
   const rows = await connections.repeat(
     statement(
@@ -61,21 +63,23 @@ export async function readExisting(
          (select json_agg(${reader}) from aclexplode(c.relacl) g
           where g.privilege_type = 'SELECT' and g.grantee <> c.relowner),
          (select json_agg(json_build_array(a.attname, ${reader})) from pg_attribute a, aclexplode(a.attacl) g
-          where a.attrelid = c.oid and g.privilege_type = 'SELECT' and g.grantee <> c.relowner)
+          where a.attrelid = c.oid and g.privilege_type = 'SELECT' and g.grantee <> c.relowner),
+         ${readsCells(schema)}
        from pg_class c where c.relnamespace = to_regnamespace($1)
        union all
-       select t.typname, null, null, null, null from pg_type t
+       select t.typname, null, null, null, null, false from pg_type t
        where t.typnamespace = to_regnamespace($1) and t.typrelid = 0 and t.typelem = 0`,
     ),
-    [schema],
+    [ofViews],
     "look for views",
   );
   return new Map(
-    rows.map(([name, comment, columns, readers, columnReaders]) => [
+    rows.map(([name, comment, columns, readers, columnReaders, isOwn]) => [
       name!,
       {
         name: name!,
         mark: decodeMark(comment!),
+        isOwn: decodeMark(comment!) !== undefined && isOwn === "t",
         columns: JSON.parse(columns ?? "[]") as Existing["columns"],
         readers: JSON.parse(readers ?? "[]") as readonly string[],
         columnReaders: JSON.parse(columnReaders ?? "[]") as Existing["columnReaders"],
@@ -130,14 +134,15 @@ export async function readSupport({
   };
 }
 
-/** The marks of all views of this package, in every schema. */
+/** The marks of all views of a database, in every schema. */
 export async function readMarks({
   connections,
+  schema,
 }: Setting): Promise<readonly { readonly schema: string; readonly mark: Mark }[]> {
   const rows = await connections.repeat(
     statement(
-      "select n.nspname, d.description from pg_class c join pg_namespace n on n.oid = c.relnamespace " +
-        "join pg_description d on d.objoid = c.oid and d.classoid = 'pg_class'::regclass and d.objsubid = 0 where c.relkind = 'v'",
+      `select n.nspname, obj_description(c.oid, 'pg_class') from pg_class c
+       join pg_namespace n on n.oid = c.relnamespace where c.relkind = 'v' and ${readsCells(schema)}`,
     ),
     [],
     "look for views",

@@ -100,14 +100,14 @@ export async function postgresViews(
   const views: PostgresView[] = [];
   const changes: string[] = [];
   for (const view of planned) {
-    const { state, script } = changeOf(setting, target, view, existing.get(view.name));
+    const { state, script } = changeOf(target, view, existing.get(view.name));
     views.push({ name: view.name, table: view.table, family: view.family, state });
     changes.push(script);
   }
   const kept = new Set(planned.map(({ name }) => name));
   const others = [...existing.values()].filter(({ name }) => !kept.has(name));
   if (removeOthers) {
-    for (const { name, mark } of others.filter((each) => isOwn(setting, each))) {
+    for (const { name, mark } of others.filter(({ isOwn }) => isOwn)) {
       views.push({ name, table: mark!.table, family: mark!.family, state: "removed" });
       changes.push(`drop view ${target.sql}.${quoteName(name)};\n`);
     }
@@ -162,11 +162,9 @@ export async function dropPostgresViews(
   const setting = needSetting("dropPostgresViews", database, options.dryRun === true);
   const target = targetOf(setting, options.schema);
   const existing = await readExisting(setting, target.sql);
-  const gone = [...existing.values()].filter((each) => isOwn(setting, each));
+  const gone = [...existing.values()].filter(({ isOwn }) => isOwn);
   const s = setting.schema;
-  const left = (await readMarks(setting)).filter(
-    ({ schema, mark }) => mark.database === s && schema !== target.name,
-  );
+  const left = (await readMarks(setting)).filter(({ schema }) => schema !== target.name);
   // Those that a call that was interrupted has left too.
   const { indexes, hasFunctions } = await readSupport(setting);
   const needed = new Set(left.flatMap(({ mark }) => [`view_${mark.number}`, "view_locks"]));
@@ -243,13 +241,8 @@ async function schemaExists({ connections }: Setting, sql: string): Promise<bool
   return (await connections.repeat(find, [sql], "look for a schema"))[0]![0] === "t";
 }
 
-function isOwn({ schema }: Setting, { mark }: Existing): boolean {
-  return mark?.database === schema;
-}
-
 /** The statements that make a view what it must be. */
 function changeOf(
-  setting: Setting,
   target: Target,
   view: PlannedView,
   before: Existing | undefined,
@@ -259,7 +252,7 @@ function changeOf(
   const { table, family } = view;
   if (
     before !== undefined &&
-    (!isOwn(setting, before) || before.mark?.table !== table || before.mark.family !== family)
+    (!before.isOwn || before.mark?.table !== table || before.mark.family !== family)
   ) {
     const what =
       before.mark === undefined ? "not a view of this package" : `the view of ${wordsOf(before.mark)}`;
@@ -268,7 +261,7 @@ function changeOf(
     );
   }
   if (before?.mark?.digest === digest) return { state: "unchanged", script: "" };
-  const mark: Mark = { database: setting.schema, table, family, number: view.source.table, digest };
+  const mark: Mark = { table, family, number: view.source.table, digest };
   const isLonger = before?.columns.every(
     ([name, type], i) => view.columns[i]?.name === name && view.columns[i]?.type === type,
   );

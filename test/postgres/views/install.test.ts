@@ -117,6 +117,34 @@ test("what was not made here is neither replaced nor removed", async () => {
   expect(left).toEqual([]);
 });
 
+test("views of a database whose schema was renamed are still its views", async () => {
+  const renamed = `${place.schema} renamed`;
+  {
+    await using db = await open(place.location, { tables: [shop] });
+    await db.transact((tx) => tx.set(shop.total, "a", 1));
+    await postgresViews(db, [shop]);
+  }
+  await select(`alter schema ${quoted(place.schema)} rename to ${quoted(renamed)}`);
+  try {
+    await using db = await open(placeAt(place.host, renamed).location, { tables: [shop] });
+    await db.transact((tx) => tx.set(shop.total, "b", 2));
+    expect(await select(`select key, total from ${view("shop")}`)).toEqual([
+      { key: "a", total: 1 },
+      { key: "b", total: 2 },
+    ]);
+    const [made] = (await postgresViews(db, [shop], { schema })).views;
+    expect(made).toMatchObject({ name: "shop", state: "changed" });
+    await postgresViews(db, [shop], { schema: `${schema} 2` });
+    // The views that are left need the indexes and functions.
+    await dropPostgresViews(db, { schema: `${schema} 2` });
+    expect(await select(`select total from ${view("shop")} where key = 'b'`)).toEqual([{ total: 2 }]);
+    const { views } = await dropPostgresViews(db, { schema });
+    expect(views.map(({ name }) => name).sort()).toEqual(["shop", "shop_tags"]);
+  } finally {
+    await select(`alter schema ${quoted(renamed)} rename to ${quoted(place.schema)}`);
+  }
+});
+
 test("removing all views removes the schema that was made for them", async () => {
   await using db = await open(place.location, { tables: [shop] });
   await postgresViews(db, [shop]);
