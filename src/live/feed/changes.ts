@@ -10,7 +10,7 @@ import { describeValue, type Feed, type FeedColumn, isFeed } from "../../schema/
 import { checkNotMilliseconds } from "../../transaction/index.js";
 import type { CommitClock } from "../commit-clock.js";
 import { changesOf, type FeedChange } from "./feed-change.js";
-import { type EntryBatch, readEntries } from "./feed-entries.js";
+import { type EntryBatch, entriesOrDamage } from "./feed-entries.js";
 import { mayBeTrimmed, readMark } from "./feed-marks.js";
 import { isLoss } from "./is-loss.js";
 import type { FeedLeases } from "./leases.js";
@@ -158,19 +158,9 @@ export class FeedCursor {
     return await this.#take(await this.#entries(upTo, limit, signal), upTo);
   }
 
-  /** An entry that was removed while it was read looks damaged, so {@link FeedCursor.#take} judges that. */
-  async #entries(
-    upTo: number,
-    limit: number,
-    signal: AbortSignal | undefined,
-  ): Promise<EntryBatch | StoreDamagedError> {
+  #entries(upTo: number, limit: number, signal: AbortSignal | undefined) {
     const read = { feed: this.#record.name, since: this.#position, upTo, limit, signal };
-    try {
-      return await readEntries(this.#source.registry.context, read);
-    } catch (error) {
-      if (error instanceof StoreDamagedError) return error;
-      throw error;
-    }
+    return entriesOrDamage(this.#source.registry.context, read);
   }
 
   /** Checks that no entry is missing, and moves on. */

@@ -63,6 +63,19 @@ export async function readEntries(context: TransactionContext, read: EntryRead):
   }
 }
 
+/** As {@link readEntries}. An entry that was removed while it was read looks damaged: the floor tells. */
+export async function entriesOrDamage(
+  context: TransactionContext,
+  read: EntryRead,
+): Promise<EntryBatch | StoreDamagedError> {
+  try {
+    return await readEntries(context, read);
+  } catch (error) {
+    if (error instanceof StoreDamagedError) return error;
+    throw error;
+  }
+}
+
 /** An entry as it is stored. */
 interface StoredEntry {
   readonly commit: number;

@@ -1,10 +1,11 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openTest } from "../../../test/support/observer/context.js";
-import { StoreError } from "../../errors/index.js";
+import { StoreDamagedError, StoreError } from "../../errors/index.js";
 import type { FeedRecord, Registry } from "../../observer/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import { int, table } from "../../schema/index.js";
 import type { CommitClock } from "../commit-clock.js";
+import { raiseMark } from "../feed/feed-marks.js";
 import { EntryTail } from "./entry-tail.js";
 import type { Waiter } from "./waiter.js";
 
@@ -77,6 +78,35 @@ test("a call that catches up while the reader of all calls fails gets the same e
     letCatchUp();
     expect(await second).toBe(failure);
   } finally {
+    await close();
+  }
+});
+
+test("an entry that is half read counts as damaged only if it was not removed", async () => {
+  const { context, transact, close } = await openTest({ tables: [cells] });
+  try {
+    await transact((tx) => tx.set(cells.value, "r", 1));
+    const at = await currentTimestamp(context);
+    const name = "live observed";
+    const record = { name, since: 0, retentionMs: 300_000, isLeased: true } as unknown as FeedRecord;
+    const view = { feedRecords: new Map([[name, { record }]]), observers: new Map() };
+    const reload = vi.fn(async () => view);
+    const registry = { context, retrying: (run: () => Promise<unknown>) => run(), reload };
+    const clock = { after: async () => at + 1 } as unknown as CommitClock;
+    vi.spyOn(context.store, "readRange").mockRejectedValue(new StoreDamagedError("half an entry"));
+    const wait = () =>
+      new EntryTail(registry as unknown as Registry, clock, record, at).wait(
+        waiterAt(at),
+        new AbortController().signal,
+      );
+    await expect(wait()).rejects.toMatchObject({ code: "STORE_DAMAGED" });
+    await raiseMark(context.store, name, "floor", at + 1);
+    await expect(wait()).rejects.toMatchObject({ code: "STALE_SNAPSHOT" });
+    view.feedRecords.clear();
+    await expect(wait()).rejects.toMatchObject({ code: "STALE_SNAPSHOT" });
+    expect(reload).toHaveBeenCalledTimes(3);
+  } finally {
+    vi.restoreAllMocks();
     await close();
   }
 });

@@ -1,9 +1,9 @@
 import { type Timer, unlessAborted } from "../../environment/index.js";
-import { StaleSnapshotError } from "../../errors/index.js";
+import { StaleSnapshotError, StoreDamagedError } from "../../errors/index.js";
 import type { FeedRecord, Registry, RegistryView } from "../../observer/index.js";
 import { isRemote, type MaybePromise } from "../../store/index.js";
 import type { CommitClock } from "../commit-clock.js";
-import { type EntryBatch, readEntries } from "../feed/feed-entries.js";
+import { type EntryBatch, entriesOrDamage } from "../feed/feed-entries.js";
 import { mayBeTrimmed, readMark } from "../feed/feed-marks.js";
 import type { Waiter } from "./waiter.js";
 
@@ -107,12 +107,14 @@ export class EntryTail {
     const { name } = this.#record;
     const [batch, view] = await registry.retrying(async () => {
       const read = { feed: name, since, upTo: await upTo(), limit: entriesAtOnce, signal };
-      const entries = await readEntries(registry.context, read);
+      const entries = await entriesOrDamage(registry.context, read);
       return [entries, await this.#viewAfter(entries)] as const;
     }, signal);
-    const isLate = mayBeTrimmed(registry.context, this.#record, since, batch.upTo);
+    const isDamaged = batch instanceof StoreDamagedError;
+    const isLate = isDamaged || mayBeTrimmed(registry.context, this.#record, since, batch.upTo);
     if (!this.#isIn(view) || (isLate && since < (await readMark(registry.context.store, name, "floor"))))
       throw stale(since);
+    if (isDamaged) throw batch;
     return [batch, view];
   }
 
@@ -124,11 +126,14 @@ export class EntryTail {
 
   /**
    * The observers that the commits of a batch knew. On a store with atomic batches those are all
-   * that were registered before, so a copy of the registry may not be older than the commits.
+   * that were registered before, so a copy of the registry may not be older than the commits. After
+   * damage it must show whether the feed was removed.
    */
-  async #viewAfter({ entries }: EntryBatch): Promise<RegistryView> {
+  async #viewAfter(batch: EntryBatch | StoreDamagedError): Promise<RegistryView> {
     const { store } = this.#registry.context;
-    const isExact = store.atomic !== undefined && isRemote(store) && entries.length > 0;
+    const isExact =
+      batch instanceof StoreDamagedError ||
+      (store.atomic !== undefined && isRemote(store) && batch.entries.length > 0);
     return isExact ? await this.#registry.reload() : await this.#registry.fresh();
   }
 
