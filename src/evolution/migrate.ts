@@ -154,9 +154,8 @@ class Migration {
       upgraded(codec, cell.value);
       return true;
     }
-    return rewriteCell(this.#registry.context, cell, (stored) =>
-      isOld(stored) ? upgraded(codec, stored) : undefined,
-    );
+    const upgrade = (stored: Uint8Array) => (isOld(stored) ? upgraded(codec, stored) : undefined);
+    return rewriteCell(this.#registry.context, cell, upgrade, this.#options.signal);
   }
 
   #fail({ table, row, column }: PassedCell, error: string): void {

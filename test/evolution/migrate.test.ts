@@ -1,7 +1,7 @@
 import { type Database, feed, json, open, type PassProgress, systemEnvironment, table } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
 import { TestClock } from "percolatordb/testing";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { storedVersion } from "../../src/schema/index.js";
 import { everyVariant, withDatabase } from "../support/databases.js";
 import { greet2, greetings, people1, people2, splitName } from "./people.js";
@@ -165,6 +165,23 @@ test("a transaction that commits a cell while it is rewritten wins", async () =>
   expect(values).toEqual(["Won", "N0"]);
   expect(await versions(db, "p0000")).toEqual({ who: 2 });
   await db.close();
+});
+
+test("a rewrite outlasts some seconds without an answer of the store", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const store = memoryStore({ environment });
+  const db = await clock.until(open(store, { tables: [people1], environment, collectEveryMs: 0 }));
+  await clock.until(db.transact((tx) => tx.set(people1.who, "ada", { name: "Ada L" })));
+  const mutate = store.mutate.bind(store);
+  const until = environment.monotonic() + 5_000;
+  vi.spyOn(store, "mutate").mockImplementation(async (mutation) =>
+    mutation.table === "people" && environment.monotonic() < until ? "unknown" : mutate(mutation),
+  );
+  expect(await clock.until(db.migrate([people2]))).toMatchObject([{ changed: 1, failed: 0 }]);
+  vi.restoreAllMocks();
+  expect(await clock.until(versions(db, "ada"))).toEqual({ who: 2 });
+  await clock.until(db.close());
 });
 
 test("a cell that is deleted and collected while it is rewritten stays deleted", async () => {

@@ -1,3 +1,4 @@
+import { backoffDelay, sleep } from "../../environment/index.js";
 import { StoreError } from "../../errors/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import type { Mutation } from "../../store/index.js";
@@ -9,8 +10,12 @@ import type { TransactionContext } from "../context.js";
 import { publicationOf } from "../read/load-visibility.js";
 import { readCommitted } from "../read/settle.js";
 
-/** How often a rewrite is tried again because the cell has changed or no answer came. */
+/**
+ * How often a rewrite is tried again because the cell has changed or no answer came. With at most 200 ms
+ * after a missing answer this takes up to 20 s, longer than a short outage.
+ */
 const maxAttempts = 100;
+const repeating = { initialMs: 2, maximumMs: 200 };
 
 /**
  * Replaces the bytes of a cell's newest committed value by other bytes of the same meaning (protocol
@@ -25,7 +30,9 @@ export async function rewriteCell(
   context: TransactionContext,
   cell: CellAddress,
   encode: (stored: Uint8Array) => Uint8Array | undefined,
+  signal?: AbortSignal,
 ): Promise<boolean> {
+  const { environment } = context;
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const found = await newestPut(context, cell);
     const bytes = found === undefined ? undefined : encode(found.value);
@@ -39,9 +46,11 @@ export async function rewriteCell(
     });
     if (answer === "applied") return true;
     // Rejected: the cell has changed. Unknown: the next read shows whether the rewrite happened.
+    if (answer === "unknown")
+      await sleep(environment, backoffDelay(environment, repeating, attempt), signal, "Rewriting a value");
   }
   throw new StoreError(
-    `A cell of table ${cell.table} could not be rewritten in ${maxAttempts} attempts, because it kept changing. Nothing is lost: ` +
+    `A cell of table ${cell.table} could not be rewritten in ${maxAttempts} attempts, because it kept changing, or the store gave no answer. Nothing is lost: ` +
       "run the migration again.",
   );
 }
