@@ -684,7 +684,7 @@ export class Database {
 
   /**
    * Returns the protocol's cells of a row, decoded: locks, write records, values, statuses and
-   * acknowledgments.
+   * acknowledgments. Of each cell, the newest 1,000 of each kind.
    */
   async inspect<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<readonly InspectedColumn[]> {
     const context = this.#open();

@@ -368,6 +368,22 @@ describe.each(variants)("$store, commit $commit", (variant) => {
       expect(await all(db.locks())).toEqual([]);
     }));
 
+  test("inspect has the newest versions of a cell that has very many", () =>
+    within(async (db) => {
+      const cell = { table: "pages", row: Buffer.from("b") };
+      await db.transact((tx) => tx.set(pages.title, "a", "x"));
+      const [before] = await db.inspect(pages, "a");
+      const write = (timestamp: number) =>
+        ({ type: "put", column: before!.path, part: "txn", timestamp, value: Buffer.of(2) }) as const;
+      for (let from = 1; from <= 1_100; from += 100) {
+        const mutations = Array.from({ length: 100 }, (_, i) => write(from + i));
+        await db.openedStore.mutate({ ...cell, guards: [], mutations });
+      }
+      const [column] = await db.inspect(pages, "b");
+      const timestamps = column!.statuses.map(({ startTimestamp }) => startTimestamp);
+      expect(timestamps).toEqual(Array.from({ length: 1_000 }, (_, i) => 1_100 - i));
+    }));
+
   test("values of every size are read back", () =>
     within(async (db) => {
       const sizes = [0, 1, 63, 64, 65, 4_095, 4_096, 100_000, 9_999_999];

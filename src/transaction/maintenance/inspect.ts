@@ -36,7 +36,7 @@ export interface InspectedColumn {
   readonly path: Uint8Array;
   /** At most one lock in a sound store. */
   readonly locks: readonly LockInfo[];
-  /** Write records, newest first. `value` is undefined for a delete and for a value in `data`. */
+  /** Write records, newest first, at most 1,000. `value` is undefined for a delete and for a value in `data`. */
   readonly writes: readonly {
     readonly commitTimestamp: number;
     readonly startTimestamp: number;
@@ -52,6 +52,9 @@ export interface InspectedColumn {
   readonly statuses: readonly { readonly startTimestamp: number; readonly status: StatusRecord }[];
 }
 
+/** The most versions of each part of a cell. A hot cell has millions, and all are in memory at once. */
+const maxVersions = 1_000;
+
 /** Decodes the protocol's cells of one row, for the command line and the dashboard. */
 export async function inspectRow(
   context: TransactionContext,
@@ -60,7 +63,8 @@ export async function inspectRow(
 ): Promise<readonly InspectedColumn[]> {
   const inspected: InspectedColumn[] = [];
   const end = { row: after(row) };
-  const read = (start?: Position) => context.store.readRaw({ table, start, end, columns: allColumns, parts });
+  const read = (start?: Position) =>
+    context.store.readRaw({ table, start, end, columns: allColumns, parts, versions: maxVersions });
   for await (const page of pages(read, { row })) {
     for (const found of page.rows) {
       for (const { column, versions } of found.cells)

@@ -15,7 +15,8 @@ export function addInspect(program: Command, cli: Cli): void {
     description:
       "Prints the raw protocol cells of a row, decoded, one line each: locks by start timestamp, write records by " +
       "commit timestamp, values by start timestamp, and statuses of transactions (txn). A short value is part of its " +
-      "write record. For observers, prints acknowledgments (~ack) and parked changes (~parked).",
+      "write record. For observers, prints acknowledgments (~ack) and parked changes (~parked). Of each column, prints the " +
+      "newest 1,000 of each kind; `history` has all versions.",
     examples: [
       "inspect ./data documents https://example.org/",
       `inspect ./data visits '["https://example.org/",2024]'`,
