@@ -10,10 +10,10 @@ const brief = feed("brief", [files.content], { retentionMs: 60_000 });
 /** Its entry is on several pages. */
 const large = 2_500_000;
 
-async function start(commit: "auto" | "two-phase") {
+async function start(commit: "auto" | "two-phase", mutationCells?: number) {
   const clock = new TestClock();
   const environment = clock.process();
-  const store = memoryStore({ environment });
+  const store = memoryStore({ environment, mutationCells });
   const db = await clock.until(open(store, { feeds: [brief], environment, collectEveryMs: 0, commit }));
   const set = (size: number) =>
     clock.until(db.transact((tx) => tx.set(files.content, "a", new Uint8Array(size).fill(7))));
@@ -71,6 +71,17 @@ test("a large entry is removed at once, also if the removal is interrupted", asy
   await clock.until(trim(db));
   expect(await clock.until(parts())).toBe(0);
   await expect(clock.until(reading.next())).rejects.toMatchObject({ code: "STALE_SNAPSHOT" });
+  await clock.until(db.close());
+});
+
+test("an entry with more parts than one mutation may delete is removed", async () => {
+  const { clock, store, db, set } = await start("auto", 5);
+  await set(large);
+  await clock.advance(120_000);
+  await clock.until(trim(db));
+  const columns = [{ start: new Uint8Array(0), end: undefined }];
+  const { rows } = await store.readRaw({ table: "~feeds", columns, parts: ["write", "data"] });
+  expect(rows).toEqual([]);
   await clock.until(db.close());
 });
 

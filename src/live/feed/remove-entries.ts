@@ -6,6 +6,7 @@ import {
   type Position,
   pages,
   type RawCell,
+  type RowStore,
 } from "../../store/index.js";
 import { feedOrders, feedRow, feedTable, type TransactionContext } from "../../transaction/index.js";
 
@@ -55,7 +56,7 @@ export async function removeEntries(
       }
       const rows = whole.filter((row) => row.isOver);
       for (let at = 0; at < rows.length; at += rowsAtOnce) {
-        await Promise.all(rows.slice(at, at + rowsAtOnce).map((row) => store.mutate(removal(row))));
+        await Promise.all(rows.slice(at, at + rowsAtOnce).map((row) => removeEntry(store, row)));
       }
     }
   }
@@ -68,9 +69,13 @@ function isOver(cells: readonly RawCell[], upTo: number): boolean {
   );
 }
 
-function removal({ row, columns }: EntryRow) {
+async function removeEntry(store: RowStore, { row, columns }: EntryRow): Promise<void> {
   const mutations = columns.flatMap((column): Mutation[] =>
     (["write", "data"] as const).map((part) => ({ type: "delete", column, part, from: 0, to: forever })),
   );
-  return { table: feedTable, row, guards: [], mutations };
+  const most = store.capabilities.mutationCells;
+  // From the first part on: without it, a reader notices that the rest is no entry.
+  for (let at = 0; at < mutations.length; at += most) {
+    await store.mutate({ table: feedTable, row, guards: [], mutations: mutations.slice(at, at + most) });
+  }
 }
