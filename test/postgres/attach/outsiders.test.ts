@@ -222,6 +222,14 @@ describe("goes on", () => {
     await shop.expectEqual(db, orders);
   });
 
+  test("a primary key whose constraint got another number in `pg_upgrade`, and then another index", async () => {
+    await shop.sql(`update P.attachments set definition =
+      (definition::jsonb || jsonb_build_object('keyConstraint', '1 ' || 'T.orders_pkey'::regclass::oid))::text`);
+    await shop.expectEqual(db, orders);
+    await psql("reindex table concurrently T.orders; update T.orders set total = 9;");
+    await shop.expectEqual(db, orders);
+  });
+
   test("a key that changes into one that its collation takes for equal", async () => {
     await psql(`create collation T.folded (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
       create table T.people (name text collate T.folded primary key, age int); insert into T.people values ('Ann', 1);`);

@@ -4,7 +4,7 @@ import { type Setting, statement } from "../../../store/postgres/index.js";
 import {
   type Attachment,
   driftOf,
-  isRewritten,
+  isOutdated,
   isSameDeclaration,
   readAttachments,
 } from "../table/attachment.js";
@@ -22,7 +22,7 @@ export interface Following {
 
 /**
  * Decides which of the declared tables can be moved. Parks an attached table that a migration has
- * changed, and compares all rows of one that it has rewritten.
+ * changed, and compares all rows of one that may have been rewritten.
  */
 export async function follow(setting: Setting, sources: readonly AttachedSource[]): Promise<Following> {
   const attachments = await readAttachments(setting);
@@ -43,8 +43,8 @@ export async function follow(setting: Setting, sources: readonly AttachedSource[
       // With the time since when it is parked, as each later look says it.
       return follow(setting, sources);
     }
-    if (attachment.parked === undefined && isRewritten(attachment)) {
-      await compareRewritten(setting, attachment);
+    if (attachment.parked === undefined && isOutdated(attachment)) {
+      await renewRecord(setting, attachment);
       return follow(setting, sources);
     }
     if (attachment.parked !== undefined) problems.push(parkedError(source.sql, attachment.parked));
@@ -58,12 +58,12 @@ export async function follow(setting: Setting, sources: readonly AttachedSource[
 }
 
 /**
- * Begins a comparison of all rows, which an `ALTER TABLE` has rewritten. It had kept writers out, so the
- * outbox shows all changes from before it now.
+ * Brings the record up to date, and begins a comparison of all rows. An `ALTER TABLE` that has rewritten them
+ * had kept writers out, so the outbox shows all changes from before it now.
  */
-async function compareRewritten(
+async function renewRecord(
   { connections, schema }: Setting,
-  { id, generation, recorded, storage }: Attachment,
+  { id, generation, recorded, storage, keyConstraint }: Attachment,
 ): Promise<void> {
   const columns = Object.fromEntries(
     Object.keys(recorded!.storage!.columns).map((name) => [name, storage!.columns[name]]),
@@ -73,8 +73,8 @@ async function compareRewritten(
        'rewrittenAt', (select coalesce(max(seq), 0)::text from ${schema}.outbox)))::text
      where id = $1::integer and generation = $2::bigint and error is null`,
   );
-  const now = JSON.stringify({ ...recorded, storage: { ...storage, columns } });
-  await connections.repeat(update, [id, generation, now], "compare a rewritten table");
+  const now = JSON.stringify({ ...recorded, keyConstraint, storage: { ...storage, columns } });
+  await connections.repeat(update, [id, generation, now], "renew the record of a table");
 }
 
 /** What `drain` rejects with if a table is parked. */

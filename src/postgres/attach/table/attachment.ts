@@ -18,7 +18,7 @@ export interface Recorded {
   /** The SQL table's number in the server. Earlier versions did not record it. */
   readonly relation?: string | undefined;
   readonly keyColumns: readonly string[];
-  /** The number of the primary key's constraint in the server. Earlier versions did not record it. */
+  /** See {@link Attachment.keyConstraint}. Earlier versions did not record it, or without the index. */
   readonly keyConstraint?: string | undefined;
   readonly keyTags: readonly string[];
   /** The types of the key's columns, as casts write them. */
@@ -37,7 +37,7 @@ export interface Recorded {
   /** How the rows were stored. Earlier versions did not record it. */
   readonly storage?: Storage | undefined;
   /**
-   * Changes logged up to this number may have values from before a rewrite: see {@link isRewritten}. The
+   * Changes logged up to this number may have values from before a rewrite: see {@link isOutdated}. The
    * comparison of all rows comes after them. Undefined if no rewrite was noticed.
    */
   readonly rewrittenAt?: string | undefined;
@@ -70,7 +70,7 @@ export interface Attachment {
   readonly relation: string | undefined;
   /** The columns of its primary key. */
   readonly keyColumns: readonly string[];
-  /** The number of the primary key's constraint. Undefined if it has none. */
+  /** The numbers of the primary key's constraint and of its index. Undefined if it has none. */
   readonly keyConstraint: string | undefined;
   /** The names in the types of the columns with recorded enums or attributes, as they are now. */
   readonly typeNames: Readonly<Record<string, TypeNames>>;
@@ -88,9 +88,12 @@ export interface Attachment {
   readonly storage: Storage | undefined;
 }
 
-/** The number of the primary key's constraint of a table, as a subquery. It outlives `reindex concurrently`. */
+/**
+ * The numbers of the primary key's constraint and index of a table, as a subquery. The first outlives
+ * `reindex concurrently`, the second `pg_upgrade`.
+ */
 export const keyConstraintOf = (table: string) =>
-  `(select k.oid from pg_constraint k where k.conrelid = ${table} and k.contype = 'p')`;
+  `(select k.oid || ' ' || k.conindid from pg_constraint k where k.conrelid = ${table} and k.contype = 'p')`;
 
 /** The first version's table lacks columns. Its tables count as not attached, until `attachTables`. */
 const query = (schema: string) => `
@@ -225,7 +228,9 @@ export function driftOf({
     const now = keyColumns.length === 0 ? "none" : `(${keyColumns.join(", ")})`;
     return `${sql}: its primary key was (${keyBefore.join(", ")}) and is now ${now}.`;
   }
-  if (keyConstraint !== (recorded?.keyConstraint ?? keyConstraint)) {
+  const [constraint, index] = keyConstraint?.split(" ") ?? [];
+  const [constraintBefore = constraint, indexBefore] = recorded?.keyConstraint?.split(" ") ?? [];
+  if (constraint !== constraintBefore && index !== indexBefore) {
     return `${sql}: its primary key was dropped and made again, so two rows may have had one key meanwhile.`;
   }
   // Reading it reads the rows of its children, and triggers do not see changes of these.
@@ -237,10 +242,15 @@ export function driftOf({
   return `Triggers of ${sql} are missing or disabled, so changes may not have been logged.`;
 }
 
-/** Whether an `ALTER TABLE` has rewritten the rows, and maybe stored other values in the recorded columns. */
-export function isRewritten({ recorded, storage }: Attachment): boolean {
+/**
+ * Whether the record of an attachment without drift is outdated: an `ALTER TABLE` has rewritten the rows, and
+ * maybe stored other values in the recorded columns, or the primary key has one other number.
+ */
+export function isOutdated({ recorded, storage, keyConstraint }: Attachment): boolean {
   const before = recorded?.storage;
-  if (before === undefined || before.file === storage?.file) return false;
+  if (before === undefined) return false;
+  if (recorded?.keyConstraint !== keyConstraint) return true;
+  if (before.file === storage?.file) return false;
   return Object.entries(before.columns).some(([name, by]) => ownProperty(storage?.columns, name) !== by);
 }
 

@@ -31,7 +31,7 @@ export interface SqlColumn {
 export interface SqlTable {
   /** The number that the server gave the table when it was made. It outlives a change of the name. */
   readonly relation: string;
-  /** The number of the primary key's constraint. Undefined if it has none. */
+  /** The numbers of the primary key's constraint and of its index. Undefined if it has none. */
   readonly keyConstraint: string | undefined;
   readonly file: string;
   readonly columns: readonly SqlColumn[];
