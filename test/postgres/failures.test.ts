@@ -87,7 +87,9 @@ describe("a server that refuses", () => {
       const connection = { host: place.host, user: role, database: "postgres" };
       const store = await postgresStore({ connection, schema: place.schema });
       await expect(store.atomic!.next()).rejects.toEqual(
-        failure(`the transaction isolation is ${isolation}`),
+        failure(
+          `isolation is ${isolation}, but must be read committed [25001]. Set \`default_transaction_isolation\``,
+        ),
       );
       await store.close();
     }

@@ -121,6 +121,7 @@ const advice: Readonly<Record<string, string>> = {
     "If another version of the package has upgraded the database, restart this process with that version. Otherwise create the " +
     "functions with `percolator init`, as a user who may create them",
   "42501": `Grant the role what is missing; ${grants}`,
+  "25001": "Set `default_transaction_isolation` of this role to read committed",
   "25006":
     "The server is read-only: a standby, or `default_transaction_read_only` is on. Connect to the primary",
   "55P03":
