@@ -4,7 +4,8 @@ import { type Setting, statement } from "../../../store/postgres/index.js";
 import {
   type Attachment,
   driftOf,
-  isOutdated,
+  isRenumbered,
+  isRewritten,
   isSameDeclaration,
   readAttachments,
 } from "../table/attachment.js";
@@ -22,7 +23,7 @@ export interface Following {
 
 /**
  * Decides which of the declared tables can be moved. Parks an attached table that a migration has
- * changed, and compares all rows of one that may have been rewritten.
+ * changed, and compares all rows of one that it has rewritten.
  */
 export async function follow(setting: Setting, sources: readonly AttachedSource[]): Promise<Following> {
   const attachments = await readAttachments(setting);
@@ -43,7 +44,7 @@ export async function follow(setting: Setting, sources: readonly AttachedSource[
       // With the time since when it is parked, as each later look says it.
       return follow(setting, sources);
     }
-    if (attachment.parked === undefined && isOutdated(attachment)) {
+    if (attachment.parked === undefined && (isRewritten(attachment) || isRenumbered(attachment))) {
       await renewRecord(setting, attachment);
       return follow(setting, sources);
     }
@@ -58,23 +59,25 @@ export async function follow(setting: Setting, sources: readonly AttachedSource[
 }
 
 /**
- * Brings the record up to date, and begins a comparison of all rows. An `ALTER TABLE` that has rewritten them
- * had kept writers out, so the outbox shows all changes from before it now.
+ * Brings the record up to date. If an `ALTER TABLE` has rewritten the rows, begins a comparison of all. It had
+ * kept writers out, so the outbox shows all changes from before it now.
  */
-async function renewRecord(
-  { connections, schema }: Setting,
-  { id, generation, recorded, storage, keyConstraint }: Attachment,
-): Promise<void> {
+async function renewRecord({ connections, schema }: Setting, attachment: Attachment): Promise<void> {
+  const { id, generation, recorded, storage, keyConstraint } = attachment;
   const columns = Object.fromEntries(
     Object.keys(recorded!.storage!.columns).map((name) => [name, storage!.columns[name]]),
   );
   const update = statement(
-    `update ${schema}.attachments set generation = generation + 1, definition = ($3::jsonb || jsonb_build_object(
+    `update ${schema}.attachments set generation = generation + $4::integer, definition = ($3::jsonb || jsonb_build_object(
        'rewrittenAt', (select coalesce(max(seq), 0)::text from ${schema}.outbox)))::text
      where id = $1::integer and generation = $2::bigint and error is null`,
   );
   const now = JSON.stringify({ ...recorded, keyConstraint, storage: { ...storage, columns } });
-  await connections.repeat(update, [id, generation, now], "renew the record of a table");
+  await connections.repeat(
+    update,
+    [id, generation, now, isRewritten(attachment) ? 1 : 0],
+    "renew the record of a table",
+  );
 }
 
 /** What `drain` rejects with if a table is parked. */

@@ -37,7 +37,7 @@ export interface Recorded {
   /** How the rows were stored. Earlier versions did not record it. */
   readonly storage?: Storage | undefined;
   /**
-   * Changes logged up to this number may have values from before a rewrite: see {@link isOutdated}. The
+   * Changes logged up to this number may have values from before a rewrite: see {@link isRewritten}. The
    * comparison of all rows comes after them. Undefined if no rewrite was noticed.
    */
   readonly rewrittenAt?: string | undefined;
@@ -242,15 +242,15 @@ export function driftOf({
   return `Triggers of ${sql} are missing or disabled, so changes may not have been logged.`;
 }
 
-/**
- * Whether the record of an attachment without drift is outdated: an `ALTER TABLE` has rewritten the rows, and
- * maybe stored other values in the recorded columns, or the primary key has one other number.
- */
-export function isOutdated({ recorded, storage, keyConstraint }: Attachment): boolean {
+/** Whether the primary key of an attachment without drift has one other number. */
+export function isRenumbered({ recorded, keyConstraint }: Attachment): boolean {
+  return recorded?.storage !== undefined && recorded.keyConstraint !== keyConstraint;
+}
+
+/** Whether an `ALTER TABLE` has rewritten the rows, and maybe stored other values in the recorded columns. */
+export function isRewritten({ recorded, storage }: Attachment): boolean {
   const before = recorded?.storage;
-  if (before === undefined) return false;
-  if (recorded?.keyConstraint !== keyConstraint) return true;
-  if (before.file === storage?.file) return false;
+  if (before === undefined || before.file === storage?.file) return false;
   return Object.entries(before.columns).some(([name, by]) => ownProperty(storage?.columns, name) !== by);
 }
 
