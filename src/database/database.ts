@@ -472,6 +472,22 @@ export class Database {
   }
 
   /**
+   * Records tables. Changes nothing if one of them contradicts the registry, or one of the observers that
+   * will be registered later.
+   *
+   * @internal
+   */
+  async recordTables(
+    tables: readonly AnyTable[],
+    observers: readonly Observer[],
+    signal?: AbortSignal,
+  ): Promise<void> {
+    this.#writable("record tables");
+    await this.#registry.compare(tables, observers);
+    await this.#registry.register(tables, [], [], signal);
+  }
+
+  /**
    * Registers observers that other programs run.
    *
    * @internal

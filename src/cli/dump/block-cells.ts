@@ -41,13 +41,14 @@ type ImportedCell = DumpedCell & { readonly row: unknown };
 
 /** Extracts the cells to import from the blocks of an export. */
 export class BlockCells {
-  readonly #header: ExportHeader;
   readonly #options: BlockCellsOptions;
   readonly #tables: ReadonlyMap<string, ImportedTable>;
-  #due: ReadonlySet<string> | undefined;
+  /** The due changes of the tables to import. */
+  readonly due: readonly DueCell[];
+  readonly #dueNames: ReadonlySet<string>;
 
+  /** @throws PercolatorError if a due change does not fit its table. */
   constructor(header: ExportHeader, options: BlockCellsOptions) {
-    this.#header = header;
     this.#options = options;
     const declared = new Map(options.declared.map((table) => [table[definition].name, table[definition]]));
     this.#tables = new Map(
@@ -60,6 +61,8 @@ export class BlockCells {
         },
       ]),
     );
+    this.due = this.#dueOf(header);
+    this.#dueNames = new Set(this.due.map(({ observer, cell }) => handledName(observer, cell)));
   }
 
   /** The tables to import. Their values are bytes. */
@@ -102,8 +105,6 @@ export class BlockCells {
    * @throws ExportDamagedError if a line cannot be part of an export.
    */
   handled(block: ReadBlock): readonly HandledCellOf[] {
-    this.#due ??= new Set(this.due().map(({ observer, cell }) => handledName(observer, cell)));
-    const due = this.#due;
     return block.lines.flatMap((text) => {
       const { table: name, row, handled = [] } = parseLine(text) as RowLine;
       const known = handled.length > 0 && this.#options.wanted.has(name) ? this.#tables.get(name) : undefined;
@@ -111,21 +112,14 @@ export class BlockCells {
       const rowBytes = encodeRow(known.typed, known.typed.key.parse(row));
       return handled.flatMap(([observer, version, column, qualifier]) => {
         const cell = { table: name, row: rowBytes, column: columnPath(column, qualifier) };
-        return due.has(handledName(observer, cell)) ? [] : [{ observer, version, cell }];
+        return this.#dueNames.has(handledName(observer, cell)) ? [] : [{ observer, version, cell }];
       });
     });
   }
 
-  /** Returns the due changes of the tables to import. */
-  due(): readonly DueCell[] {
-    const lines = (this.#header.due ?? []).filter(({ table }) => this.#options.wanted.has(table));
-    return lines.map((line) => {
-      const known = this.#tables.get(line.table);
-      if (known !== undefined) return dueCell(known.typed, line);
-      throw new ExportDamagedError(
-        `${this.#options.name} has a due change in table ${line.table}, which its header does not list.`,
-      );
-    });
+  #dueOf(header: ExportHeader): readonly DueCell[] {
+    const lines = (header.due ?? []).filter(({ table }) => this.#options.wanted.has(table));
+    return lines.map((line) => dueCell(this.#tables.get(line.table)!.typed, line));
   }
 
   #ofLine(text: string): readonly ImportedCell[] {

@@ -64,7 +64,7 @@ export class BlockImporter {
   /** Makes the export's due changes due here, and removes the progress note. */
   async finish(): Promise<void> {
     const { db, cells, signal } = this.#options;
-    await db.markDue(cells.due(), signal);
+    await db.markDue(cells.due, signal);
     await this.#note.forget();
   }
 }

@@ -341,18 +341,12 @@ export class Registry implements Schemas, Notifications {
     feeds: readonly Feed[] = [],
     signal?: AbortSignal,
   ): Promise<void> {
-    const distinct = distinctObservers(observers);
-    const followed = distinctFeeds(feeds);
-    const definitions = tables.map((table) => {
-      if (isTable(table)) return table[definition];
-      throw new SchemaError("`tables` takes tables that `table(name, columns)` returned.");
-    });
-    const used = [
-      ...definitions,
-      ...distinct.map((observer) => observer.target.table),
-      ...followed.flatMap(({ columns }) => columns.map((column) => column.table)),
-    ];
-    await this.#register({ tables: used, observers: distinct, feeds: followed }, signal);
+    await this.#register(declarationsOf(tables, observers, feeds), signal);
+  }
+
+  /** Throws as {@link register} does, and changes nothing. */
+  async compare(tables: readonly AnyTable[], observers: readonly Observer[]): Promise<void> {
+    planRegistration(await this.fresh(), declarationsOf(tables, observers, []));
   }
 
   async #register(declared: Declarations, signal: AbortSignal | undefined): Promise<void> {
@@ -534,4 +528,23 @@ function isEmpty(plan: RegistrationPlan): boolean {
 
 function isStale(error: unknown): boolean {
   return error instanceof PercolatorError && error.code === "STALE_SNAPSHOT";
+}
+
+function declarationsOf(
+  tables: readonly AnyTable[],
+  observers: readonly Observer[],
+  feeds: readonly Feed[],
+): Declarations {
+  const distinct = distinctObservers(observers);
+  const followed = distinctFeeds(feeds);
+  const definitions = tables.map((table) => {
+    if (isTable(table)) return table[definition];
+    throw new SchemaError("`tables` takes tables that `table(name, columns)` returned.");
+  });
+  const used = [
+    ...definitions,
+    ...distinct.map((observer) => observer.target.table),
+    ...followed.flatMap(({ columns }) => columns.map((column) => column.table)),
+  ];
+  return { tables: used, observers: distinct, feeds: followed };
 }

@@ -178,12 +178,15 @@ describe("import", () => {
     const text = await readFile(path("all.jsonl"), "utf8");
     expect(text).toContain('"codec":"int"');
     const { table, int } = await import("../../../schema/index.js");
-    await using other = await open(path("other"), { tables: [table("documents", { title: int() })] });
+    // The last of the export's tables contradicts, and none of those before it is recorded.
+    await using other = await open(path("other"), { tables: [table("visits", { seconds: int() })] });
     await other.close();
     expect(await cli.run(["import", "other", "all.jsonl"])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("(SCHEMA)"),
     });
+    const { documents: schemas } = await cli.run(["schema", "other", "--json"]);
+    expect(schemas[0]!.tables).toMatchObject([{ name: "visits" }]);
   });
 
   it("makes cells due for registered observers, and for no others", async () => {
@@ -227,6 +230,20 @@ describe("import", () => {
     await truncate(path("all.jsonl"), size - 1);
     expect(await cli.run(["import", "copy", "all.jsonl", "--dry-run"])).toMatchObject({ code: 1 });
     expect(await cli.run(["import", "copy", "nowhere.jsonl"])).toMatchObject({ code: 2 });
+  });
+
+  it("changes nothing if a due change in the header does not fit its table", async () => {
+    const { BlockBuilder } = await import("../../dump/block-builder.js");
+    const builder = new BlockBuilder();
+    const [header] = (await cli.run(["export", "data", "--table", "visits"])).documents;
+    const due = [{ observer: "lengths", table: "visits", row: "home", column: "seconds" }];
+    builder.add(JSON.stringify({ ...header, due }), 0);
+    await writeFile(path("odd.jsonl"), Buffer.concat([builder.take(), builder.end()]));
+    expect(await cli.run(["import", "copy", "odd.jsonl"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("(INVALID_KEY)"),
+    });
+    expect(await cli.run(["status", "copy"])).toMatchObject({ code: 1 });
   });
 
   it("names the line that cannot be imported", async () => {

@@ -3,11 +3,11 @@ import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { Database } from "../../../database/index.js";
 import { ExportDamagedError, StoreError } from "../../../errors/index.js";
-import { observer } from "../../../observer/index.js";
+import { type Observer, observer } from "../../../observer/index.js";
 import { type AnyTable, type Column, tableFromDescription } from "../../../schema/index.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand, listOption } from "../../command.js";
-import { type OpenedDatabase, withDatabase } from "../../database/open-database.js";
+import { withDatabase } from "../../database/open-database.js";
 import { BlockCells } from "../../dump/block-cells.js";
 import { BlockReader, type ReadBlock } from "../../dump/block-reader.js";
 import { hasNoCells } from "../../dump/empty-table.js";
@@ -220,8 +220,7 @@ class Import {
     blocks: AsyncGenerator<ReadBlock>,
   ): Promise<void> {
     const request = { location: this.#location, coordinator: this.#options, create: true };
-    await withDatabase(this.#cli, request, async (opened) => {
-      const { db } = opened;
+    await withDatabase(this.#cli, request, async ({ db }) => {
       const note = noteName(first, wanted);
       const { signal, environment } = this.#cli;
       const id = environment.uniqueId();
@@ -229,7 +228,9 @@ class Import {
       const importer = new BlockImporter({ db, note, cells, id, signal });
       const done = await importer.done();
       this.#continuedAt = done?.block;
-      if (done === undefined) await this.#begin(db, header, wanted, cells);
+      const observers = this.#options.observers === true ? observersOf(header, wanted) : [];
+      if (done === undefined) await this.#checkAllowed(db, header, wanted);
+      await db.recordTables(cells.tables, observers, signal);
       for await (const block of blocks) {
         if (block.block > (done?.block ?? 0)) await importer.write(block);
         this.#cells = importer.cells;
@@ -237,21 +238,13 @@ class Import {
           () => `${counted(importer.cells, "cell")} written, ${this.#progress.rate(importer.cells)}`,
         );
       }
-      if (this.#options.observers === true) await this.#moveObservers(opened, header, importer);
+      if (this.#options.observers === true) await this.#moveObservers(db, observers, importer);
       await importer.finish();
     });
   }
 
-  /**
-   * Checks that the import is allowed, and records its tables. It skips the check if an earlier run
-   * of the same import passed it.
-   */
-  async #begin(
-    db: Database,
-    header: ExportHeader,
-    wanted: ReadonlySet<string>,
-    cells: BlockCells,
-  ): Promise<void> {
+  /** Checks that the import is allowed. The caller skips this if an earlier run of the same import passed it. */
+  async #checkAllowed(db: Database, header: ExportHeader, wanted: ReadonlySet<string>): Promise<void> {
     const { merge, force } = this.#options;
     const recorded = await db.tables();
     await using snapshot = await db.snapshot({ signal: this.#cli.signal });
@@ -263,30 +256,14 @@ class Import {
       checkSchemas(plan);
       await checkKept(plan, isEmpty);
     }
-    // A database records a table at its first use, and a read counts as a use. This read records
-    // the tables that have no cells.
-    for (const table of cells.tables) for await (const _ of snapshot.scan(table, { limit: 1 })) break;
   }
 
   /**
    * Registers the export's observers, and records which cells they have handled. Their records count only
    * from their registration on, and the imported cells must not be due for them, so this comes last.
    */
-  async #moveObservers({ db }: OpenedDatabase, header: ExportHeader, importer: BlockImporter): Promise<void> {
-    const { signal } = this.#cli;
-    const wanted = this.#wanted(header);
-    const tables = new Map(header.tables.map((each) => [each.name, tableFromDescription(each)]));
-    const moved = (header.observers ?? []).filter(({ table }) => wanted.has(table));
-    const observers = moved.map(({ observer: name, version, table, column }) => {
-      const target = tables.get(table)?.[column];
-      if (target === undefined) {
-        throw new ExportDamagedError(
-          `The export has observer ${name} on ${table}.${column}, which its header does not list.`,
-        );
-      }
-      return observer(name, target as Column<unknown>, () => undefined, { version });
-    });
-    await db.registerObservers(observers, signal);
+  async #moveObservers(db: Database, observers: readonly Observer[], importer: BlockImporter): Promise<void> {
+    await db.registerObservers(observers, this.#cli.signal);
     let handled = 0;
     for await (const block of this.#read().blocks) {
       if (block.block > 0) handled += await importer.acknowledge(block);
@@ -323,6 +300,21 @@ class Import {
         : `imported in ${formatDuration(durationMs)}${this.#continuedAt === undefined ? "" : `, continued after block ${this.#continuedAt}`}`,
     ]);
   }
+}
+
+/** The export's observers of the tables to import. */
+function observersOf(header: ExportHeader, wanted: ReadonlySet<string>): readonly Observer[] {
+  const tables = new Map(header.tables.map((each) => [each.name, tableFromDescription(each)]));
+  const moved = (header.observers ?? []).filter(({ table }) => wanted.has(table));
+  return moved.map(({ observer: name, version, table, column }) => {
+    const target = tables.get(table)?.[column];
+    if (target === undefined) {
+      throw new ExportDamagedError(
+        `The export has observer ${name} on ${table}.${column}, which its header does not list.`,
+      );
+    }
+    return observer(name, target as Column<unknown>, () => undefined, { version });
+  });
 }
 
 async function checkEmpty(

@@ -127,6 +127,21 @@ it("what was due is not taken for handled", async () => {
   expect(found[0]).toContainEqual({ row: "again", value: { pages: 1 } });
 });
 
+it("an observer that contradicts the database is refused before anything is imported", async () => {
+  await load(3);
+  await run("export", "data", "all.jsonl");
+  const other = table("other", { body: text() });
+  {
+    await using _db = await open(path("copy"), { observers: [observer("sum", other.body, () => {})] });
+  }
+  expect(await cli.run(["import", "copy", "all.jsonl", "--observers"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('"sum" is registered for the column other.body'),
+  });
+  await using copy = await open(path("copy"), { create: false });
+  expect([...(await copy.tables()).keys()]).toEqual(["other"]);
+});
+
 it("an interrupted import goes on with --observers", async () => {
   await load(300);
   await run("export", "data", "all.jsonl");
