@@ -46,7 +46,13 @@ export class ImportNote<State> {
     }
   }
 
-  async read(tx: Transaction): Promise<State | undefined> {
+  /** Reads the note as it is now, also in a database that this process cannot write. */
+  async now(): Promise<State | undefined> {
+    await using snapshot = await this.#options.db.snapshot({ signal: this.#options.signal });
+    return await this.read(snapshot);
+  }
+
+  async read(tx: Pick<Transaction, "note">): Promise<State | undefined> {
     const bytes = await tx.note(this.#options.note);
     return bytes === undefined ? undefined : (JSON.parse(Buffer.from(bytes).toString()) as State);
   }

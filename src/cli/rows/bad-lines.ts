@@ -31,7 +31,7 @@ const maxLineBytes = 1024 * 1024;
 
 /**
  * The length of the whole lines in the first `bytes` of a file. It is less than `bytes` if the file is not the
- * report that they were counted in: another program, or a dry run, has written it since.
+ * report that they were counted in: another program has written it since.
  */
 async function wholeLines(file: FileHandle, bytes: number): Promise<number> {
   const from = Math.max(0, bytes - maxLineBytes);

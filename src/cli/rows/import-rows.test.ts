@@ -309,6 +309,21 @@ describe("import --format csv", () => {
     expect(report.map((line) => JSON.parse(line).line)).toEqual([5, 1_302]);
   });
 
+  it("keeps the report of an interrupted run from a dry run", async () => {
+    await write("orders.csv", many(1_200, [3, 1_150]));
+    const run = (...more: string[]) =>
+      cli.run(["import", "data", "orders.csv", ...csv, "--bad", "bad.jsonl", ...more]);
+    expect(await run("--max-bad", "1")).toMatchObject({ code: 1 });
+    const report = await read("bad.jsonl");
+    expect(await run("--dry-run")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("bad.jsonl is the report of an interrupted import"),
+    });
+    expect(await read("bad.jsonl")).toBe(report);
+    expect(await run("--max-bad", "2")).toMatchObject({ code: 0 });
+    expect(await run("--dry-run")).toMatchObject({ code: 1, stderr: "" });
+  });
+
   it("keeps nothing of another report that it is told to continue with", async () => {
     await write("orders.csv", many(1_200, [3, 1_150]));
     const run = (...more: string[]) => cli.run(["import", "data", "orders.csv", ...csv, ...more]);

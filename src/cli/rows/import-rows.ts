@@ -163,9 +163,14 @@ class RowImport {
 
   /** Returns the state of an interrupted import that this one continues. */
   async #begin(): Promise<ImportState | undefined> {
-    if (this.#request.dryRun) return undefined;
+    const { bad, dryRun } = this.#request;
     const state = await this.#batches.state();
-    if (state === undefined) return undefined;
+    if (dryRun && bad !== undefined && state?.badFile === resolve(this.#cli.io.cwd, bad)) {
+      throw new UsageError(
+        `${bad} is the report of an interrupted import, which will continue it. Name another file with --bad.`,
+      );
+    }
+    if (dryRun || state === undefined) return undefined;
     if (this.#request.restart) {
       await this.#batches.forget();
       return undefined;

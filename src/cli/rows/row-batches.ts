@@ -44,7 +44,7 @@ export class RowBatches {
 
   /** The state that an earlier, interrupted run has recorded. */
   async state(): Promise<ImportState | undefined> {
-    const state = await this.#note.transact((tx) => this.#note.read(tx));
+    const state = await this.#note.now();
     this.#offset = state?.offset ?? 0;
     return state;
   }
