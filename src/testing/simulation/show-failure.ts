@@ -1,8 +1,11 @@
 import type { SimulationFailure } from "./simulate.js";
 
+/** More events than a person reads. A run that ends at its time limit may have tens of thousands. */
+const maxEvents = 500;
+
 /**
- * Formats a failure for people: the error, what the shortest run needed for it, and everything that
- * happened in that run.
+ * Formats a failure for people: the error, what the shortest run needed for it, and the last 500 events
+ * of that run.
  */
 export function showFailure({ seed, run, message, repeats, shortened }: SimulationFailure): string {
   const lines = [`Run ${run} of seed ${JSON.stringify(seed)} failed. ${message}`];
@@ -19,7 +22,10 @@ export function showFailure({ seed, run, message, repeats, shortened }: Simulati
     const { steps, incidents, faults, trace } = shortened;
     lines.push("", `The shortest run that fails in the same way: ${shortened.message}`);
     lines.push(`Steps: ${list(steps)}`, `Incidents: ${list(incidents)}`, `Faults: ${list(faults)}`);
-    lines.push("", "Its events, with the virtual time in milliseconds:", ...trace);
+    lines.push("", "Its events, with the virtual time in milliseconds:");
+    const hidden = trace.length - maxEvents;
+    if (hidden > 0) lines.push(`(${hidden} earlier events are in the failure's \`shortened.trace\`)`);
+    lines.push(...trace.slice(-maxEvents));
   }
   return lines.join("\n");
 }
