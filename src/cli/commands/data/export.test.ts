@@ -1,4 +1,5 @@
-import { readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { bytes, compressed, type Database, family, open, table, text } from "percolatordb";
@@ -11,6 +12,7 @@ import {
   visits,
   withLibrary,
 } from "../../../../test/support/library.js";
+import { systemEnvironment } from "../../../environment/index.js";
 
 let cli: CommandLine;
 
@@ -243,6 +245,22 @@ describe("export", () => {
     expect(code).toBe(1);
     expect(stderr).toContain("Start again with --force");
     expect(await cli.run(["export", "data", "all.jsonl", "--force"])).toMatchObject({ code: 0 });
+  });
+
+  it("refuses a file that another export writes, unless that was killed", async () => {
+    const { processName } = systemEnvironment;
+    const claim = (name: string) => cli.write(`all.jsonl.writer-${encodeURIComponent(name)}@1`, "");
+    const running = await claim(processName);
+    expect(await cli.run(["export", "data", "all.jsonl"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`Process ${processName} is writing`),
+    });
+    await expect(stat(join(cli.folder, "all.jsonl"))).rejects.toThrow("ENOENT");
+    await rm(running);
+    const { pid } = spawnSync(process.execPath, ["--version"]);
+    await claim(processName.replace(/\d+$/, String(pid)));
+    expect(await cli.run(["export", "data", "all.jsonl"])).toMatchObject({ code: 0 });
+    expect((await readdir(cli.folder)).sort()).toEqual(["all.jsonl", "data"]);
   });
 
   it("stops on a signal, and can be continued", async () => {

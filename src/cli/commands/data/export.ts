@@ -13,6 +13,7 @@ import { DueChanges } from "../../dump/due-changes.js";
 import { hasNoCells } from "../../dump/empty-table.js";
 import { exportBlocks } from "../../dump/export-blocks.js";
 import { type CutExport, ExportFile } from "../../dump/export-file.js";
+import { claimFile } from "../../dump/file-claim.js";
 import {
   type DueLine,
   type ExportHeader,
@@ -95,7 +96,30 @@ async function run(
     throw new UsageError(
       "--gzip is for the standard output. A file is compressed if its name ends with .gz: leave --gzip out.",
     );
-  const file = await ExportFile.open(resolve(cli.io.cwd, path), options.force === true);
+  const place = resolve(cli.io.cwd, path);
+  const release = await claimFile(place, cli.environment);
+  try {
+    await exportToFile(
+      cli,
+      opened,
+      path,
+      await ExportFile.open(place, options.force === true),
+      tables,
+      options,
+    );
+  } finally {
+    await release();
+  }
+}
+
+async function exportToFile(
+  cli: Cli,
+  opened: OpenedDatabase,
+  path: string,
+  file: ExportFile,
+  tables: readonly TableDescription[],
+  options: ExportOptions,
+): Promise<void> {
   try {
     if (file.cut !== undefined) await checkCut(cli, opened, file.cut, path, tables, options);
     const done = await exportTo(cli, opened, file, tables, options);
