@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { CommandLine } from "../../../test/support/command-line.js";
+import { UsageError } from "../usage-error.js";
 import { type BadLine, BadLineFile } from "./bad-lines.js";
 
 const bad = (line: number): BadLine => ({ line, column: null, reason: "é", text: "x" });
@@ -22,6 +23,15 @@ it.each([
   expect(file.bytes).toBe(Buffer.byteLength(kept + textOf(3)));
   await file.close();
   expect(await readFile(path, "utf8")).toBe(kept + textOf(3));
+});
+
+it("a report that cannot be opened is refused with its name", async () => {
+  const cli = await CommandLine.create();
+  await expect(BadLineFile.open(cli.folder, 0)).rejects.toThrow(
+    new UsageError(
+      `The file ${cli.folder} cannot be written: EISDIR: illegal operation on a directory, open '${cli.folder}'`,
+    ),
+  );
 });
 
 it("a report whose last line has no line end keeps the lines before it", async () => {

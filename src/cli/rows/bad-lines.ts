@@ -52,10 +52,12 @@ export class BadLineFile {
   /**
    * Opens the file, and removes what it has beyond the whole lines in the first `bytes`.
    *
-   * @throws UsageError if it is another file than a report.
+   * @throws UsageError if it cannot be written, or is another file than a report.
    */
   static async open(path: string, bytes: number): Promise<BadLineFile> {
-    const file = await open(path, "a+");
+    const file = await open(path, "a+").catch((error: Error) => {
+      throw new UsageError(`The file ${path} cannot be written: ${error.message}`);
+    });
     try {
       const { size } = await file.stat();
       const { buffer, bytesRead } = await file.read(Buffer.alloc(beginning.length), { position: 0 });
