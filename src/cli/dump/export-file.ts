@@ -1,4 +1,4 @@
-import { constants, type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open, rm } from "node:fs/promises";
 import { ExportDamagedError, StoreError } from "../../errors/index.js";
 import { UsageError } from "../usage-error.js";
 import { BlockReader, type ReadBlock } from "./block-reader.js";
@@ -22,12 +22,20 @@ export class ExportFile {
   readonly cut: CutExport | undefined;
   readonly #path: string;
   readonly #file: FileHandle;
+  readonly #isNew: boolean;
   readonly #compress: boolean;
   #end: number;
 
-  private constructor(path: string, file: FileHandle, cut: CutExport | undefined, end: number) {
+  private constructor(
+    path: string,
+    file: FileHandle,
+    isNew: boolean,
+    cut: CutExport | undefined,
+    end: number,
+  ) {
     this.#path = path;
     this.#file = file;
+    this.#isNew = isNew;
     this.cut = cut;
     this.#end = end;
     this.#compress = isCompressed(path);
@@ -35,18 +43,21 @@ export class ExportFile {
 
   /**
    * Opens a file for an export. If the file holds an export that was cut, the new export continues
-   * it. Opening changes nothing.
+   * it. Opening changes nothing in the file.
    *
    * @throws UsageError if the file holds something else and `replace` is false.
    */
   static async open(path: string, replace: boolean): Promise<ExportFile> {
-    const file = await open(path, constants.O_RDWR | constants.O_CREAT).catch((error: Error) => {
-      throw new UsageError(`The file ${path} cannot be written: ${error.message}`);
-    });
+    const created = await open(path, "wx+").catch(() => undefined);
+    const file =
+      created ??
+      (await open(path, "r+").catch((error: Error) => {
+        throw new UsageError(`The file ${path} cannot be written: ${error.message}`);
+      }));
     try {
-      const isNew = replace || (await file.stat()).size === 0;
-      const found = isNew ? undefined : await findCut(path, file);
-      return new ExportFile(path, file, found?.cut, found?.end ?? 0);
+      const isEmpty = replace || (await file.stat()).size === 0;
+      const found = isEmpty ? undefined : await findCut(path, file);
+      return new ExportFile(path, file, created !== undefined, found?.cut, found?.end ?? 0);
     } catch (error) {
       await file.close();
       throw error;
@@ -82,8 +93,10 @@ export class ExportFile {
     return this.#attempt(() => this.#file.sync());
   }
 
-  close(): Promise<void> {
-    return this.#file.close();
+  /** Closes the file. Removes it if it is new and nothing was written. */
+  async close(): Promise<void> {
+    await this.#file.close();
+    if (this.#isNew && this.#end === 0) await rm(this.#path, { force: true });
   }
 
   async #attempt(write: () => Promise<void>): Promise<void> {

@@ -191,6 +191,10 @@ describe("export", () => {
     expect(await cli.run(["export", "data", "all.jsonl", "--force"])).toMatchObject({ code: 0 });
     expect(await cli.run(["export", "data", "nowhere/all.jsonl"])).toMatchObject({ code: 2 });
     expect(await cli.run(["export", "data", "x.jsonl", "--table", "nowhere"])).toMatchObject({ code: 2 });
+    expect(await cli.run(["export", "data", "x.jsonl", "--at", "2200-01-01"])).toMatchObject({ code: 2 });
+    await cli.write("empty.jsonl", "");
+    expect(await cli.run(["export", "data", "empty.jsonl", "--at", "2200-01-01"])).toMatchObject({ code: 2 });
+    expect((await readdir(cli.folder)).sort()).toEqual(["all.jsonl", "data", "empty.jsonl", "notes.txt"]);
   });
 
   it("does not continue an export of one table as one of all, unless the others were empty", async () => {
