@@ -77,8 +77,8 @@ beforeEach(async () => {
 });
 
 /** Returns all cells in the form of an export. */
-async function cells(): Promise<readonly string[]> {
-  const { code, lines } = await cli.run(["export", "data"]);
+async function cells(location = "data"): Promise<readonly string[]> {
+  const { code, lines } = await cli.run(["export", location]);
   expect(code).toBe(0);
   return lines.filter((line) => line.startsWith('{"table":'));
 }
@@ -249,11 +249,6 @@ describe("an import that needs the module", () => {
     expect((await db.tables()).size).toBe(4);
   }
 
-  const cellsOf = async (location: string) => {
-    const { lines } = await cli.run(["export", location]);
-    return lines.filter((line) => line.startsWith('{"table":'));
-  };
-
   it("is refused for values that no schema has checked, and nothing is written", async () => {
     await emptyDatabase();
     const file = await exportLoose({ town: "Oslo" });
@@ -266,18 +261,18 @@ describe("an import that needs the module", () => {
       const { code, stderr } = await cli.run(args, options);
       expect(code).toBe(2);
       expect(stderr).toContain("Column users.profile was not imported: it has a schema");
-      expect(await cellsOf("empty")).toEqual([]);
+      expect(await cells("empty")).toEqual([]);
     }
     const checked = await cli.run(["import", "empty", file, ...app]);
     expect(checked).toMatchObject({ code: 1, stderr: expect.stringContaining('users.profile, row "bob"') });
     expect(checked.stderr).toMatch(/line 4 in block 1: .*no city \(INVALID_VALUE\)\n$/);
-    expect(await cellsOf("empty")).toEqual([]);
+    expect(await cells("empty")).toEqual([]);
     const streamed = await cli.run(["import", "empty", ...app], { stdin: stdout });
     expect(streamed).toMatchObject({ code: 1, stderr: expect.stringContaining("no city") });
-    expect(await cellsOf("empty")).toEqual([]);
+    expect(await cells("empty")).toEqual([]);
     expect(await cli.run(["import", "empty", file, "--dry-run", ...app])).toMatchObject({ code: 1 });
     expect(await cli.run(["import", "empty", file, "--force"])).toMatchObject({ code: 0 });
-    expect(await cellsOf("empty")).toHaveLength(2);
+    expect(await cells("empty")).toHaveLength(2);
   });
 
   it("is done with the module if its schema accepts the values", async () => {
@@ -285,7 +280,7 @@ describe("an import that needs the module", () => {
     const file = await exportLoose({ city: "Oslo" });
     expect(await cli.run(["import", "empty", file])).toMatchObject({ code: 2 });
     expect(await cli.run(["import", "empty", file, ...app])).toMatchObject({ code: 0 });
-    expect(await cellsOf("empty")).toHaveLength(2);
+    expect(await cells("empty")).toHaveLength(2);
   });
 
   it("checks the whole file before it writes its first block", async () => {
@@ -298,7 +293,7 @@ describe("an import that needs the module", () => {
     await cli.run(["export", "loose", "loose.jsonl"]);
     const refused = await cli.run(["import", "empty", "loose.jsonl", ...app]);
     expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("in block 2: ") });
-    expect(await cellsOf("empty")).toEqual([]);
+    expect(await cells("empty")).toEqual([]);
   });
 
   it("is refused for a column whose constraint only the database has recorded", async () => {
@@ -312,7 +307,7 @@ describe("an import that needs the module", () => {
       code: 2,
       stderr: expect.stringContaining("has table users without table by_domain"),
     });
-    expect(await cellsOf("empty")).toEqual([]);
+    expect(await cells("empty")).toEqual([]);
   });
 
   it.each([
@@ -324,7 +319,7 @@ describe("an import that needs the module", () => {
       await cli.run(["export", "data", "all.jsonl"]);
       const { code, stderr } = await cli.run(["import", "copy", "all.jsonl", "--table", name]);
       expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
-      expect(await cellsOf("copy")).toEqual([]);
+      expect(await cells("copy")).toEqual([]);
       expect(await cli.run(["import", "copy", "all.jsonl", "--table", name, "--force"])).toMatchObject({
         code: 0,
       });
@@ -338,10 +333,10 @@ describe("an import that needs the module", () => {
     await cli.run(["export", "data", "all.jsonl"]);
     await emptyDatabase();
     await cli.run(["set", "empty", target, row, "bob@example.org", "--force"]);
-    const before = await cellsOf("empty");
+    const before = await cells("empty");
     const { code, stderr } = await cli.run(["import", "empty", "all.jsonl", "--merge"]);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("were not merged") });
-    expect(await cellsOf("empty")).toEqual(before);
+    expect(await cells("empty")).toEqual(before);
   });
 
   it("is refused for both if both have data", async () => {
@@ -367,7 +362,7 @@ describe("an import that needs the module", () => {
     await emptyDatabase();
     for (const location of ["copy", "empty"]) {
       expect(await cli.run(["import", location, "all.jsonl"])).toMatchObject({ code: 0, stderr: "" });
-      expect(await cellsOf(location)).toEqual(await cells());
+      expect(await cells(location)).toEqual(await cells());
       const set = await cli.run(["set", location, "users.profile", "ann", "{}"]);
       expect(set).toMatchObject({ code: 2, stderr: expect.stringContaining("schema") });
       const taken = await cli.run(["set", location, "users.email", "bob", "x"]);

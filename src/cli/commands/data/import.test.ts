@@ -1,7 +1,7 @@
 import { readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
-import { type CommandLine, eventually, Printed } from "../../../../test/support/command-line.js";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import type { CommandLine } from "../../../../test/support/command-line.js";
 import {
   documents,
   ledger,
@@ -11,6 +11,7 @@ import {
 } from "../../../../test/support/library.js";
 import { open } from "../../../database/index.js";
 import { observer } from "../../../observer/index.js";
+import { BlockImporter } from "../../dump/import-blocks.js";
 
 let cli: CommandLine;
 
@@ -87,16 +88,18 @@ describe("import", () => {
   it("stops on a signal between two blocks, and continues after the last", async () => {
     await fill();
     await cli.run(["export", "data", "all.jsonl"]);
-    const stderr = new Printed(100);
-    const command = cli.start(["import", "copy", "all.jsonl"], { stderr });
-    await eventually(() => expect(stderr.text).toContain("cells written"));
-    command.signal("SIGINT");
-    const { code } = await command.outcome;
-    // The command may have ended before the signal arrived.
-    expect([0, 130]).toContain(code);
+    const { write } = BlockImporter.prototype;
+    using _ = vi.spyOn(BlockImporter.prototype, "write").mockImplementationOnce(async function (
+      this: BlockImporter,
+      block,
+    ) {
+      await write.call(this, block);
+      command.signal("SIGINT");
+    });
+    const command = cli.start(["import", "copy", "all.jsonl"]);
+    expect(await command.outcome).toMatchObject({ code: 130 });
     const again = await cli.run(["import", "copy", "all.jsonl", "--json"]);
-    expect(again.code).toBe(code === 130 ? 0 : 1);
-    if (code === 130) expect(again.documents[0]!.continuedAt).toBeGreaterThan(0);
+    expect(again).toMatchObject({ code: 0, documents: [{ continuedAt: 1 }] });
     expect(await rowsOf("copy")).toEqual(await rowsOf("data"));
   });
 
@@ -173,7 +176,7 @@ describe("import", () => {
   it("imports only the named tables, and refuses conflicting ones", async () => {
     await cli.run(["export", "data", "all.jsonl"]);
     expect(await cli.run(["import", "copy", "all.jsonl", "--table", "visits"])).toMatchObject({ code: 0 });
-    expect((await rowsOf("copy")).every((line) => line.includes('"visits"'))).toBe(true);
+    expect(await rowsOf("copy")).toEqual((await rowsOf("data")).filter((line) => line.includes('"visits"')));
     expect(await cli.run(["import", "copy", "all.jsonl", "--table", "nowhere"])).toMatchObject({ code: 2 });
     const text = await readFile(path("all.jsonl"), "utf8");
     expect(text).toContain('"codec":"int"');
