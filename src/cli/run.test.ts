@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { CommandLine, Printed } from "../../test/support/command-line.js";
+import { commandTree } from "../../test/support/command-tree.js";
 import { documents, libraryCommandLine, withLibrary } from "../../test/support/library.js";
 
 /** A stream whose reader takes a number of lines and then closes. */
@@ -32,37 +33,14 @@ class Full extends Writable {
   }
 }
 
-const commandNames = [
-  "get",
-  "set",
-  "delete",
-  "scan",
-  "history",
-  "watch",
-  "inspect",
-  "status",
-  "wait",
-  "pending",
-  "parked",
-  "locks",
-  "loads",
-  "gc",
-  "check",
-  "worker",
-  "init",
-  "backfill",
-  "doctor",
-  "export",
-  "import",
-  "bench",
-];
+const commandNames = commandTree().commands.map((command) => command.name());
 
 describe("help", () => {
   it("lists every command", async () => {
     const cli = await CommandLine.create();
     const { code, stdout, stderr } = await cli.run(["--help"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    for (const name of commandNames) expect(stdout).toMatch(new RegExp(`^  ${name} .*<location>`, "m"));
+    for (const name of commandNames) expect(stdout).toMatch(new RegExp(`^  ${name} `, "m"));
     expect(stdout).toContain("Exit codes:");
   });
 
@@ -72,7 +50,7 @@ describe("help", () => {
       const cli = await CommandLine.create();
       const { code, stdout } = await cli.run([name, "--help"]);
       expect(code).toBe(0);
-      expect(stdout).toContain(`$ percolator ${name} ./data`);
+      expect(stdout).toContain(`$ percolator ${name} `);
       expect(stdout).toContain("--json");
       expect(stdout).toMatch(/With --json:\n {2}\S/);
       for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(120);

@@ -9,11 +9,12 @@ const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
 };
 
 /**
- * Returns the commands of a block without its comments, and each part of a pipe or a sequence
- * separately.
+ * Returns the commands of a block without its comments, a command of several lines as one, and each part
+ * of a pipe or a sequence separately.
  */
 export function commandsOf(body: string): readonly string[] {
   return body
+    .replace(/\\\n\s*/g, "")
     .split("\n")
     .map((line) => line.replace(/(^|\s)#.*$/, "").trim())
     .filter((line) => line !== "")

@@ -29,7 +29,8 @@ export function addCoordinator(program: Command, cli: Cli): void {
       "on PostgreSQL, the store itself assigns timestamps, and the coordinator serves only sessions and claims.",
     examples: [
       "coordinator ./data",
-      "coordinator bigtable://project/instance --listen 0.0.0.0:4100 --advertise 10.0.0.7:4100 --tls-cert cert.pem --tls-key key.pem --token-file token",
+      "coordinator bigtable://project/instance --listen 0.0.0.0:4100 --advertise 10.0.0.7:4100 \\\n" +
+        "      --tls-cert cert.pem --tls-key key.pem --token-file token",
     ],
     json: [
       'A line for each event, with "event" and "time": listening {"address","metrics"} ("metrics" with --metrics),',

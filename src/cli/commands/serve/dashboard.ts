@@ -31,7 +31,8 @@ export function addDashboard(program: Command, cli: Cli): void {
     examples: [
       "dashboard ./data",
       "dashboard ./data --app ./app.ts --writable",
-      "dashboard bigtable://project/instance --from http://10.0.0.7:4180/ --from http://10.0.0.8:4180/ --dashboard-token-file token",
+      "dashboard bigtable://project/instance --from http://10.0.0.7:4180/ --from http://10.0.0.8:4180/ \\\n" +
+        "      --dashboard-token-file token",
       "dashboard ./data --listen 0.0.0.0:4180 --dashboard-token-file token",
     ],
     json: [
