@@ -1,4 +1,4 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { type CommandLine, eventually, type Printed } from "../../../../test/support/command-line.js";
@@ -126,11 +126,14 @@ describe("restore", () => {
     [["restore", "copies", "bigtable://project/instance"], "Bigtable"],
   ])("refuses %j, and changes nothing", async (args, message) => {
     await cli.run(["backup", "data", "copies"]);
+    await set(9);
     await mkdir(join(cli.folder, "full"));
     await cli.write("full/notes.txt", "mine");
     const { code, stderr } = await cli.run(args);
     expect(stderr).toContain(message);
     expect(code).toBe(1);
-    expect(await cli.run(["check", "data"])).toMatchObject({ code: 0 });
+    expect(await sizeIn("data")).toBe("9\n");
+    expect((await readdir(cli.folder)).sort()).toEqual(["copies", "data", "full"]);
+    expect(await readdir(join(cli.folder, "full"))).toEqual(["notes.txt"]);
   });
 });

@@ -126,7 +126,7 @@ describe("status", () => {
     expect(lines).toContain("coordinator  no leader; the last epoch was 1");
   });
 
-  it("reports that there is no database", async () => {
+  it("shows an empty database", async () => {
     const cli = await CommandLine.create();
     await (await open(`${cli.folder}/data`)).close();
     const { lines } = await cli.run(["status", "data", "--all"]);

@@ -66,6 +66,9 @@ describe("coordinator", () => {
       { event: "stopping", time, signal: "SIGTERM" },
       { event: "stopped", time },
     ]);
+    await eventually(() =>
+      expect(eventsOf(second.command).at(-1)).toMatchObject({ event: "leading", epoch: 2 }),
+    );
     second.command.signal("SIGINT");
     expect(await second.command.outcome).toMatchObject({ code: 0 });
   });

@@ -1,7 +1,8 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import type { CommandLine } from "../../../../test/support/command-line.js";
 import { libraryCommandLine } from "../../../../test/support/library.js";
 import { Samples } from "../../bench/samples.js";
+import { Progress } from "../../print/progress.js";
 
 let cli: CommandLine;
 
@@ -56,8 +57,9 @@ describe("bench", () => {
   });
 
   it("stops on a signal, and removes its rows", async () => {
+    // The first progress is shown when rows are stored.
+    using _ = vi.spyOn(Progress.prototype, "show").mockImplementationOnce(() => command.signal("SIGINT"));
     const command = cli.start(["bench", "data", "--duration", "1h", "--rows", "100"]);
-    command.signal("SIGINT");
     expect(await command.outcome).toMatchObject({
       code: 130,
       stderr: expect.stringContaining("removing the rows; if the command is ended before that, they stay"),
