@@ -114,7 +114,7 @@ test.each([true, false])(
 );
 
 test("a block is not written again after another process has finished the same import", async () => {
-  const cells = { of: () => [{ column: notes.text, row: "a", value: "x" }], due: () => [] } as never;
+  const cells = { of: () => [{ column: notes.text, row: "a", value: "x" }], due: [] } as never;
   db = await losing(0, false);
   const importerOf = (id: string) => new BlockImporter({ db: db!, note: "n", cells, id, signal });
   const [first, second] = [importerOf("first"), importerOf("second")];
