@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { StoreFullError } from "../../../errors/index.js";
+import { writeMapped } from "./lock-holder.js";
 
 export const lockFileName = "lock.mdb";
 /**
@@ -86,14 +87,16 @@ const repairs = new Map<string, number>();
  * lock, so no other process changes the number.
  */
 export function setLastTransaction(folder: string, transaction: number): void {
-  const path = join(folder, lockFileName);
-  const { ino } = statSync(path, { bigint: true });
-  const id = `${path} ${ino}`;
-  // Closing the file would release this process's locks on it, so it stays open.
-  const file = repairs.get(id) ?? openSync(path, "r+");
-  repairs.set(id, file);
   const bytes = Buffer.alloc(8);
   bytes.writeBigUInt64LE(BigInt(transaction));
+  const path = join(folder, lockFileName);
+  if (writeMapped(path, bytes, lastTransactionAt)) return;
+  const { ino } = statSync(path, { bigint: true });
+  const id = `${path} ${ino}`;
+  // Closing the file would release this process's locks on it, so it stays open. But a worker thread
+  // closes at its end what it has opened.
+  const file = repairs.get(id) ?? openSync(path, "r+");
+  repairs.set(id, file);
   writeSync(file, bytes, 0, bytes.length, lastTransactionAt);
 }
 

@@ -1,7 +1,10 @@
+import { once } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import { mkdtemp, rename, rm, symlink } from "node:fs/promises";
 import { platform, tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { openLmdbStore } from "../index.js";
 import { lockHolder } from "./lock-holder.js";
@@ -39,3 +42,30 @@ it.skipIf(platform() !== "linux").each([
     await store.close();
   }
 });
+
+it.skipIf(platform() !== "linux")(
+  "a thread that has written the number of the last transaction releases none of this process's locks at its end",
+  async () => {
+    const store = await openLmdbStore(path);
+    try {
+      const pinned = store.pages!.pin();
+      pinned.release();
+      const before = locksOn(path);
+      const thread = new Worker(
+        `const { workerData } = require("node:worker_threads"); require("tsx/cjs"); require(workerData.module).setLastTransaction(workerData.path, workerData.transaction)`,
+        {
+          eval: true,
+          workerData: {
+            module: fileURLToPath(new URL("./lock-file.ts", import.meta.url)),
+            path,
+            transaction: pinned.transaction,
+          },
+        },
+      );
+      await once(thread, "exit");
+      expect(locksOn(path)).toBe(before);
+    } finally {
+      await store.close();
+    }
+  },
+);

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, readSync, realpathSync, writeSync } from "node:fs";
 import { arch, endianness, platform } from "node:os";
 import { join } from "node:path";
 
@@ -80,6 +80,8 @@ function readLock(path: string, lock: LockName) {
   return { thread: head.readInt32LE(mutex + ownerInMutex), transaction };
 }
 
+const memoryFile = "/proc/self/mem";
+
 /**
  * If this process has the file open, this function reads the file from this process's memory.
  * Opening and closing the file would release this process's locks on it. By these locks, other
@@ -87,21 +89,40 @@ function readLock(path: string, lock: LockName) {
  */
 function readHead(path: string, length: number): Buffer | undefined {
   const address = mappedAt(path);
-  const file = openSync(address === undefined ? path : "/proc/self/mem", "r");
+  const file = openSync(address === undefined ? path : memoryFile, "r");
   try {
     const bytes = Buffer.alloc(length);
-    return readSync(file, bytes, 0, length, address ?? 0n) === length ? bytes : undefined;
+    return readSync(file, bytes, 0, length, address ?? 0) === length ? bytes : undefined;
   } finally {
     closeSync(file);
   }
 }
 
-function mappedAt(path: string): bigint | undefined {
+/**
+ * Writes into this process's memory of the lock file, without opening the file. Returns false if the
+ * system does not allow that.
+ */
+export function writeMapped(path: string, bytes: Buffer, at: number): boolean {
+  try {
+    const address = mappedAt(path);
+    if (address === undefined) return false;
+    const memory = openSync(memoryFile, "r+");
+    try {
+      return writeSync(memory, bytes, 0, bytes.length, address + at) === bytes.length;
+    } finally {
+      closeSync(memory);
+    }
+  } catch {
+    return false;
+  }
+}
+
+function mappedAt(path: string): number | undefined {
   const name = mappedName(path);
   const line = readFileSync("/proc/self/maps", "utf8")
     .split("\n")
     .find((each) => each.endsWith(` ${name}`));
-  return line === undefined ? undefined : BigInt(`0x${line.slice(0, line.indexOf("-"))}`);
+  return line === undefined ? undefined : Number.parseInt(line, 16);
 }
 
 /**
