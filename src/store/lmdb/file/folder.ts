@@ -52,7 +52,12 @@ export async function prepareFolder(
  * commit. The opening flushes the entry of the data file: see `settleFlushedHead`.
  */
 async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true });
+  const first = await mkdir(path, { recursive: true }).catch(async (error: unknown) => {
+    // On a read-only file system, Node.js says only that the folder does not exist. Without
+    // `recursive`, it says why it cannot be made.
+    if (codeOf(error) === "ENOENT") await mkdir(path);
+    throw error;
+  });
   if (first === undefined) return;
   const highest = resolve(first);
   for (let made = resolve(path); made.length >= highest.length; made = dirname(made)) {

@@ -14,6 +14,7 @@ test.each([
 
 test.each([
   ["EACCES", -13, "STORE", "Check the permissions of the folder and of the files in it."],
+  ["EROFS", -30, "STORE", "The file system is read-only."],
   ["ENOSPC", -28, "STORE_FULL", "Free space and try again."],
 ])("an error of Node's own calls says what to do as well: %s", (code, errno, expected, advice) => {
   const cause = Object.assign(new Error(`${code}: open 'data.mdb'`), { code, errno });

@@ -12,7 +12,8 @@ const damaged = new Set([-30797, -30796, -30793, -30779]);
 const versionMismatch = -30794;
 const lockTableFull = -30790;
 const mapFailed = 12;
-const noPermission = new Set([1, 13, 30]);
+const noPermission = new Set([1, 13]);
+const readOnlyFileSystem = 30;
 /**
  * The system's code for a failed read or write. LMDB also reports it if the system wrote fewer
  * bytes than LMDB asked for.
@@ -90,6 +91,12 @@ export function storeError(error: unknown, path: string, doing: string): Percola
   }
   if (noPermission.has(code)) {
     return new StoreError(`${what} Check the permissions of the folder and of the files in it.`, details);
+  }
+  if (code === readOnlyFileSystem) {
+    return new StoreError(
+      `${what} The file system is read-only. Name another folder, or open the database with \`readOnly\`.`,
+      details,
+    );
   }
   if (code === inputOutput && doing.startsWith("read")) {
     return new StoreError(`${what} The disk failed to read. Check the disk.`, details);
