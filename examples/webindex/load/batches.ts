@@ -8,6 +8,16 @@ const batchesInFlight = 4;
 
 export type Loadable = Page | Unchanged | Gone;
 
+interface Pages {
+  readonly written: ReadonlySet<string>;
+  readonly read: ReadonlySet<string>;
+}
+
+/** The pages whose stored versions an item depends on. */
+function readBy(item: Loadable): readonly string[] {
+  return item.kind === "unchanged" ? [item.url, item.refersTo] : [item.url];
+}
+
 /**
  * Groups the items of a source into batches. Each batch is written by one transaction, and some
  * transactions run concurrently.
@@ -15,11 +25,8 @@ export type Loadable = Page | Unchanged | Gone;
 export class Batches {
   readonly #write: (items: readonly Loadable[]) => Promise<void>;
   readonly #onSent: (() => Promise<void> | undefined) | undefined;
-  readonly #inFlight = new Set<Promise<void>>();
-  /**
-   * URLs in the running batches. If a page comes twice, it is not loaded twice at the same time.
-   */
-  readonly #busy = new Set<string>();
+  /** The running transactions, with the pages that each writes and reads. */
+  readonly #inFlight = new Map<Promise<void>, Pages>();
   #batch: Loadable[] = [];
   #bytes = 0;
   #failure: { readonly error: unknown } | undefined;
@@ -35,10 +42,13 @@ export class Batches {
 
   /**
    * Waits while the transaction limit is reached, or while a page that the item needs is being
-   * written.
+   * written, or one that the item writes is being read.
    */
   async add(item: Loadable): Promise<void> {
-    if (this.#busy.has(item.url) || (item.kind === "unchanged" && this.#busy.has(item.refersTo))) {
+    const running = [...this.#inFlight.values()];
+    if (
+      running.some(({ written, read }) => read.has(item.url) || readBy(item).some((url) => written.has(url)))
+    ) {
       await this.send();
       await this.settle();
     }
@@ -56,24 +66,23 @@ export class Batches {
     if (this.#batch.length === 0) return;
     const items = this.#batch;
     [this.#batch, this.#bytes] = [[], 0];
-    const urls = new Set(items.map(({ url }) => url));
-    for (const url of urls) this.#busy.add(url);
+    const written = new Set(items.map(({ url }) => url));
+    const read = new Set(items.flatMap(readBy));
     const done = this.#write(items)
       .catch((error: unknown) => {
         this.#failure ??= { error };
       })
       .finally(() => {
-        for (const url of urls) this.#busy.delete(url);
         this.#inFlight.delete(done);
       });
-    this.#inFlight.add(done);
-    if (this.#inFlight.size >= batchesInFlight) await Promise.race(this.#inFlight);
+    this.#inFlight.set(done, { written, read });
+    if (this.#inFlight.size >= batchesInFlight) await Promise.race(this.#inFlight.keys());
     await this.#onSent?.();
   }
 
   /** Resolves when no transaction is running, whether or not they succeeded. */
   async settle(): Promise<void> {
-    await Promise.all(this.#inFlight);
+    await Promise.all(this.#inFlight.keys());
   }
 
   throwFailure(): void {
