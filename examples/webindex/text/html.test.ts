@@ -82,6 +82,12 @@ describe("links", () => {
     ]);
     expect(links(`<a href="${" ".repeat(limits.href)}x">a</a>`)).toEqual([]);
   });
+
+  test("a base that is too long for a link is ignored", () => {
+    expect(links(`<base href="/${"b/".repeat(limits.href)}"><a href=b>b</a>`)).toEqual([
+      "https://example.org/a/b",
+    ]);
+  });
 });
 
 describe("limits", () => {

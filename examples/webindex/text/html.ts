@@ -197,21 +197,27 @@ class HtmlReader implements TokenizerCallbacks {
   #open(tag: string): void {
     if (tag === "a" || tag === "area") this.#openAnchor(tag);
     else if (tag === "img") this.#addToAnchor(` ${this.#value ?? ""} `);
-    else if (tag === "base") this.#base ??= this.#value;
+    else if (tag === "base") this.#base ??= this.#href;
     else if (tag === "title") this.#inTitle = this.#title === undefined;
     else if (tag === "h1") this.#inHeading = this.#heading === undefined;
     if (this.#inTitle) this.#title ??= "";
     if (this.#inHeading) this.#heading ??= "";
   }
 
+  /** The value of the tag's attribute, unless it is too long for a link. */
+  get #href(): string | undefined {
+    return this.#value !== undefined && this.#value.length < limits.href ? this.#value : undefined;
+  }
+
   #openAnchor(tag: string): void {
     this.#anchor = undefined;
-    if (this.#value === undefined || this.#value.length >= limits.href) return;
+    const href = this.#href;
+    if (href === undefined) return;
     if (this.#links.length >= limits.links) {
       this.#truncatedLinks = true;
       return;
     }
-    const link = { href: this.#value, text: "" };
+    const link = { href, text: "" };
     this.#links.push(link);
     if (tag === "a") this.#anchor = link;
   }
