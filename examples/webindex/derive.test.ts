@@ -1,8 +1,10 @@
+import { open } from "percolatordb";
 import { describe, expect, it } from "vitest";
 import { packContents, unpackContents } from "./contents.js";
 import { AnchorSample, anchorLimits, describePage, mergeLinks } from "./derive.js";
 import { pageId, shardNames } from "./identity.js";
-import { memberKey, memberUrl } from "./tables.js";
+import { extract } from "./observers/extract.js";
+import { documents, memberKey, memberUrl, tables } from "./tables.js";
 import { inKeyOrder } from "./twin/order.js";
 
 describe("contents", () => {
@@ -41,6 +43,28 @@ describe("a page's description", () => {
     const [[, anchor] = ["", ""]] = mergeLinks(long);
     expect(anchor.length).toBeLessThanOrEqual(500);
     expect(Buffer.from(anchor).toString()).toBe(anchor);
+  });
+});
+
+describe("very many long links", () => {
+  const page = (name: string, count: number) => {
+    const links = Array.from({ length: count }, (_, at) => `<a href=${name}${at}>`).join("");
+    const body = Buffer.from(`<base href="/${"x".repeat(1_100)}/">${links}`);
+    return packContents({ contentType: "text/html", body });
+  };
+
+  it("are cut off, so that they can be written, and replaced by others", async () => {
+    await using db = await open("memory:", { tables, observers: [extract] });
+    const url = "https://example.org/";
+    for (const name of ["a", "b"]) {
+      await db.transact(async (tx) => tx.set(documents.contents, url, page(name, 20_000)));
+      await db.drain();
+      await using view = await db.snapshot();
+      const links = await view.get(documents.links, url);
+      expect(links![0]![0]).toMatch(new RegExp(`/${name}0$`));
+      expect(links!.length).toBeGreaterThan(5_000);
+      expect(await view.get(documents.truncated, url)).toBe("links");
+    }
   });
 });
 

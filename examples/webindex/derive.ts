@@ -26,6 +26,9 @@ export interface Description {
 export const truncations = ["links", "text", "terms"] as const;
 export type Truncation = (typeof truncations)[number];
 
+/** The links of a page are one value, which may have at most 10 MB. A transaction may have to replace all of them. */
+const maxLinksBytes = 8_000_000;
+
 /**
  * A page's anchors come from links to the members of its cluster. At most this many links are read,
  * to at most this many members.
@@ -42,12 +45,28 @@ export function* describeInParts(packed: Uint8Array, url: string): Parts<Descrip
   const { contentType, body }: Contents = unpackContents(packed);
   const { title, text, links, truncatedLinks, truncatedText } = yield* extractInParts(body, contentType, url);
   const terms = yield* countTerms(text);
-  const kinds = { links: truncatedLinks, text: truncatedText, terms: terms.hasMore };
+  const all = mergeLinks(links);
+  const kept = firstLinks(all);
+  const kinds = {
+    links: truncatedLinks || kept.length < all.length,
+    text: truncatedText,
+    terms: terms.hasMore,
+  };
   const truncated = truncations.filter((kind) => kinds[kind]).join(" ") || undefined;
   yield;
   const words = wordsOf(title, terms.counts);
   yield;
-  return { hash: contentHash(body), title, words, links: mergeLinks(links), truncated };
+  return { hash: contentHash(body), title, words, links: kept, truncated };
+}
+
+/** The first links, up to the limit of their value. */
+function firstLinks(all: Links): Links {
+  let bytes = 0;
+  const end = all.findIndex((link) => {
+    bytes += Buffer.byteLength(JSON.stringify(link));
+    return bytes > maxLinksBytes;
+  });
+  return end < 0 ? all : all.slice(0, end);
 }
 
 /** Merges all links to the same page into one, with all their different anchor texts. */

@@ -14,28 +14,28 @@ test.each([
   {
     name: "a page waits for a revisit that refers to it",
     first: revisit("b", "a"),
-    then: page("a"),
+    later: page("a"),
     waits: true,
   },
   {
     name: "a revisit waits for the page that it refers to",
     first: page("a"),
-    then: revisit("b", "a"),
+    later: revisit("b", "a"),
     waits: true,
   },
-  { name: "a page waits for itself", first: page("a"), then: page("a"), waits: true },
+  { name: "a page waits for itself", first: page("a"), later: page("a"), waits: true },
   {
     name: "revisits that refer to one page are loaded at once",
     first: revisit("b", "a"),
-    then: revisit("c", "a"),
+    later: revisit("c", "a"),
     waits: false,
   },
-])("$name", async ({ first, then, waits }) => {
+])("$name", async ({ first, later, waits }) => {
   const end: (() => void)[] = [];
   const batches = new Batches(() => new Promise((resolve) => end.push(resolve)));
   await batches.add(first);
   await batches.send();
-  const added = batches.add(then).then(() => "at once");
+  const added = batches.add(later).then(() => "at once");
   const waited = new Promise<string>((resolve) => setImmediate(() => resolve("waited")));
   expect(await Promise.race([added, waited])).toBe(waits ? "waited" : "at once");
   end[0]!();
