@@ -7,7 +7,7 @@ import { readCells } from "../cell/raw.js";
 import { CoreTransaction } from "../core.js";
 import { Transaction } from "../transaction.js";
 
-const accounts = table("accounts", { balance: int() });
+const accounts = table("accounts", { balance: int(), limit: int() });
 
 test("the status of a transaction is read once, however many of its locks are met", async () => {
   const store = new DistantTestStore();
@@ -105,4 +105,25 @@ test.each([
   expect(await context.resolver.resolve(behind, met, resolution)).toBe(outcome);
   pause.resume();
   await writing;
+});
+
+test("the rollback of a lock frees all columns that it covers", async () => {
+  const hooks = new StepHooks();
+  const shared = distantContext(new DistantTestStore(), hooks);
+  const context = { ...shared, liveness: { ...shared.liveness, alive: () => false } };
+  const begin = async () => new Transaction(await CoreTransaction.begin(context));
+  const { reached } = hooks.pauseBefore("commit-timestamp");
+  const dead = await begin();
+  dead.set(accounts.balance, "a", 1);
+  for (const column of [accounts.balance, accounts.limit]) dead.set(column, "b", 1);
+  void dead.commit();
+  await reached;
+  const locks = async (column: string) => {
+    const cell = { table: "accounts", row: Buffer.from("b"), column: columnPath(column) };
+    return (await readCells(context.store, cell, ["lock"], 0, Number.POSITIVE_INFINITY)).length;
+  };
+  const all = async () => [await locks("balance"), await locks("limit")];
+  expect(await all()).toEqual([1, 1]);
+  expect(await (await begin()).get(accounts.balance, "b")).toBeUndefined();
+  expect(await all()).toEqual([0, 0]);
 });

@@ -247,26 +247,43 @@ test("a value stays that a later write record names, though it began at the kept
   expect(left.map(({ timestamp }) => timestamp)).toEqual([20]);
 });
 
+const never = Number.MAX_SAFE_INTEGER;
+
 test.each([
-  { passed: false, left: 1 },
-  { passed: true, left: 0 },
-])("a deletion that a backfill has passed: $passed, leaves $left versions", async ({ passed, left }) => {
-  const store = memoryStore();
-  const bare = bareContext(store);
-  await transact(bare, (tx) => tx.delete(accounts.balance, "alice"));
-  const observer: ColumnObserver = {
-    name: "o",
-    acknowledgment: Buffer.from("~ack\0o\0balance"),
-    parked: Buffer.from("~parked\0o\0balance"),
-    // Registered after the deletion, which therefore has no hint for it.
-    since: Number.MAX_SAFE_INTEGER,
-    acknowledged: () => 0,
-    acknowledging: () => Buffer.alloc(8),
-    passed: () => passed,
-  };
-  const view: ObservedColumns = { ...(await bare.notifications.fresh()), observersOf: () => [observer] };
-  const context = { ...bare, notifications: { ...bare.notifications, fresh: () => view } };
-  await collect(context, ["accounts"], Number.POSITIVE_INFINITY, { retentionMs: 0 });
-  const cell = { table: "accounts", row: Buffer.from("alice"), column: columnPath("balance") };
-  expect(await readCells(store, cell, ["write"], 0, Number.POSITIVE_INFINITY)).toHaveLength(left);
-});
+  // Registered after the deletion, which therefore has no hint for it.
+  { since: never, acknowledged: 0, passed: false, left: 1 },
+  { since: never, acknowledged: 0, passed: true, left: 0 },
+  // An observer of the same name, registered before, had handled the deletion.
+  { since: never, acknowledged: never - 1, passed: false, left: 1 },
+  { since: 0, acknowledged: never - 1, passed: false, left: 0 },
+])(
+  "a deletion leaves $left versions if its observer, registered at $since, acknowledged $acknowledged and a backfill has passed it: $passed",
+  async ({ since, acknowledged, passed, left }) => {
+    const store = memoryStore();
+    const bare = bareContext(store);
+    await transact(bare, (tx) => tx.delete(accounts.balance, "alice"));
+    const observer: ColumnObserver = {
+      name: "o",
+      acknowledgment: Buffer.from("~ack\0o\0balance"),
+      parked: Buffer.from("~parked\0o\0balance"),
+      since,
+      acknowledged: () => acknowledged,
+      acknowledging: () => Buffer.alloc(8),
+      passed: () => passed,
+    };
+    const cell = { table: "accounts", row: Buffer.from("alice"), column: columnPath("balance") };
+    const value = encodeWrite({ start: 1, kind: "put", onePhase: true, value: Buffer.alloc(8) });
+    const record = {
+      type: "put",
+      column: observer.acknowledgment,
+      part: "write",
+      timestamp: 1,
+      value,
+    } as const;
+    await store.mutate({ ...cell, guards: [], mutations: [record] });
+    const view: ObservedColumns = { ...(await bare.notifications.fresh()), observersOf: () => [observer] };
+    const context = { ...bare, notifications: { ...bare.notifications, fresh: () => view } };
+    await collect(context, ["accounts"], Number.POSITIVE_INFINITY, { retentionMs: 0 });
+    expect(await readCells(store, cell, ["write"], 0, Number.POSITIVE_INFINITY)).toHaveLength(left);
+  },
+);

@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from "vitest";
 import { DistantTestStore, distantContext } from "../../../test/support/distant-store.js";
 import { StaleSnapshotError } from "../../errors/index.js";
-import { table, text } from "../../schema/index.js";
-import type { RangeRead, RawRead, RowRead } from "../../store/index.js";
-import { StepHooks } from "../../testing/index.js";
+import { family, table, text } from "../../schema/index.js";
+import type { RangeRead, RawRead, RowMutation, RowRead } from "../../store/index.js";
+import { StepHooks, stopsAfter } from "../../testing/index.js";
 import { ActiveTransactions } from "../active.js";
 import type { TransactionContext } from "../context.js";
 import { CoreTransaction } from "../core.js";
@@ -130,4 +130,23 @@ test("a long value is that of its write record, though a newer one is there and 
   pause.resume();
   await writing;
   expect(await snapshot.get(pages.contents, "a")).toBe(long);
+});
+
+test("a row may have more locks than the read of one page resolves", async () => {
+  const tags = table("tags", { names: family(text()), owner: text() });
+  const count = 1_000;
+  hooks.once("commit-primary", stopsAfter);
+  const stopped = new Transaction(await CoreTransaction.begin(context));
+  stopped.set(tags.owner, "a", "one");
+  for (let at = 0; at < count; at++) stopped.set(tags.names.at(`${at}`), "b", "two");
+  void stopped.commit();
+  const isCommit = ({ mutations }: RowMutation) => mutations.some(({ part }) => part === "write");
+  while (!store.mutations.some(isCommit)) await new Promise((resolve) => setImmediate(resolve));
+  // The reader takes a page with one cell at a time.
+  const readRow = store.readRow.bind(store);
+  store.readRow = (read) => readRow({ ...read, limit: 1 });
+  await using snapshot = new Snapshot(context, await context.oracle.next());
+  const rows: number[] = [];
+  for await (const { value } of snapshot.scan(tags, { start: "b" })) rows.push(value.names.size);
+  expect(rows).toEqual([count]);
 });
