@@ -19,7 +19,14 @@ import { PercolatorError } from "../errors/index.js";
 import { introduction } from "./security/admission.js";
 import { credentialsOf } from "./security/client-credentials.js";
 import { parseAddress } from "./wire/address.js";
-import { sessionRequest, timestampRequest } from "./wire/messages.js";
+import {
+  activityReply,
+  aliveReply,
+  sessionReply,
+  sessionRequest,
+  timestampRange,
+  timestampRequest,
+} from "./wire/messages.js";
 import { coordinatorService, healthService } from "./wire/service.js";
 
 let all: Coordinators;
@@ -42,12 +49,19 @@ const valid = fc.constantFrom(
   sessionRequest.encode({ join: { session: "s", busy: true, claims: [Buffer.from("x")] }, steps: [] }),
   sessionRequest.encode({ join: undefined, steps: [{ type: "claim", key: Buffer.from("x") }] }),
 );
-const mutated = fc.tuple(valid, fc.nat(), fc.nat(255)).map(([message, place, byte]) => {
-  const copy = Buffer.from(message);
-  copy[place % copy.length] = byte;
-  return copy;
-});
-const sent = fc.array(fc.oneof(bytes, valid, mutated), { minLength: 1, maxLength: 5 });
+const answers = [
+  timestampRange.encode({ first: 5, count: 1 }),
+  sessionReply.encode({ epoch: "e", granted: [true] }),
+  aliveReply.encode([false]),
+  activityReply.encode({ epoch: "e", busyPeriods: 1, sessions: ["s"], busy: [] }),
+];
+const mutated = (messages: fc.Arbitrary<Buffer>) =>
+  fc.tuple(messages, fc.nat(), fc.nat(255)).map(([message, place, byte]) => {
+    const copy = Buffer.from(message);
+    copy[place % copy.length] = byte;
+    return copy;
+  });
+const sent = fc.array(fc.oneof(bytes, valid, mutated(valid)), { minLength: 1, maxLength: 5 });
 const paths = [
   coordinatorService.timestamps,
   coordinatorService.session,
@@ -209,15 +223,18 @@ async function answering(replies: readonly Buffer[]): Promise<{ address: string;
 
 test("whatever bytes a coordinator answers with, a client gets a valid result or a named error", async () => {
   const named = (error: unknown) => expect(error).toBeInstanceOf(PercolatorError);
-  const replies = fc.array(fc.oneof(bytes, mutated), { minLength: 1, maxLength: 4 });
+  const right = fc.constantFrom(...answers);
+  const replies = fc.array(fc.oneof(bytes, right, mutated(right)), { minLength: 1, maxLength: 4 });
+  const timestamps: unknown[] = [];
   await fc.assert(
     fc.asyncProperty(replies, async (given) => {
       const { address, stop } = await answering(given);
-      const client = all.client({ addresses: [address], retryForMs: 0, attemptMs: 5_000 });
+      const client = all.client({ addresses: [address], retryForMs: 0, attemptMs: 60_000 });
       const { oracle, cluster } = client;
       const joining = cluster.join("s").catch(named);
       const timestamp = await oracle.next().catch(named);
       if (typeof timestamp === "number") expect(Number.isSafeInteger(timestamp)).toBe(true);
+      timestamps.push(timestamp);
       await Promise.resolve(oracle.latest()).catch(named);
       expect([true, false, undefined]).toContain(await cluster.alive("s"));
       await cluster.activity();
@@ -226,8 +243,9 @@ test("whatever bytes a coordinator answers with, a client gets a valid result or
       await joining;
       stop();
     }),
-    { numRuns: 30 },
+    { numRuns: 30, examples: answers.map((answer) => [[answer]]) },
   );
+  expect(timestamps).toContain(5);
 });
 
 test("a server that takes connections and says nothing is named", async () => {
