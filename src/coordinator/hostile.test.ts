@@ -84,11 +84,10 @@ async function send(client: Client, path: string, messages: readonly Buffer[]): 
     stream.on("error", (error: ServiceError) => resolve(error.code));
     stream.on("end", () => resolve(undefined));
   });
-  stream.resume();
+  // A health watch lasts until the client stops it.
+  stream.on("data", () => path === healthService.watch.path && stream.cancel());
   for (const message of messages) stream.write(message);
   stream.end();
-  // A health watch lasts until the client stops it.
-  if (path === healthService.watch.path) setTimeout(() => stream.cancel(), 20);
   return await ended;
 }
 
