@@ -101,9 +101,9 @@ function roomOf(path: string): string | undefined {
   return nested.sort((a, b) => b.length - a.length)[0];
 }
 
-/** Removes comments, and the contents of strings that are not imports. */
+/** Removes comments that begin a line. In a line, a string may have what looks like the beginning of one. */
 function withoutComments(text: string): string {
-  return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
+  return text.replace(/^\s*(\/\*[\s\S]*?\*\/|\/\/.*$)/gm, "");
 }
 
 function imports(file: SourceFile): readonly string[] {
