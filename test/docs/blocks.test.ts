@@ -12,12 +12,15 @@ const pages = await Promise.all(
   (await allPages()).map(async (page) => ({ page, text: await readFile(join(root, page), "utf8") })),
 );
 
+/** The pages whose programs other tests run. */
+const isRun = (page: string) => /^docs\/(recipes\/)?[\w-]+\.md$/.test(page);
+
 test("every block of TypeScript is run, as an example or as a part of a story", () => {
   const left = pages.flatMap(({ page, text }) => {
     const shown = blocksOf(text).filter(
       ({ language, isShownOnly, title }) => language === "ts" && !isShownOnly && title === undefined,
     );
-    const run = examplesOf(page, text).map(({ title }) => title);
+    const run = isRun(page) || page === "README.md" ? examplesOf(page, text).map(({ title }) => title) : [];
     return shown
       .filter(({ line }) => !run.some((title) => title.startsWith(`${page}, line ${line}:`)))
       .map(({ line }) => `${page}:${line}`);
@@ -31,10 +34,11 @@ test("named blocks of a story are only on their pages", () => {
 });
 
 test("every block names its language", () => {
-  const ours = pages.filter(({ page }) => /^docs\/(recipes\/)?[\w-]+\.md$/.test(page));
-  const bare = ours.flatMap(({ page, text }) =>
-    blocksOf(text).flatMap(({ language, line }) => (language === "" ? [`${page}:${line}`] : [])),
-  );
+  const bare = pages
+    .filter(({ page }) => isRun(page))
+    .flatMap(({ page, text }) =>
+      blocksOf(text).flatMap(({ language, line }) => (language === "" ? [`${page}:${line}`] : [])),
+    );
   expect(bare).toEqual([]);
 });
 
