@@ -162,4 +162,6 @@ test("the site loads nothing from other servers: no page, style or figure contai
   const style = join(root, "docs/.vitepress/theme/style.css");
   expect(statSync(dirname(style)).isDirectory()).toBe(true);
   expect(readFileSync(style, "utf8")).not.toMatch(/url\(|@import/);
+  for (const [name] of drawings)
+    expect(textOf(`docs/figures/${name}.svg`), name).not.toMatch(/href="https?:|url\(["']?https?:|@import/);
 });
