@@ -37,8 +37,3 @@ test("the package is published with a provenance, and its modules have no side e
   expect(manifest.publishConfig).toEqual({ access: "public", provenance: true });
   expect(manifest.sideEffects).toBe(false);
 });
-
-test("security lists what npm audit may report", () => {
-  const security = readFileSync(join(root, "SECURITY.md"), "utf8");
-  expect(security.replaceAll(/\s+/g, " ")).toContain("What it may report is listed here");
-});
