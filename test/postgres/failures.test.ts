@@ -196,9 +196,16 @@ describe("a server that refuses", () => {
           connection: { host: place.host, user: role, database: "postgres" },
           schema: place.schema,
         });
-        await expect(store.atomic!.next()).rejects.toEqual(failure(`\`${timeout}\``, { retryable: true }));
+        const cell = { table: "t", row: Buffer.from("r") };
+        const put = { type: "put", column: Buffer.from("c"), part: "write", timestamp: 1 } as const;
+        const mutations = [{ ...put, value: Buffer.from("v") }];
+        await expect(store.mutate({ ...cell, guards: [], mutations })).rejects.toEqual(
+          failure(`\`${timeout}\``, { retryable: true }),
+        );
         await client.query("rollback");
         client.release();
+        const columns = [{ exact: put.column }];
+        expect((await store.readRow({ ...cell, columns, at: 9 })).cells).toEqual([]);
         await store.close();
       });
       await put(slow, "b");
