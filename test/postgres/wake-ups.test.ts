@@ -162,13 +162,17 @@ test("a process that asks while another one sends a wake-up asks again", async (
   }
 });
 
-test("a connection that ends is replaced, and the watch says that it hears nothing meanwhile", async () => {
-  await withSuperuser(place.host, (pool) =>
+/** Selects from the server's connections that listen for wake-ups of this place. */
+const fromListeners = (what: string) =>
+  withSuperuser(place.host, (pool) =>
     pool.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
+      `select ${what} from pg_stat_activity
        where query = format('listen "%s"', "${place.schema.replaceAll('"', '""')}".wake_channel())`,
     ),
   );
+
+test("a connection that ends is replaced, and the watch says that it hears nothing meanwhile", async () => {
+  await fromListeners("pg_terminate_backend(pid)");
   await expect.poll(() => watch.isLive, { interval: 1 }).toBe(false);
   await expect.poll(() => watch.isLive).toBe(true);
   await put(other, 1);
@@ -206,4 +210,5 @@ test("a closed watch hears nothing, and gives its connection back", async () => 
   await expect.poll(() => later.isLive).toBe(true);
   later.close();
   expect(heard).toBe(0);
+  await expect.poll(async () => (await fromListeners("pid")).rowCount).toBe(0);
 });
