@@ -287,8 +287,9 @@ describe("pages that walk over more than they show", () => {
     const { next } = await read(served);
     expect(next).toBeDefined();
     const entries = await entriesRead(wide, read);
-    // Two pieces, of which the second may end with the cell that has 25,000.
-    expect(entries).toBeLessThanOrEqual(2 * (16_000 + 20_000 + 25_000));
+    expect(entries).toBeGreaterThan(20_000);
+    // It looks for split points, and may end with the cell that has 25,000. The table has 70,000.
+    expect(entries).toBeLessThanOrEqual(16_000 + 20_000 + 25_000);
   });
 
   test("a read of one cell walks over its versions once", async () => {
