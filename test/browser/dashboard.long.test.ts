@@ -243,7 +243,6 @@ describe.each([
     await page.locator(".cells").waitFor();
     await pipeline.load();
     await pipeline.settle();
-    await page.reload();
     await page.locator(".cells dd", { hasText: "revision 3" }).first().waitFor();
   });
 });
