@@ -227,7 +227,7 @@ test("a table may be attached while another process takes its number", async () 
 });
 
 test("a large update arrives in one transaction", async () => {
-  const { orders, add } = declare();
+  const { orders } = declare();
   await pool.query(`insert into ${shop}.orders select i, 'c', 0 from generate_series(1, 5000) i`);
   await using db = await openAlone(await storeAt(place), { tables: [orders, sums] });
   await attachTables(db, [orders]);
@@ -237,7 +237,6 @@ test("a large update arrives in one transaction", async () => {
   const times = new Set<number>();
   for (const id of [1, 2500, 5000]) times.add((await db.history(orders.total, [id]))[0]!.commitTimestamp);
   expect(times.size).toBe(1);
-  expect(add.name).toBe("add");
 });
 
 describe("bad input", () => {
