@@ -268,7 +268,7 @@ describe.each(everyVariant)("a feed on $store, $commit", (variant) => {
     });
   });
 
-  test("that was removed tells so, and may be declared again", async () => {
+  test("that was removed tells so, and commits go on without it", async () => {
     await withTwo(variant, { feeds }, async (one, other) => {
       const since = await now(one);
       await one.transact((tx) => tx.set(orders.total, "a", 1));
