@@ -1,4 +1,4 @@
-import { systemEnvironment } from "percolatordb";
+import { AbortedError, systemEnvironment } from "percolatordb";
 import { memoryStore } from "percolatordb/memory";
 import {
   type AtomicBatch,
@@ -241,6 +241,98 @@ const faults: readonly [fault: string, sentence: string, store: () => RowStore][
       })),
   ],
   [
+    "takes a limit of 0 for none in a read of a row",
+    "invalid requests are refused",
+    () => {
+      const store = memoryStore();
+      return changed(store, {
+        readRow: (read, options) => store.readRow({ ...read, limit: read.limit || undefined }, options),
+      });
+    },
+  ],
+  [
+    "takes an empty value for none in a guard",
+    "present holds",
+    () => {
+      const store = memoryStore();
+      return changed(store, {
+        mutate: (mutation) => {
+          const guards = mutation.guards.map((guard) =>
+            guard.type === "present" && guard.equals?.length === 0 ? { ...guard, equals: undefined } : guard,
+          );
+          return store.mutate({ ...mutation, guards });
+        },
+      });
+    },
+  ],
+  [
+    "returns the newest 1,000 versions of a cell",
+    "a cell may have more versions",
+    () => {
+      const store = memoryStore();
+      return changed(store, { readRaw: (read) => store.readRaw({ ...read, versions: 1_000 }) });
+    },
+  ],
+  [
+    "checks the guards of a mutation before it begins",
+    "mutations and batches of one row",
+    () => {
+      const store = memoryStore();
+      return changed(store, {
+        mutate: async (mutation) => {
+          const checked = await store.mutate({ ...mutation, mutations: [] });
+          await turn();
+          return checked === "rejected" ? checked : store.mutate({ ...mutation, guards: [] });
+        },
+      });
+    },
+  ],
+  [
+    "lets mutations come between the guards and the mutations of a batch",
+    "mutations and batches of one row",
+    () =>
+      withAtomic(memoryStore(), (atomic) => {
+        let last: Promise<unknown> = Promise.resolve();
+        return {
+          commit: ({ rows }) => {
+            const commit = async () => {
+              const checked = await atomic.commit({ rows: rows.map((row) => ({ ...row, mutations: [] })) });
+              await turn();
+              if (checked.answer === "rejected") return checked;
+              return atomic.commit({ rows: rows.map((row) => ({ ...row, guards: [] })) });
+            };
+            const answer = last.then(commit);
+            last = answer;
+            return answer;
+          },
+        };
+      }),
+  ],
+  [
+    "applies a batch and then says that it was aborted",
+    "a signal that is aborted later",
+    () =>
+      withAtomic(memoryStore(), (atomic) => ({
+        commit: async (batch, options) => {
+          const answer = await atomic.commit(batch, options);
+          await turn();
+          if (options?.signal?.aborted) throw new AbortedError("The request was aborted.");
+          return answer;
+        },
+      })),
+  ],
+  [
+    "refuses batches that run when it is closed",
+    "close waits",
+    () =>
+      withAtomic(memoryStore(), (atomic) => ({
+        commit: async (batch) => {
+          await turn();
+          return atomic.commit(batch);
+        },
+      })),
+  ],
+  [
     "checks ranges before it begins",
     "of 300 batches that guard one range",
     () =>
@@ -370,6 +462,20 @@ describe("the conformance suite notices a store that", () => {
     const [body] = testsOf(store, sentence);
     await expect(body!()).rejects.toThrow();
   });
+});
+
+test("a store may apply requests that are sent together in any order", async () => {
+  const open = () => {
+    const store = memoryStore();
+    return changed(store, {
+      mutate: async (mutation) => {
+        await turn();
+        return store.mutate(mutation);
+      },
+    });
+  };
+  for (const sentence of ["guards on system rows", "mutations and batches of one row"])
+    for (const body of testsOf(open, sentence)) await body();
 });
 
 test("a number of steps that is no number is refused, because no request would be made", () => {

@@ -51,6 +51,7 @@ export function mutationTests(test: Declare): void {
     for (const part of parts) {
       for (const [from, to, left] of [
         [0, 0, [9, 7, 5, 3]],
+        [9, 3, [9, 7, 5, 3]],
         [4, 5, [9, 7, 5, 3]],
         [3, 4, [9, 7, 5]],
         [9, 10, [7, 5, 3]],
@@ -104,6 +105,7 @@ export function mutationTests(test: Declare): void {
         [0, 5, false],
         [4, 5, false],
         [4, 4, true],
+        [5, 4, true],
         [5, 8, true],
         [5, 9, false],
         [8, 9, false],
@@ -131,6 +133,7 @@ export function mutationTests(test: Declare): void {
         [present("c", part, 4, { equals: "mm" }), true],
         [present("c", part, 4, { equals: "m" }), false],
         [present("c", part, 4, { equals: "mmm" }), false],
+        [present("c", part, 4, { equals: "" }), false],
         [present("c", part, 8, { equals: "mm" }), false],
         [present("c", part, 4, { below: "mm\0" }), true],
         [present("c", part, 4, { below: "mn" }), true],
@@ -289,7 +292,10 @@ export function mutationTests(test: Declare): void {
     }
     await assert.rejects(async () => store.readRow({ table, row: bytes("r"), columns: [], at: 1 }));
     await assert.rejects(async () => store.readRange({ table, columns: [], at: 1 }));
-    await assert.rejects(async () => store.readRange({ table, columns: exactly("c"), at: 1, limit: 0 }));
+    const one = { table, columns: exactly("c"), at: 1, limit: 0 };
+    await assert.rejects(async () => store.readRow({ ...one, row: bytes("r") }));
+    await assert.rejects(async () => store.readRange(one));
+    await assert.rejects(async () => store.readRaw({ ...one, parts }));
     assert.deepEqual(await raw(store), []);
     assert.equal(
       await store.mutate(change("r", [put("c", "write", 1, "x")], [], "n".repeat(storeLimits.tableBytes))),

@@ -235,6 +235,24 @@ export function pageTests(test: Declare): void {
     ]);
     assert.deepEqual(await raw(store, { parts: ["txn"], to: 2, columns: exactly("only") }), only.slice(2));
     assert.deepEqual(await raw(store, { from: 5, to: 5 }), []);
+    assert.deepEqual(await raw(store, { from: 3, to: 2 }), []);
+  });
+
+  test("a cell may have more versions than a page has cells", async (store) => {
+    const count = 1_500;
+    const step = Math.min(500, store.capabilities.mutationCells);
+    for (let from = 1; from <= count; from += step) {
+      const timestamps = Array.from({ length: Math.min(step, count + 1 - from) }, (_, i) => from + i);
+      await apply(store, "r", ...timestamps.map((each) => put("c", "write", each, `${each}`)));
+    }
+    await apply(store, "r", put("c", "lock", 1, "l"), put("d", "write", 1, "d"));
+    const versions = Array.from({ length: count }, (_, i) => `r/c/write@${count - i}=${count - i}`);
+    assert.deepEqual(await raw(store), ["r/c/lock@1=l", ...versions, "r/d/write@1=d"]);
+    for (const at of [1, 2, count - 1, count]) {
+      const [cell] = await row(store, "r", { columns: exactly("c"), at });
+      assert.deepEqual(cell, { column: "c", lock: "1=l", write: `${at}=${at}`, latest: at === count });
+      assert.deepEqual((await range(store, { at }))[0]!.cells[0], cell);
+    }
   });
 
   test("a raw read may leave out a cell of one write record that `skip` accepts, and no other", async (store) => {

@@ -58,17 +58,23 @@ export function requestTests(test: Declare): void {
     assert.deepEqual(await raw(store), [`r/c/write@${winner + 1}=${winner}`]);
   });
 
-  test("1,000 mutations of one row are applied one after the other", async (store) => {
-    // A worker takes the lock with one mutation, and releases it with another. The store must not
-    // apply any other mutation of the row between these two.
+  test("mutations and batches of one row are applied one after the other", async (store) => {
+    // A worker takes the lock with one request, and releases it with another. The store must not
+    // apply any other request for the lock between these two.
+    const { atomic } = store;
     let held = 0;
     const worker = async (id: number) => {
-      for (let round = 0; round < 25; ) {
+      for (let [round, attempt] = [0, id]; round < 25; attempt++) {
         const timestamp = id + 1;
-        const taken = await mutate(store, "r", [put("c", "lock", timestamp, "")], [absent("c", "lock")]);
+        const taking = change("r", [put("c", "lock", timestamp, "")], [absent("c", "lock")]);
+        const taken =
+          atomic === undefined || attempt % 2 === 0
+            ? await store.mutate(taking)
+            : (await atomic.commit({ rows: [taking] })).answer;
+        if (taken === "applied") held++;
+        for (let turns = 0; turns <= attempt % 3; turns++) await turn();
         if (taken !== "applied") continue;
-        assert.equal(++held, 1);
-        held--;
+        assert.equal(held--, 1);
         await apply(
           store,
           "r",
@@ -124,21 +130,23 @@ export function requestTests(test: Declare): void {
   });
 
   test("a signal that is aborted later ends the wait: the answer is correct, unknown, or an error with nothing changed", async (store) => {
-    for (let i = 0; i < 20; i++) {
+    const { atomic } = store;
+    for (let i = 0; i < 40; i++) {
       const controller = new AbortController();
+      const { signal } = controller;
       const name = `r${i}`;
-      const asked = store
-        .mutate(change(name, [put("c", "write", 1, "x")]), { signal: controller.signal })
-        .then(
-          (answer) => answer as string,
-          (error: unknown) => {
-            assert.ok(code("ABORTED")(error));
-            return "none";
-          },
-        );
+      const mutation = change(name, [put("c", "write", 1, "x")]);
+      const asked =
+        atomic === undefined || i % 2 === 0
+          ? store.mutate(mutation, { signal })
+          : atomic.commit({ rows: [mutation] }, { signal }).then(({ answer }) => answer);
+      const answered = asked.catch((error: unknown) => {
+        assert.ok(code("ABORTED")(error));
+        return "none";
+      });
       for (let turns = 0; turns < i % 5; turns++) await turn();
       controller.abort();
-      const answer = await asked;
+      const answer = await answered;
       await apply(store, "other", put("c", "write", i + 1, ""));
       const there = (await row(store, name)).length === 1;
       if (answer === "applied") assert.ok(there);
@@ -156,19 +164,19 @@ export function requestTests(test: Declare): void {
   });
 
   test("close waits for running requests, and may be repeated; after it every request is refused", async (store) => {
+    const { atomic } = store;
     const asked = mutate(store, "r", [put("c", "write", 1, "x")]);
+    const committed = atomic?.commit({ rows: [change("s", [put("c", "write", 1, "x")])] });
     const closed = store.close();
     assert.equal(await asked, "applied");
+    if (committed !== undefined) assert.equal((await committed).answer, "applied");
     await closed;
     await store.close();
     for (const call of calls(store)) await assert.rejects(call, code("CLOSED"));
     await assert.rejects(async () => store.prepare(["t"]), code("CLOSED"));
     await assert.rejects(async () => store.splitPoints("t", 4), code("CLOSED"));
     await assert.rejects(async () => store.statistics(), code("CLOSED"));
-    if (store.atomic !== undefined) {
-      const { atomic } = store;
-      await assert.rejects(async () => atomic.counter(), code("CLOSED"));
-    }
+    if (atomic !== undefined) await assert.rejects(async () => atomic.counter(), code("CLOSED"));
   });
 
   test("a store finds no damage in what it has written", async (store) => {
