@@ -10,3 +10,8 @@ test("a clock after the year 2255 gives no timestamp, and leaves the counter as 
   now = 1_000;
   expect(await atomic!.next()).toBe(1_000_000);
 });
+
+test("a page of no cells is refused, because a reader would continue it forever", () => {
+  for (const pageCells of [0, -1, 0.5, Number.NaN])
+    expect(() => memoryStore({ pageCells })).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+});

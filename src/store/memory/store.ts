@@ -61,7 +61,7 @@ export interface MemoryStoreOptions {
    * rarely change. It changes nothing else. Default: `true` without atomic batches.
    */
   readonly remote?: boolean | undefined;
-  /** The most cells of a page. Default: 1,000. */
+  /** The most cells of a page, at least 1. Default: 1,000. */
   readonly pageCells?: number | undefined;
 }
 
@@ -71,6 +71,8 @@ const pageBytes = 1 << 20;
  * A store in this process's memory, for tests, simulations, and databases that end with the
  * process. It answers reads synchronously. It returns its own bytes and keeps the bytes that it is
  * given, so callers must change neither.
+ *
+ * @throws InvalidArgumentError if `pageCells` is below 1.
  *
  * @example
  * const store = memoryStore({ atomicBatches: false });
@@ -116,6 +118,8 @@ class MemoryStore implements RowStore {
       shared: false,
     });
     const cells = options.pageCells ?? 1_000;
+    // A page of no cells would never end.
+    if (!(cells >= 1)) throw new InvalidArgumentError(`\`pageCells\` must be 1 or more, not ${cells}.`);
     this.#limits = { cells, bytes: pageBytes, scanned: Math.max(10_000, cells) };
     this.atomic = this.capabilities.atomicBatches ? this.#atomicStore() : undefined;
   }
