@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { open } from "../../database/index.js";
 import { observer } from "../../observer/index.js";
 import { family, int, signal, table, text } from "../../schema/index.js";
+import type { RowStore } from "../../store/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { SeededRandom, WatchedStore } from "../world/index.js";
 import { ProtocolWatcher, type Violation } from "./index.js";
@@ -104,3 +105,11 @@ for (const commit of ["auto", "two-phase"] as const) {
     expect(violations).toEqual([]);
   });
 }
+
+test("a watcher does not read a store that answers with promises", async () => {
+  const store: RowStore = Object.assign(memoryStore(), {
+    readRaw: async () => ({ rows: [], next: undefined }),
+  });
+  const watcher = new ProtocolWatcher({ store, onViolation: () => {} });
+  expect(() => watcher.adopt()).toThrow(expect.objectContaining({ code: "INVALID_ARGUMENT" }));
+});

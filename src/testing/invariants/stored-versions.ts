@@ -1,4 +1,4 @@
-import { InternalError } from "../../errors/index.js";
+import { InvalidArgumentError } from "../../errors/index.js";
 import { parkedTable } from "../../observer/index.js";
 import {
   allColumns,
@@ -30,7 +30,10 @@ export function* storedVersions(store: RowStore, table: string): Generator<Store
   do {
     const page: RawPage | Promise<RawPage> = store.readRaw({ table, start, columns: allColumns, parts });
     if (page instanceof Promise) {
-      throw new InternalError("A watcher of the protocol needs a store that answers reads at once.");
+      throw new InvalidArgumentError(
+        `\`adopt\` and \`atRest\` of a ProtocolWatcher need a store that answers reads at once, but ${store.description} answered with a promise. ` +
+          "Leave these calls out: the watcher checks each change nevertheless.",
+      );
     }
     for (const { row, cells } of page.rows)
       for (const { column, versions } of cells)
