@@ -96,7 +96,7 @@ describe.each(["one-phase", "two-phase"] as const)("an attempt, committing in %s
       vi.spyOn(runner, "run").mockImplementationOnce(async (task, giveUp) => {
         resolve(task);
         await held;
-        await run(task, giveUp);
+        return await run(task, giveUp);
       });
     });
     const notify = () => db.transact((tx) => tx.notify(documents.poke, "a"));
