@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openTest } from "../../../test/support/observer/context.js";
 import { documents, length } from "../../../test/support/observer/documents.js";
 import { TestEnvironment } from "../../../test/support/observer/environment.js";
@@ -117,6 +117,30 @@ test("garbage collection ignores unreadable records of processes and sessions", 
   expect((await db.collect({ retentionMs: 0 })).versionsDropped).toBeGreaterThan(0);
   await worker.stop();
   await db.close();
+});
+
+test("snapshots of one old moment that begin together are published once, and `signal` ends their wait", async () => {
+  const environment = new TestEnvironment();
+  const store = memoryStore({ environment });
+  const options = { tables: [documents], environment, collectEveryMs: 0, retentionMs: 600_000 };
+  await using db = await open(store, options);
+  const { commitTimestamp } = await db.transact((tx) => {
+    tx.set(documents.contents, "a", "old");
+    return tx;
+  });
+  const at = commitTimestamp!;
+  await environment.advance(300_000);
+  const mutate = vi.spyOn(store, "mutate");
+  await Promise.all(Array.from({ length: 20 }, () => db.snapshot({ at })));
+  expect(mutate).toHaveBeenCalledTimes(1);
+  let answer = (): void => {};
+  mutate.mockImplementation(() => new Promise((resolve) => (answer = () => resolve("applied"))));
+  const aborting = new AbortController();
+  const waiting = db.snapshot({ at: at - 1, signal: aborting.signal });
+  aborting.abort();
+  await expect(waiting).rejects.toThrow("Opening a snapshot was aborted");
+  mutate.mockRestore();
+  answer();
 });
 
 test("another process does not collect what a snapshot at an old moment reads", async () => {

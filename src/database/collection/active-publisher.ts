@@ -66,13 +66,14 @@ export class ActivePublisher {
    * another process could overtake it.
    */
   async cover(timestamp: number): Promise<void> {
-    if (this.#isOld(timestamp) && timestamp < this.#published) await this.#run();
+    const isCovered = () => timestamp >= this.#published;
+    if (this.#isOld(timestamp) && !isCovered()) await this.#run(isCovered);
   }
 
   /** One write at a time: an earlier one that arrives later would replace the newer record. */
-  #run(): Promise<void> {
+  #run(isDone = () => false): Promise<void> {
     this.#publishing = this.#publishing
-      .then(() => this.#publish())
+      .then(() => (isDone() ? undefined : this.#publish()))
       .catch((error: unknown) => {
         this.#context.events.emit("backgroundFailure", { doing: "publishing the oldest snapshot", error });
       });

@@ -1,3 +1,4 @@
+import { unlessAborted } from "../../environment/index.js";
 import { InvalidArgumentError } from "../../errors/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import {
@@ -25,7 +26,7 @@ export interface SnapshotOptions {
 export async function takeSnapshot(
   context: TransactionContext,
   options: SnapshotOptions = {},
-  cover?: (timestamp: number) => Promise<void>,
+  cover?: (timestamp: number) => Promise<void> | undefined,
 ): Promise<Snapshot> {
   const known = await context.oracle.latest();
   // A client of the oracle may not know the latest timestamp that other processes received. If it
@@ -37,7 +38,8 @@ export async function takeSnapshot(
   });
   try {
     await context.safepoint.check(snapshot.timestamp);
-    if (options.at !== undefined) await cover?.(snapshot.timestamp);
+    const covered = options.at === undefined ? undefined : cover?.(snapshot.timestamp);
+    if (covered !== undefined) await unlessAborted(covered, options.signal, "Opening a snapshot");
     return snapshot;
   } catch (error) {
     await snapshot.close();
