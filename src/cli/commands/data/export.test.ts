@@ -3,8 +3,8 @@ import { readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promis
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { bytes, compressed, type Database, family, open, table, text } from "percolatordb";
-import { beforeEach, describe, expect, it } from "vitest";
-import { type CommandLine, Printed } from "../../../../test/support/command-line.js";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import type { CommandLine } from "../../../../test/support/command-line.js";
 import {
   documents,
   ledger,
@@ -13,6 +13,7 @@ import {
   withLibrary,
 } from "../../../../test/support/library.js";
 import { systemEnvironment } from "../../../environment/index.js";
+import { ExportFile } from "../../dump/export-file.js";
 
 let cli: CommandLine;
 
@@ -269,11 +270,20 @@ describe("export", () => {
 
   it("stops on a signal, and can be continued", async () => {
     await fill();
-    const stdout = new Printed();
-    const command = cli.start(["export", "data", "all.jsonl"], { stdout });
-    command.signal("SIGINT");
+    const { write } = ExportFile.prototype;
+    let writes = 0;
+    using _ = vi.spyOn(ExportFile.prototype, "write").mockImplementation(async function (
+      this: ExportFile,
+      text,
+    ) {
+      await write.call(this, text);
+      if (++writes === 2) command.signal("SIGINT");
+    });
+    const command = cli.start(["export", "data", "all.jsonl"]);
     expect(await command.outcome).toMatchObject({ code: 130 });
-    expect(await cli.run(["export", "data", "all.jsonl"])).toMatchObject({ code: 0 });
+    expect((await readdir(cli.folder)).sort()).toEqual(["all.jsonl", "data"]);
+    const again = await cli.run(["export", "data", "all.jsonl", "--json"]);
+    expect(again).toMatchObject({ code: 0, documents: [{ continued: true }] });
     expect((await linesOf("all.jsonl")).at(-1)).toMatchObject({ end: true });
   });
 });
