@@ -54,6 +54,14 @@ test("an error names composite keys as they are written on command lines", async
   );
 });
 
+test("a value without a key is refused", async () => {
+  const unique = uniqueConstraint("by_nothing", users.email, { by: () => undefined as never });
+  await using db = await open("memory:", { tables: [users, unique.table] });
+  await expect(db.transact((tx) => unique.set(tx, "one", "a"))).rejects.toThrow(
+    'Unique constraint "by_nothing", row "one": `by` must return a string, not undefined.',
+  );
+});
+
 test("two rows can exchange their values in one transaction", async () => {
   await using db = await open("memory:");
   await db.transact(async (tx) => {

@@ -10,7 +10,7 @@ import {
   text,
 } from "../../index.js";
 import { type KeyText, keyText } from "../key-text.js";
-import { checkColumn, checkOptions } from "../options.js";
+import { checkColumn, checkOptions, shown } from "../options.js";
 import { checkView, type View } from "../view.js";
 import { type ColumnKeeper, type KeptChange, writeKept } from "./kept-column.js";
 import { type AnyLookup, lookupBrand } from "./lookup.js";
@@ -100,7 +100,13 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyL
 
   /** @internal */
   async prepare(tx: Transaction, { row, rowText, previous, value }: KeptChange<V, K>): Promise<() => void> {
-    const taken = this.#keyOf(value(), row());
+    const given = value();
+    const taken = this.#keyOf(given, row());
+    if (given !== undefined && typeof taken !== "string") {
+      throw new InvalidValueError(
+        `Unique constraint "${this.name}", row ${showRow(rowText)}: \`by\` must return a string, not ${shown(taken)}.`,
+      );
+    }
     const owner = taken === undefined ? undefined : await tx.get(this.#owner, taken);
     if (taken !== undefined && owner !== undefined && owner !== rowText) {
       throw new UniqueConstraintError(this.name, taken, rowText, owner);
