@@ -60,6 +60,7 @@ test("keys of one string are scanned by the start of the string, with bounds and
   }
   expect(await found({ prefix: "a", start: "ab", end: ["ac"] })).toEqual(["ab", "abc"]);
   expect(await found({ prefix: "a", start: "0", end: "z", after: ["a"], limit: 2 })).toEqual(["ab", "abc"]);
+  expect(await found({ after: "ab" as never, limit: 2 })).toEqual(["abc", "ac"]);
 });
 
 test("observers get rows, from which the key can be computed", async () => {
