@@ -129,7 +129,7 @@ export class SpreadTable<C extends ColumnDeclarations, K extends readonly unknow
       prefix: bound(prefix ?? []),
       start: start === undefined ? undefined : bound(start),
       end: end === undefined ? undefined : bound(end),
-      after: after === undefined ? undefined : (bound(after) as SpreadRow<K>),
+      after: after === undefined ? undefined : ([spread, ...partsOf(after)] as unknown as SpreadRow<K>),
       reverse,
       limit,
     };
