@@ -47,9 +47,9 @@ async function countRows(view: Pick<Snapshot, "scan">): Promise<number> {
 }
 
 /** Resolves when the store has the first batch of a load of the long site. */
-async function firstStored(db: Database): Promise<void> {
+async function firstStored(db: Database, row = "https://site/0"): Promise<void> {
   const end = performance.now() + patienceMs;
-  while ((await db.inspect(documents, "https://site/0")).length === 0) {
+  while ((await db.inspect(documents, row)).length === 0) {
     expect(performance.now()).toBeLessThan(end);
     await pause(2);
   }
@@ -217,6 +217,28 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
       expect(loaded.documents.map(([row]) => row)).toEqual([...whole.keys()]);
       await db.drain();
       expect(await db.check()).toEqual([]);
+    });
+  });
+
+  test("a load whose rows came out of order after some were stored must be discarded", async () => {
+    await withApp(async (db) => {
+      const [first, ...rest] = partsOf(longSite);
+      const disordered = loadPart(documents, async function* (after) {
+        const rows = [...(first!.rows(after) as Iterable<never>)];
+        yield* rows.slice(1, 20);
+        await firstStored(db, "https://site/1");
+        yield rows[0]!;
+      });
+      const error = await fail(db.load("first", [disordered, ...rest]));
+      expect(error.message).toMatch(/"documents".*ascending key order/);
+      expect((await db.loads())[0]!.rows).toBeGreaterThan(0);
+      const refused = await fail(db.load("first", partsOf(longSite)));
+      expect(refused).toBeInstanceOf(LoadError);
+      expect(refused.message).toContain("came out of order");
+      await db.discardLoad("first");
+      await db.load("first", partsOf(longSite));
+      await using snapshot = await db.snapshot();
+      expect(await countRows(snapshot)).toBe(longSite.size);
     });
   });
 

@@ -27,6 +27,7 @@ import {
   beingDiscarded,
   forget,
   isPublished,
+  outOfOrder,
   readProgress,
   reportOfEarlier,
 } from "./registered-load.js";
@@ -131,6 +132,7 @@ class Load {
     const { start } = this.#record;
     const { store, environment } = this.#context;
     const stored = await readProgress(this.#registry, start);
+    if (stored?.isOutOfOrder) throw outOfOrder(this.#record.name);
     const progress = stored ?? (await this.#prepare());
     this.#progress = progress;
     this.#writer = new LoadWriter(store, environment, start, progress.at, this.#ownership.at);
@@ -230,6 +232,8 @@ class Load {
     } finally {
       // Nothing may be under way when the next call removes what is beyond the stored position.
       await this.#landStored(part, flights);
+      const isOutOfOrder = encoder.isOutOfOrder && this.#progress!.row !== undefined;
+      if (isOutOfOrder) this.#progress = { ...this.#progress!, isOutOfOrder };
     }
   }
 

@@ -33,6 +33,13 @@ export function beingDiscarded(name: string): LoadError {
   );
 }
 
+export function outOfOrder(name: string): LoadError {
+  return new LoadError(
+    `Rows of the bulk load "${name}" came out of order, so those that are stored may not be all up to the last one. Call ` +
+      "`db.discardLoad`, and load again with sorted rows.",
+  );
+}
+
 /** Records the load, which closes its ranges, or finds the record of an earlier call. */
 export async function begin(
   registry: Registry,

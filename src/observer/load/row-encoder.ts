@@ -80,6 +80,7 @@ export class RowEncoder {
   readonly #plans = new Map<string, Plan>();
   #last: Uint8Array | undefined;
   #lastKey: unknown;
+  #isOutOfOrder = false;
   /** The cells of the row that is being encoded. */
   readonly #cells: LoadedCell[] = [];
 
@@ -111,6 +112,11 @@ export class RowEncoder {
     }
   }
 
+  /** Whether a row was refused because it came after a later one. */
+  get isOutOfOrder(): boolean {
+    return this.#isOutOfOrder;
+  }
+
   /** Calls `take` with the row, unless the row has no values. */
   encode(given: { readonly row: unknown; readonly value: object }, take: TakeRow): void {
     if (typeof given !== "object" || given === null) {
@@ -136,10 +142,10 @@ export class RowEncoder {
 
   #checkOrder(key: unknown, row: Uint8Array): void {
     if (this.#last !== undefined && compareBytes(row, this.#last) <= 0) {
+      this.#isOutOfOrder = true;
       throw new InvalidKeyError(
         `A bulk load takes the rows of "${this.#table.name}" in ascending key order, each once, but row ${describeRow(key)} came ` +
-          `after row ${describeRow(this.#lastKey)}. Sort the rows by the bytes of their keys, call \`db.discardLoad\`, and load again. ` +
-          "Without that, the load goes on after the last row that is stored, and rows before it are missing.",
+          `after row ${describeRow(this.#lastKey)}. Sort the rows by the bytes of their keys, call \`db.discardLoad\`, and load again.`,
       );
     }
     const { start, end } = this.#range;

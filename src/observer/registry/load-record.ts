@@ -4,6 +4,7 @@ import {
   decodeJson,
   encodeJson,
   type Guard,
+  isBoolean,
   isString,
   isWhole,
   listOf,
@@ -119,6 +120,8 @@ export interface LoadProgress {
   readonly cells: number;
   /** Rises with each write, so that another process sees that the load is alive. */
   readonly beat: number;
+  /** Whether a row of the part came out of order after others were stored: rows before these may be missing. */
+  readonly isOutOfOrder?: boolean | undefined;
 }
 
 export interface LoadObserver {
@@ -138,6 +141,7 @@ const isProgress = record<StoredProgress>({
   rows: isWhole,
   cells: isWhole,
   beat: isWhole,
+  isOutOfOrder: optional(isBoolean),
 });
 
 export function encodeProgress(progress: LoadProgress): Buffer {
