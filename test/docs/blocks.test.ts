@@ -13,14 +13,14 @@ const pages = await Promise.all(
 );
 
 /** The pages whose programs other tests run. */
-const isRun = (page: string) => /^docs\/(recipes\/)?[\w-]+\.md$/.test(page);
+const isRun = (page: string) => /^(README|docs\/(recipes\/)?[\w-]+)\.md$/.test(page);
 
 test("every block of TypeScript is run, as an example or as a part of a story", () => {
   const left = pages.flatMap(({ page, text }) => {
     const shown = blocksOf(text).filter(
       ({ language, isShownOnly, title }) => language === "ts" && !isShownOnly && title === undefined,
     );
-    const run = isRun(page) || page === "README.md" ? examplesOf(page, text).map(({ title }) => title) : [];
+    const run = isRun(page) ? examplesOf(page, text).map(({ title }) => title) : [];
     return shown
       .filter(({ line }) => !run.some((title) => title.startsWith(`${page}, line ${line}:`)))
       .map(({ line }) => `${page}:${line}`);
