@@ -156,6 +156,27 @@ describe("the lock of a place", () => {
     await lock.release();
   });
 
+  it("is not overwritten by a heartbeat that the storage still sends when another process may take it", async () => {
+    const clock = new TestClock();
+    const storage = new MapStorage();
+    const lock = await Lock.take(storage, clock.process());
+    const sent: AbortSignal[] = [];
+    Object.assign(storage, {
+      put(_name: string, _bytes: Uint8Array, signal: AbortSignal) {
+        sent.push(signal);
+        return untilAborted(signal);
+      },
+    });
+    await clock.advance(19_000);
+    expect(sent.map(({ aborted }) => aborted)).toEqual([false]);
+    await clock.advance(2_000);
+    expect(sent[0]!.aborted).toBe(true);
+    const { storage: taken } = await heldBy("elsewhere");
+    storage.objects.set(names.lock, taken.objects.get(names.lock)!);
+    await expect(lock.check()).rejects.toThrow(/elsewhere/);
+    await lock.release();
+  });
+
   it("is renewed by a check if the last heartbeat is old, so that nobody takes it after the check", async () => {
     const clock = new TestClock();
     const storage = new MapStorage();

@@ -101,7 +101,7 @@ export class Lock {
         if (decode(before)?.holder !== this.#holder) {
           if (!(await this.#isDead(before, signal))) continue;
           this.#beatAt = this.#environment.monotonic();
-          await storage.put(names.lock, this.#bytes());
+          await this.#put(this.#beatAt);
         }
       }
       await this.check();
@@ -206,8 +206,26 @@ export class Lock {
     // A heartbeat must not overwrite the lock of a process that has taken it since the look.
     if (this.#isUncertain(startedAt)) return;
     this.#beat++;
-    await this.#storage.put(names.lock, this.#bytes());
-    this.#beatAt = startedAt;
+    if (await this.#put(startedAt)) this.#beatAt = startedAt;
+  }
+
+  /**
+   * Writes the lock. A storage may send a request again for a long time, so this ends it before another
+   * process may take the lock. Resolves to whether the lock was written.
+   */
+  async #put(startedAt: number): Promise<boolean> {
+    const late = new AbortController();
+    const leftMs = startedAt + uncertainMs - this.#environment.monotonic();
+    const timer = this.#environment.setTimer(() => late.abort(), leftMs, { background: true });
+    try {
+      await this.#storage.put(names.lock, this.#bytes(), late.signal);
+      return true;
+    } catch (error) {
+      if (late.signal.aborted) return false;
+      throw error;
+    } finally {
+      timer.cancel();
+    }
   }
 
   #tooSlow(): BackupBusyError {

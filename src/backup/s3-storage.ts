@@ -1,4 +1,4 @@
-import { abortError, backoffDelay, type Environment, sleep } from "../environment/index.js";
+import { abortError, backoffDelay, type Environment, sleep, underSignals } from "../environment/index.js";
 import {
   BackupAccessError,
   BackupError,
@@ -94,8 +94,11 @@ export class S3Storage implements BackupStorage {
     return new S3Storage(place, url, prefix === "" ? "" : `${prefix}/`, region, keys, environment, signal);
   }
 
-  async put(name: string, bytes: Uint8Array): Promise<void> {
-    await this.#done("PUT", name, bytes);
+  async put(name: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void> {
+    const { status, body } = await underSignals([this.#signal, signal], (either) =>
+      this.#send("PUT", this.#url(name), bytes, {}, either),
+    );
+    if (status >= 300) throw this.#refused("PUT", name, status, body);
   }
 
   async create(name: string, bytes: Uint8Array): Promise<boolean> {
@@ -157,20 +160,16 @@ export class S3Storage implements BackupStorage {
     return new URL(`${this.#bucket}/${`${this.#prefix}${name}`.split("/").map(encodeUri).join("/")}`);
   }
 
-  async #done(method: string, name: string, bytes: Uint8Array): Promise<void> {
-    const { status, body } = await this.#send(method, this.#url(name), bytes);
-    if (status >= 300) throw this.#refused(method, name, status, body);
-  }
-
   /** Sends a request again if the storage is overloaded or does not answer. */
   async #send(
     method: string,
     url: URL,
     bytes: Uint8Array = noBody,
     headers: Readonly<Record<string, string>> = {},
+    signal = this.#signal,
   ): Promise<S3Answer> {
     for (let attempt = 1; ; attempt++) {
-      const answer = await this.#once(method, url, bytes, headers);
+      const answer = await this.#once(method, url, bytes, headers, signal);
       if (typeof answer !== "string" && !isTransient(answer.status)) return answer;
       if (attempt === maxAttempts) {
         if (typeof answer !== "string") return answer;
@@ -181,7 +180,7 @@ export class S3Storage implements BackupStorage {
       await sleep(
         this.#environment,
         backoffDelay(this.#environment, backoff, attempt),
-        this.#signal,
+        signal,
         `A request to ${this.description}`,
       );
     }
@@ -193,6 +192,7 @@ export class S3Storage implements BackupStorage {
     url: URL,
     bytes: Uint8Array,
     headers: Readonly<Record<string, string>>,
+    signal: AbortSignal | undefined,
   ): Promise<S3Answer | string> {
     const bodySum = sumOf(bytes);
     const request = { method, url, headers, bodySum, now: this.#environment.now(), region: this.#region };
@@ -201,11 +201,13 @@ export class S3Storage implements BackupStorage {
         method,
         headers: signedHeaders(request, this.#keys),
         ...(bytes.length === 0 ? {} : { body: bytes as Uint8Array<ArrayBuffer> }),
-        ...(this.#signal === undefined ? {} : { signal: this.#signal }),
+        ...(signal === undefined ? {} : { signal }),
+        // The session token and the pages are for nobody else, and the signature is valid only here.
+        redirect: "manual",
       });
       return { status: answer.status, body: Buffer.from(await answer.arrayBuffer()) };
     } catch (error) {
-      if (this.#signal?.aborted) throw abortError(this.#signal, `A request to ${this.description}`);
+      if (signal?.aborted) throw abortError(signal, `A request to ${this.description}`);
       if (error instanceof PercolatorError) throw error;
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
       return cause instanceof Error ? cause.message : String(cause);
@@ -222,6 +224,11 @@ export class S3Storage implements BackupStorage {
     if (status === insufficientStorage || fullCodes.has(code ?? "")) {
       return new BackupFullError(
         `${what} Free space there, raise its quota, or name another place. Earlier backups are intact.`,
+      );
+    }
+    if (status < 400) {
+      throw new BackupError(
+        `${what} It refers to another address: check the region and the endpoint (AWS_REGION, AWS_ENDPOINT_URL_S3).`,
       );
     }
     const Refused = status === 401 || status === 403 ? BackupAccessError : BackupError;

@@ -5,8 +5,8 @@
 export interface BackupStorage {
   /** The place, for messages. */
   readonly description: string;
-  /** Writes an object, or replaces it. */
-  put(name: string, bytes: Uint8Array): Promise<void>;
+  /** Writes an object, or replaces it. `signal` ends the request. */
+  put(name: string, bytes: Uint8Array, signal?: AbortSignal): Promise<void>;
   /** Writes an object, unless it exists. Resolves to whether it was written. */
   create(name: string, bytes: Uint8Array): Promise<boolean>;
   /** The object. Undefined if it does not exist. */

@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { BackupAccessError, BackupFullError, backup, restore } from "percolatordb/backup";
 import { describe, expect, test } from "vitest";
 import { FolderBackup } from "../../src/backup/folder-backup.js";
@@ -54,6 +56,28 @@ describe("backups in a storage with the protocol of S3", () => {
       });
     },
   );
+
+  test("are not sent to another address to which the storage refers", async () => {
+    await withServer(async (server) => {
+      const requests: string[] = [];
+      const from = createServer((request, response) => {
+        requests.push(request.url!);
+        response
+          .writeHead(307, { location: `${server.variables["AWS_ENDPOINT_URL_S3"]}${request.url}` })
+          .end();
+      });
+      await new Promise<void>((resolve) => from.listen(0, "127.0.0.1", resolve));
+      const { port } = from.address() as AddressInfo;
+      const variables = { ...server.variables, AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${port}` };
+      const storage = storageOf("s3://bucket/50%25", systemEnvironment, variables);
+      await expect(storage.put("a", Buffer.of(1))).rejects.toThrow(
+        /status 307.*check the region and the endpoint/,
+      );
+      expect(requests).toEqual(["/bucket/50%2525/a"]);
+      expect(server.refused + server.objects.size).toBe(0);
+      await new Promise((resolve) => from.close(resolve));
+    });
+  });
 
   test("are made in a folder that the console of S3 has made, as an empty object", async () => {
     await withServer(async (server, places) => {
