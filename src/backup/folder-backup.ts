@@ -221,8 +221,11 @@ export class FolderBackup {
       const kind = manifest.packs.length === 1 ? "full" : "changes";
       return reportOf({ name }, manifest, kind, pages, bytes);
     } finally {
-      before.release();
-      state?.release();
+      try {
+        before.release();
+      } finally {
+        state?.release();
+      }
     }
   }
 
