@@ -62,9 +62,7 @@ describe("backups in a storage with the protocol of S3", () => {
       const requests: string[] = [];
       const from = createServer((request, response) => {
         requests.push(request.url!);
-        response
-          .writeHead(307, { location: `${server.variables.AWS_ENDPOINT_URL_S3}${request.url}` })
-          .end();
+        response.writeHead(307, { location: `${server.variables.AWS_ENDPOINT_URL_S3}${request.url}` }).end();
       });
       await new Promise<void>((resolve) => from.listen(0, "127.0.0.1", resolve));
       const { port } = from.address() as AddressInfo;
