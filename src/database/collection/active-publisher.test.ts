@@ -163,6 +163,9 @@ test("another process does not collect what a snapshot at an old moment reads", 
   expect(safepoint).toBe(commitTimestamp);
   expect(await snapshot.get(documents.contents, "a")).toBe("old");
   await snapshot.close();
+  // Others learn of the end later, and this process knows it.
+  expect((await other.collect({ retentionMs: 0 })).safepoint).toBe(commitTimestamp);
+  expect((await db.collect({ retentionMs: 0 })).safepoint).toBeGreaterThan(commitTimestamp!);
   await environment.advance(60_000);
   expect((await other.collect({ retentionMs: 0 })).safepoint).toBeGreaterThan(commitTimestamp!);
 });

@@ -128,14 +128,14 @@ export class ActivePublisher {
 }
 
 /**
- * Returns the oldest timestamp that a live record of any process holds, and removes records that
- * have expired. Reports and ignores a record that cannot be read. A live process soon replaces its
+ * Returns the oldest timestamp that a live record of another process holds, and removes records that
+ * have expired. This process knows its own snapshots, also those that have ended since it published them. Reports and ignores a record that cannot be read. A live process soon replaces its
  * unreadable record. Until then collection may overtake the process, and its reads below the
  * safepoint are then refused. Removes a record whose expiry is so late that only a wrong clock can
  * have written it, and does not use its timestamp.
  */
 export async function oldestPublished(context: TransactionContext): Promise<number> {
-  const { store, environment, events } = context;
+  const { store, environment, events, liveness } = context;
   let oldest = Number.POSITIVE_INFINITY;
   for await (const { row, process, published, write, error } of allPublished(store)) {
     if (published === undefined) {
@@ -144,7 +144,8 @@ export async function oldestPublished(context: TransactionContext): Promise<numb
     const expires = published?.expires ?? write.timestamp / 1_000 + maxMs;
     const now = environment.now();
     if (expires < now || isBeyondBelief(expires, maxMs, now)) await removeEntry(store, row);
-    else if (published !== undefined) oldest = Math.min(oldest, published.oldest);
+    else if (published !== undefined && process !== liveness.session)
+      oldest = Math.min(oldest, published.oldest);
   }
   return oldest;
 }
