@@ -292,6 +292,9 @@ class Gatherer implements GatheredOracle {
   }
 }
 
+const brokenContract =
+  "That breaks the contract of an oracle: check the object that you gave as `oracle`, or whether the coordinator is one.";
+
 /**
  * Why an answer would break the guarantees of timestamps. Undefined if the answer is correct. No
  * caller may get a wrong answer.
@@ -299,7 +302,7 @@ class Gatherer implements GatheredOracle {
 function defectOf({ first, count }: TimestampRange, asked: number, floor: number): Error | undefined {
   if (count !== asked) {
     return new InternalError(
-      `The oracle was asked for ${asked} timestamps and returned ${count}. Check the \`oracle\` option: the object does not follow the contract.`,
+      `The oracle was asked for ${asked} timestamps and returned ${count}. ${brokenContract}`,
     );
   }
   const isUsable = Number.isSafeInteger(first) && first >= 1 && first + count - 1 <= lastTimestamp;
@@ -317,6 +320,6 @@ function closedError(): ClosedError {
 
 function notATimestamp(value: unknown): InternalError {
   return new InternalError(
-    `The oracle returned ${String(value)}, which is not a timestamp. Check the \`oracle\` option: the object does not follow the contract.`,
+    `The oracle returned ${String(value)}, which is not a timestamp. ${brokenContract}`,
   );
 }
