@@ -721,7 +721,8 @@ export class Database {
    */
   async resolve(lock: LockInfo): Promise<"gone" | "standing"> {
     const context = this.#writable("resolve a lock");
-    checkArgument("db.resolve", "a lock that `db.locks()` listed", lock, lock?.cell !== undefined);
+    const isLock = [lock?.cell, lock?.primary].every((cell) => cell?.row instanceof Uint8Array);
+    checkArgument("db.resolve", "a lock that `db.locks()` listed", lock, isLock);
     return (await resolveLock(context, lock)) === "standing" ? "standing" : "gone";
   }
 

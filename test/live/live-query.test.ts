@@ -333,6 +333,15 @@ describe("bad use", () => {
     expect(() => db.live(...(given as [never, never]))).toThrow(message);
   });
 
+  test("a scan that was not read is refused, and no value", async () => {
+    await using db = await open("memory:", { tables });
+    const query = db.live((snapshot) => snapshot.scan(counters.value));
+    await expect(query.next()).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining("returned a scan that it has not read"),
+    });
+  });
+
   test.each(["set", "delete", "deleteRow", "notify", "transact"])(
     "`%s` in the function is refused",
     async (call) => {

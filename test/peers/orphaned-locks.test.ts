@@ -142,6 +142,9 @@ describe.each(twoPhase)("$store, commit $commit", (variant) => {
     expect(await other.db.resolve(locks[1]!)).toBe("standing");
     await cluster.clock.advance(2 * lockTtlMs);
     for (const lock of locks) expect(await other.db.resolve(lock)).toBe("gone");
+    for (const wrong of [{}, { cell: {} }, { ...locks[0], primary: undefined }, undefined]) {
+      await expect(other.db.resolve(wrong as never)).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
     expect(await collected(other.db.locks())).toEqual([]);
     await expectSettled(cluster, other, [1, 2]);
   });

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { backoffDelay, onAbort, sleep, throwIfAborted, unlessAborted } from "../../environment/index.js";
-import { isRetryable, TimeoutError } from "../../errors/index.js";
+import { InvalidArgumentError, isRetryable, TimeoutError } from "../../errors/index.js";
 import type { EventMap } from "../../events/index.js";
 import { currentTimestamp } from "../../oracle/index.js";
 import { overdue, type Snapshot } from "../../transaction/index.js";
@@ -328,6 +328,10 @@ export class LiveQuery<T> implements HubQuery, AsyncGenerator<LiveValue<T>, void
 
   /** A function that throws at once, and one that rejects, fail alike. */
   async #call(snapshot: LiveSnapshot): Promise<T> {
-    return await this.#read(snapshot);
+    const value = await this.#read(snapshot);
+    if (typeof value !== "object" || value === null || !(Symbol.asyncIterator in value)) return value;
+    throw new InvalidArgumentError(
+      `${doing} returned a scan that it has not read. Read its rows with \`for await\` within the function, and return them.`,
+    );
   }
 }
