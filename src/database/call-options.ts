@@ -59,6 +59,14 @@ interface SignalOption {
   readonly signal?: AbortSignal | undefined;
 }
 
+const declared: OptionNames<DeclaredSchema> = {
+  tables: true,
+  observers: true,
+  feeds: true,
+  derivations: true,
+  schedules: true,
+  lookups: true,
+};
 const transaction: OptionNames<TransactionOptions> = {
   isolation: true,
   timeoutMs: true,
@@ -71,12 +79,7 @@ const waiting: OptionNames<DrainOptions> = { signal: true, onProgress: true };
 
 const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } = {
   open: {
-    tables: true,
-    observers: true,
-    feeds: true,
-    derivations: true,
-    schedules: true,
-    lookups: true,
+    ...declared,
     durability: true,
     commit: true,
     retentionMs: true,
@@ -116,14 +119,7 @@ const names: { readonly [C in keyof CallOptions]: OptionNames<CallOptions[C]> } 
   "db.removeFeed": { signal: true },
   "db.locks": { signal: true },
   "db.reach": { timeoutMs: true },
-  "db.schema": {
-    tables: true,
-    observers: true,
-    feeds: true,
-    derivations: true,
-    schedules: true,
-    lookups: true,
-  },
+  "db.schema": declared,
   "db.migrate": { check: true, rate: true, signal: true, onProgress: true },
 };
 
