@@ -10,6 +10,10 @@ import { EntryTail } from "./entry-tail.js";
 import type { Waiter } from "./waiter.js";
 
 const cells = table("cells", { value: int() });
+const name = "live observed";
+const record = { name, since: 0, retentionMs: 300_000, isLeased: true } as unknown as FeedRecord;
+const viewOfFeed = () => ({ feedRecords: new Map([[name, { record }]]), observers: new Map() });
+const retrying = (run: () => Promise<unknown>) => run();
 
 /** A waiter for which something stays due. */
 function waiterAt(position: number): Waiter {
@@ -42,13 +46,11 @@ test("a call that catches up while the reader of all calls fails gets the same e
   try {
     await transact((tx) => tx.set(cells.value, "r", 1));
     const at = await currentTimestamp(context);
-    const name = "live observed";
-    const record = { name, since: 0, retentionMs: 300_000, isLeased: true } as unknown as FeedRecord;
-    const view = { feedRecords: new Map([[name, { record }]]), observers: new Map() };
+    const view = viewOfFeed();
     const views: Promise<unknown>[] = [];
     const registry = {
       context,
-      retrying: (run: () => Promise<unknown>) => run(),
+      retrying,
       fresh: () => views.shift() ?? Promise.resolve(view),
     } as unknown as Registry;
     let toldOfCommit!: (upTo: number) => void;
@@ -87,11 +89,9 @@ test("an entry that is half read counts as damaged only if it was not removed", 
   try {
     await transact((tx) => tx.set(cells.value, "r", 1));
     const at = await currentTimestamp(context);
-    const name = "live observed";
-    const record = { name, since: 0, retentionMs: 300_000, isLeased: true } as unknown as FeedRecord;
-    const view = { feedRecords: new Map([[name, { record }]]), observers: new Map() };
+    const view = viewOfFeed();
     const reload = vi.fn(async () => view);
-    const registry = { context, retrying: (run: () => Promise<unknown>) => run(), reload };
+    const registry = { context, retrying, reload };
     const clock = { after: async () => at + 1 } as unknown as CommitClock;
     vi.spyOn(context.store, "readRange").mockRejectedValue(new StoreDamagedError("half an entry"));
     const wait = () =>
