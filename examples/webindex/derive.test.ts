@@ -46,6 +46,15 @@ describe("a page's description", () => {
   });
 });
 
+it("counts at most 50,000 different terms of a page, and says if it has more", () => {
+  const described = (count: number) => {
+    const body = Buffer.from(Array.from({ length: count }, (_, at) => `w${at}`).join(" "));
+    return describePage(packContents({ contentType: "text/html", body }), "https://example.org/");
+  };
+  expect(described(50_000).truncated).toBeUndefined();
+  expect(described(50_001).truncated).toBe("terms");
+});
+
 describe("very many long links", () => {
   const page = (name: string, count: number) => {
     const links = Array.from({ length: count }, (_, at) => `<a href=${name}${at}>`).join("");

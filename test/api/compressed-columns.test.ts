@@ -14,7 +14,7 @@ import {
 import { exactIndex, UniqueConstraintError, uniqueConstraint } from "percolatordb/recipes";
 import { describe, expect, test } from "vitest";
 import { bytesTable, type Column, definition, describeTable } from "../../src/schema/index.js";
-import { everyVariant, temporaryFolder, withDatabase } from "../support/databases.js";
+import { engines, temporaryFolder, withDatabase } from "../support/databases.js";
 
 const pages = table("pages", {
   html: compressed(text()),
@@ -56,7 +56,7 @@ async function fill(db: Database): Promise<void> {
 
 const index = (row: string) => Number(row.slice(4));
 
-describe.each(everyVariant)("compressed columns: $store, $commit", (variant) => {
+describe.each(engines)("compressed columns: $store, $commit", (variant) => {
   test("are read in every way as they were written", async () => {
     await withDatabase(variant, { tables, collectEveryMs: 0 }, async (db) => {
       await fill(db);

@@ -1,6 +1,6 @@
 import { type Database, int, table, tuple } from "percolatordb";
 import { describe, expect, test } from "vitest";
-import { everyVariant, withDatabase } from "../support/databases.js";
+import { engines, withDatabase } from "../support/databases.js";
 
 /** Returns a new definition each time, which the database does not know yet. */
 const makeCounters = (name = "counters") => table(name, { hits: int() });
@@ -12,7 +12,7 @@ function conflictsOf(db: Database): readonly unknown[] {
 }
 
 /** Tables that were not listed when the database was opened. */
-describe.each(everyVariant)("on $store, $commit", (variant) => {
+describe.each(engines)("on $store, $commit", (variant) => {
   test("transactions that are the first to use a table do not conflict over the catalog", async () => {
     await withDatabase(variant, {}, async (db) => {
       const conflicts = conflictsOf(db);

@@ -12,7 +12,7 @@ import { memoryStore } from "percolatordb/memory";
 import { exactIndex, exportQueue, rateLimit, schedule, uniqueConstraint } from "percolatordb/recipes";
 import type { RowRead } from "percolatordb/store";
 import { describe, expect, test } from "vitest";
-import { everyVariant, withDatabase } from "../support/databases.js";
+import { engines, withDatabase } from "../support/databases.js";
 
 const users = table("users", { email: text(), team: text(), note: text(), tags: family(text()) });
 const plain = table("plain", { note: text() });
@@ -113,7 +113,7 @@ test("rows of getMany that end with an error after a row that is no key do not e
   }
 });
 
-describe.each(everyVariant)("$store, commit $commit", (variant) => {
+describe.each(engines)("$store, commit $commit", (variant) => {
   test.each(Object.entries(calls))("a transaction does not commit while a call of %s is running", (_, call) =>
     withDatabase(variant, within, async (db) => {
       await db.transact(async (tx) => {

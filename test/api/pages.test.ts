@@ -1,7 +1,7 @@
 import { family, int, table, text, tuple } from "percolatordb";
 import { exactIndex } from "percolatordb/recipes";
 import { describe, expect, test } from "vitest";
-import { everyVariant, withDatabase } from "../support/databases.js";
+import { engines, withDatabase } from "../support/databases.js";
 import { gather } from "../support/gather.js";
 
 const people = table("people", { age: int(), rank: int(), emails: family(text()) });
@@ -14,7 +14,7 @@ const names = ["a", "b", "b\0", "bb", "c", "d"];
 /** The longest key that is allowed. */
 const longest = "z".repeat(1_500);
 
-describe.each(everyVariant)("pages on $store, commit $commit", (variant) => {
+describe.each(engines)("pages on $store, commit $commit", (variant) => {
   test("of a scan, of a family's cells and of an index begin behind the last one of the page before", async () => {
     await withDatabase(variant, { tables: [people, visits, labels, byAge.table] }, async (db) => {
       await db.transact(async (tx) => {

@@ -25,7 +25,7 @@ import {
 import { openWithHooks, StepHooks } from "percolatordb/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { temporaryFolder, variants, withDatabase } from "../support/databases.js";
+import { commitPaths, temporaryFolder, withDatabase } from "../support/databases.js";
 
 const pages = table("pages", {
   title: text(),
@@ -47,7 +47,7 @@ async function title(db: Database, row: string, at?: number | Date): Promise<str
   return await snapshot.get(pages.title, row);
 }
 
-describe.each(variants)("$store, commit $commit", (variant) => {
+describe.each(commitPaths)("$store, commit $commit", (variant) => {
   const within = (use: (db: Database) => Promise<void>) => withDatabase(variant, {}, use);
 
   test("reads and scans forwards, backwards, by prefix, by bounds and with a limit", () =>

@@ -1,4 +1,3 @@
-import { postgresStore } from "percolatordb/postgres";
 import { storeConformance } from "percolatordb/testing";
 import { afterAll, describe, it } from "vitest";
 import { newPlace, type PostgresPlace, removePlace, storeAt } from "../support/postgres/index.js";
@@ -20,13 +19,3 @@ storeConformance("the store on PostgreSQL", async () => storeAt(await place()), 
   it,
   atomicBatches: true,
 });
-
-storeConformance(
-  "the store on PostgreSQL without prepared statements or waiting for the flush",
-  async () => {
-    const { host, schema } = await place();
-    const connection = { host, user: "postgres", database: "postgres" };
-    return postgresStore({ connection, schema, durability: "none", prepare: false, connections: 2 });
-  },
-  { describe, it, atomicBatches: true, seeds: [5] },
-);

@@ -171,17 +171,21 @@ describe.each(variants)("a dashboard over $store, commit $commit", (variant) => 
       expect([alone.cells.length, alone.isCut]).toEqual([1_000, true]);
     }));
 
-  test("says of a cell with very many versions that it shows only the newest", () =>
-    run(async (db, { get }) => {
-      const history = () => get<CellHistory>("history?table=totals&row=a&column=hits");
-      const count = (hits: number) => db.transact((tx) => tx.set(totals.hits, "a", hits), { label: "count" });
-      for (let hits = 1; hits <= 500; hits++) await count(hits);
-      expect((await history()).isCut).toBe(false);
-      await count(501);
-      const { versions, isCut } = await history();
-      expect([versions.length, versions[0]!.value?.text, isCut]).toEqual([500, "501", true]);
-      expect(new Set(versions.map(({ writer }) => writer?.name))).toEqual(new Set(["count"]));
-    }));
+  // Hundreds of transactions, one after the other.
+  if (variant.store === "memory") {
+    test("says of a cell with very many versions that it shows only the newest", () =>
+      run(async (db, { get }) => {
+        const history = () => get<CellHistory>("history?table=totals&row=a&column=hits");
+        const count = (hits: number) =>
+          db.transact((tx) => tx.set(totals.hits, "a", hits), { label: "count" });
+        for (let hits = 1; hits <= 500; hits++) await count(hits);
+        expect((await history()).isCut).toBe(false);
+        await count(501);
+        const { versions, isCut } = await history();
+        expect([versions.length, versions[0]!.value?.text, isCut]).toEqual([500, "501", true]);
+        expect(new Set(versions.map(({ writer }) => writer?.name))).toEqual(new Set(["count"]));
+      }));
+  }
 
   test("shows a cell's versions and a row's protocol cells", () =>
     run(async (db, { get }) => {

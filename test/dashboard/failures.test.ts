@@ -26,12 +26,7 @@ const notify = observer(
 
 type Served = Awaited<ReturnType<typeof served>>;
 
-/** Each store here, and both commit paths. */
-const some = variants.filter(
-  ({ store, commit }) => store !== "memory" && (store !== "lmdb" || commit === "two-phase"),
-);
-
-describe.each(some)("the failures of a database over $store, commit $commit", (variant) => {
+describe.each(variants)("the failures of a database over $store, commit $commit", (variant) => {
   const run = (use: (db: Database, dashboard: Served) => Promise<void>) =>
     withDatabase(
       variant,

@@ -28,9 +28,7 @@ const notify = observer(
 
 type Served = Awaited<ReturnType<typeof served>>;
 
-const some = variants.filter(({ store, commit }) => store !== "memory" || commit === "auto");
-
-describe.each(some)("changes that are tried again, over $store, commit $commit", (variant) => {
+describe.each(variants)("changes that are tried again, over $store, commit $commit", (variant) => {
   const run = (use: (db: Database, dashboard: Served) => Promise<void>) =>
     withDatabase(
       variant,

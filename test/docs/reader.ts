@@ -80,6 +80,7 @@ export class Reader implements AsyncDisposable {
     const [name] = shown;
     if (name === "restore" || name === "backups") await this.#backUp(shown[1]!);
     const args = await this.#filled(shown);
+    if (name === "bench" && !args.includes("--duration")) args.push("--duration", "100ms");
     // Neither a restore nor an export overwrites anything: the reader has moved away what was there.
     if (name === "restore" || name === "export") await this.#remove(args[2]);
     if (name === "backup") this.#backups.add(shown[2]!);
@@ -90,7 +91,7 @@ export class Reader implements AsyncDisposable {
   }
 
   /** The words of a command, with this reader's places. */
-  async #filled(shown: readonly string[]): Promise<readonly string[]> {
+  async #filled(shown: readonly string[]): Promise<string[]> {
     const isSql = shown.some((word) => word.startsWith("postgres:"));
     const location = isSql ? await this.#postgres() : "";
     return shown.map((word) => {

@@ -4,7 +4,7 @@ import { memoryStore } from "percolatordb/memory";
 import { uniqueConstraint } from "percolatordb/recipes";
 import { ProcessStore, TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
-import { everyVariant, temporaryFolder, withDatabase, withTwo } from "../support/databases.js";
+import { engines, temporaryFolder, withDatabase, withTwo } from "../support/databases.js";
 import { gather } from "../support/gather.js";
 
 const before = table("orders", { total: int(), state: text(), tags: family(text()) });
@@ -28,7 +28,7 @@ async function rows(db: Database): Promise<readonly object[]> {
   return found;
 }
 
-describe.each(everyVariant)("dropping on $store, $commit", (variant) => {
+describe.each(engines)("dropping on $store, $commit", (variant) => {
   test("removes a column's cells, and nobody writes there any more", async () => {
     await withTwo(variant, {}, async (one, other) => {
       await fill(one, 3);

@@ -15,7 +15,7 @@ import { memoryStore } from "percolatordb/memory";
 import { uniqueConstraint } from "percolatordb/recipes";
 import { ProcessStore, TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
-import { everyVariant, temporaryFolder, withDatabase } from "../support/databases.js";
+import { engines, temporaryFolder, withDatabase } from "../support/databases.js";
 import { patienceMs, pause } from "../support/waiting.js";
 
 const hourMs = 3_600_000;
@@ -43,7 +43,7 @@ const count = observer("count", logins.token, async (tx, { row, value, previous 
 });
 const loginFeed = feed("login-feed", [logins.token]);
 
-describe.each(everyVariant)("expiry on $store, $commit", (variant) => {
+describe.each(engines)("expiry on $store, $commit", (variant) => {
   test("deletes old cells as a transaction does: observers, feeds and older snapshots agree", async () => {
     await withDatabase(variant, { observers: [count], feeds: [loginFeed], collectEveryMs: 0 }, async (db) => {
       const written = await db.transact((tx) => {

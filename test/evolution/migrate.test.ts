@@ -3,7 +3,7 @@ import { memoryStore } from "percolatordb/memory";
 import { TestClock } from "percolatordb/testing";
 import { describe, expect, test, vi } from "vitest";
 import { storedVersion } from "../../src/schema/index.js";
-import { everyVariant, withDatabase } from "../support/databases.js";
+import { engines, withDatabase } from "../support/databases.js";
 import { greet2, greetings, people1, people2, splitName } from "./people.js";
 
 /** Longer than any store keeps inside a write record. */
@@ -27,7 +27,7 @@ async function now(db: Database): Promise<number> {
 
 const peopleFeed = feed("people-feed", [people2.who]);
 
-describe.each(everyVariant)("a migration on $store, $commit", (variant) => {
+describe.each(engines)("a migration on $store, $commit", (variant) => {
   test("rewrites every older value in place, and nobody notices", async () => {
     await withDatabase(variant, { observers: [greet2], feeds: [peopleFeed] }, async (db) => {
       await db.transact((tx) => {

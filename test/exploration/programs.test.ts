@@ -7,7 +7,7 @@ import { largerBudgets, partlyExplored } from "./larger.js";
  * `npm run explore` explores each program completely. Here the number of states is limited by the
  * time for a test.
  */
-const maxStates = Number(process.env.PERCOLATOR_STATES ?? 120);
+const maxStates = Number(process.env.PERCOLATOR_STATES ?? 80);
 
 describe("explorations", () => {
   test.each([...allPrograms()])("%s is sound", async (_, program) => {

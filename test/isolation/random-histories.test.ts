@@ -16,9 +16,13 @@ import { copying, counting, things, Workload, type WorkloadOptions } from "./wor
 const runs = Number(process.env.PERCOLATOR_RUNS ?? 1);
 const seeds = Array.from({ length: runs }, (_, at) => at + 1);
 const quick: OpenWithHooksOptions = { tables: [things], durability: "none", collectEveryMs: 0 };
-const busy: WorkloadOptions = { clients: 16, transactions: 12, rows: 12 };
 
 describe.each(everyVariant)("$store, commit $commit", (variant) => {
+  // A server takes ten times as long.
+  const isSlow = variant.store === "bigtable" || variant.store === "postgres";
+  const share = isSlow ? 0.5 : 1;
+  const busy: WorkloadOptions = { clients: 16, transactions: 12 * share, rows: 12 };
+
   test.each(seeds)("seed %i: a random history of concurrent clients is sound", (seed) =>
     withTwo(variant, quick, async (db, other) => {
       const recorder = new HistoryRecorder();
@@ -28,12 +32,12 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
       await recorder.audit(db);
       const report = checkHistory(recorder.history());
       expect(report.anomalies).toEqual([]);
-      expect(report.committed).toBeGreaterThan(100);
+      expect(report.committed).toBeGreaterThan(100 * share);
       expect(report.conflicted).toBeGreaterThan(0);
       expect(report.failed).toBeGreaterThan(0);
       expect(report.unknown).toBe(0);
-      expect(report.ranges).toBeGreaterThan(50);
-      expect(report.observations).toBeGreaterThan(500);
+      expect(report.ranges).toBeGreaterThan(50 * share);
+      expect(report.observations).toBeGreaterThan(500 * share);
       expect(await db.check()).toEqual([]);
     }),
   );
@@ -43,7 +47,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
     const observers = [recorder.observer(copying), recorder.observer(counting)];
     return withTwo(variant, { ...quick, observers }, async (db, other) => {
       const workers = [db.work({ concurrency: 8 }), other.work({ concurrency: 8 })];
-      const options = { ...busy, transactions: 8 };
+      const options = { ...busy, transactions: 8 * share };
       await new Workload(recorder, [db, other], new Random(seed + 1_000), options).run();
       await db.drain();
       for (const worker of workers) await worker.stop();
@@ -53,7 +57,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
       const observed = history.transactions.filter(({ kind, outcome }) => {
         return kind === "observer" && outcome.type === "committed";
       });
-      expect(observed.length).toBeGreaterThan(20);
+      expect(observed.length).toBeGreaterThan(20 * share);
       await using snapshot = await db.snapshot();
       for await (const { value } of snapshot.scan(things)) expect(value.copied).toBe(value.value);
     });
@@ -79,9 +83,7 @@ describe.each(everyVariant)("$store, commit $commit", (variant) => {
     });
   });
 
-  // So many clients take a minute on a server.
-  const isSlow = variant.store === "bigtable" || variant.store === "postgres";
-  const many = isSlow ? 200 : 2_000;
+  const many = isSlow ? 100 : 500;
 
   test(`${many} concurrent clients`, () =>
     withTwo(variant, quick, async (db, other) => {
@@ -116,17 +118,20 @@ describe("anomalies of a broken database are found", () => {
     ["serializable transactions under snapshot", ["G2"], faults.weakened],
   ];
 
-  describe.each(everyVariant.slice(0, 2))("$store, commit $commit", (variant) => {
-    // A single run need not show every anomaly, because the seed does not fully determine the
-    // interleaving.
-    test.each(cases)("%s", async (_, kinds, breakIt) => {
-      const found = new Set<AnomalyKind>();
-      for (let seed = 1; seed <= maxSeeds && !kinds.every((kind) => found.has(kind)); seed++) {
-        for (const kind of await foundIn(variant, seed, breakIt)) found.add(kind);
-      }
-      expect([...found]).toEqual(expect.arrayContaining([...kinds]));
-    });
-  });
+  describe.each(everyVariant.filter(({ store }) => store === "memory"))(
+    "$store, commit $commit",
+    (variant) => {
+      // A single run need not show every anomaly, because the seed does not fully determine the
+      // interleaving.
+      test.each(cases)("%s", async (_, kinds, breakIt) => {
+        const found = new Set<AnomalyKind>();
+        for (let seed = 1; seed <= maxSeeds && !kinds.every((kind) => found.has(kind)); seed++) {
+          for (const kind of await foundIn(variant, seed, breakIt)) found.add(kind);
+        }
+        expect([...found]).toEqual(expect.arrayContaining([...kinds]));
+      });
+    },
+  );
 
   const maxSeeds = 10;
 

@@ -1,6 +1,6 @@
 import { ConflictError, int, table } from "percolatordb";
 import { describe, expect, test } from "vitest";
-import { variants, withDatabase } from "../support/databases.js";
+import { commitPaths, withDatabase } from "../support/databases.js";
 
 const accounts = table("accounts", { balance: int() });
 const names = Array.from({ length: 100 }, (_, index) => `account${String(index).padStart(3, "0")}`);
@@ -16,7 +16,7 @@ function* numbers(seed: number): Generator<number, never> {
   }
 }
 
-describe.each(variants)("$store, commit $commit", (variant) => {
+describe.each(commitPaths)("$store, commit $commit", (variant) => {
   test("1,000 concurrent transfers: every snapshot has the right sum, and every balance is right", async () => {
     await withDatabase(variant, { tables: [accounts] }, async (db) => {
       await db.transact((tx) => {

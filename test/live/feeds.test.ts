@@ -16,7 +16,7 @@ import { memoryStore } from "percolatordb/memory";
 import { ProcessStore, TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { trimFeeds } from "../../src/live/feed/trim.js";
-import { everyVariant, withTwo } from "../support/databases.js";
+import { engines, withTwo } from "../support/databases.js";
 
 const orders = table("orders", { total: int(), state: text(), note: text(), tags: family(text()) });
 const lines = table("lines", { amount: int() }, { key: tuple(text(), int()) });
@@ -43,7 +43,7 @@ async function now(db: Database): Promise<number> {
 const show = ({ table: name, row, column, qualifier, value, isLast }: CellChange) =>
   `${name}/${String(row)}/${column.name}${qualifier === undefined ? "" : `:${qualifier}`}=${value}${isLast ? "." : ""}`;
 
-describe.each(everyVariant)("a feed on $store, $commit", (variant) => {
+describe.each(engines)("a feed on $store, $commit", (variant) => {
   test("has each committed change of its columns once, in commit order, by whole transactions", async () => {
     await withTwo(variant, { feeds }, async (one, other) => {
       const since = await now(one);
@@ -419,7 +419,7 @@ test("`db.follow` takes a new snapshot if it falls behind by more than the reten
 });
 
 describe("bad input", () => {
-  const variant = everyVariant[0];
+  const variant = engines[0];
 
   test.each([
     ["nothing to follow", () => feed("f", []), "needs an array of 1 to 100 columns"],

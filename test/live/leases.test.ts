@@ -4,7 +4,7 @@ import { ProcessStore, StepHooks, TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { FeedCursor, type FeedSource } from "../../src/live/feed/changes.js";
 import type { CommittedEntry } from "../../src/live/feed/feed-entries.js";
-import { everyVariant, withTwo } from "../support/databases.js";
+import { engines, withTwo } from "../support/databases.js";
 import { next } from "./live-values.js";
 
 const orders = table("orders", { total: int(), state: text(), tags: family(text()) });
@@ -41,7 +41,7 @@ async function failure(db: Database, cursor: FeedCursor): Promise<unknown> {
 const show = ({ writes, label }: CommittedEntry) =>
   `${label ?? ""}: ${writes.map(({ table: name, row, column }) => `${name}/${Buffer.from(row)}/${Buffer.from(column).toString().replace("\0", ":")}`).join(" ")}`;
 
-describe.each(everyVariant)("a leased feed on $store, $commit", (variant) => {
+describe.each(engines)("a leased feed on $store, $commit", (variant) => {
   test("has the addresses of all changed cells of its table, without values", async () => {
     const copy = observer("copy", orders.state, (tx, { row }) => tx.set(others.total, row, 1));
     await withTwo(variant, { tables, observers: [copy] }, async (one, other) => {

@@ -1,6 +1,6 @@
 import { type Database, family, int, type LiveValue, type Snapshot, table, text, tuple } from "percolatordb";
 import { describe, expect, test } from "vitest";
-import { everyVariant, withTwo } from "../support/databases.js";
+import { engines, withTwo } from "../support/databases.js";
 import { collect, next } from "./live-values.js";
 
 const accounts = table("accounts", { balance: int(), owner: text(), tags: family(text()) });
@@ -10,7 +10,7 @@ const tables = [accounts, lines];
 const set = (db: Database, row: string, balance: number) =>
   db.transact((tx) => tx.set(accounts.balance, row, balance));
 
-describe.each(everyVariant)("a live query on $store, $commit", (variant) => {
+describe.each(engines)("a live query on $store, $commit", (variant) => {
   test("gives its value at once, and again after each change of what it read, by any process", async () => {
     await withTwo(variant, { tables }, async (one, other) => {
       await set(one, "a", 1);

@@ -1,6 +1,6 @@
 import { type Database, feed, int, table } from "percolatordb";
 import { describe, expect, test, vi } from "vitest";
-import { everyVariant, withTwo } from "../support/databases.js";
+import { engines, withTwo } from "../support/databases.js";
 
 const orders = table("orders", { total: int() });
 const orderFeed = feed("order-feed", [orders.total]);
@@ -36,7 +36,7 @@ async function entriesIn({ liveSource }: Database): Promise<number> {
   return rows.length;
 }
 
-describe.each(everyVariant)("a feed that is removed on $store, $commit", (variant) => {
+describe.each(engines)("a feed that is removed on $store, $commit", (variant) => {
   test("and recorded again before its entries are gone keeps the new ones", async () => {
     await withTwo(variant, { feeds: [orderFeed] }, async (one, other) => {
       await set(one, "before");

@@ -1,10 +1,10 @@
 import { observer } from "percolatordb";
 import { describe, expect, test } from "vitest";
-import { everyVariant, withTwo } from "../support/databases.js";
+import { engines, withTwo } from "../support/databases.js";
 import { cells, chain, commit, copy, failureOf, listed, parkedOf, read, stuck } from "../support/settling.js";
 import { patienceMs } from "../support/waiting.js";
 
-describe.each(everyVariant)("db.settled on $store, $commit", (variant) => {
+describe.each(engines)("db.settled on $store, $commit", (variant) => {
   test("waits for chains of observers, also the first call, and with a worker in another process", async () => {
     await withTwo(variant, { observers: chain }, async (one, other) => {
       await using _ = other.work();

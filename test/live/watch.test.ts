@@ -17,7 +17,7 @@ import { openWithHooks, StepHooks, TestClock } from "percolatordb/testing";
 import { describe, expect, test } from "vitest";
 import { pastEntries } from "../../src/live/watch/past-changes.js";
 import { WatchTarget } from "../../src/live/watch/watch-target.js";
-import { everyVariant, withTwo } from "../support/databases.js";
+import { engines, withTwo } from "../support/databases.js";
 
 const orders = table("orders", { total: int(), state: text(), tags: family(text()), again: signal() });
 const lines = table("lines", { amount: int() }, { key: tuple(text(), int()) });
@@ -64,7 +64,7 @@ async function work(db: Database, seed: number, count: number): Promise<number> 
   return changes;
 }
 
-describe.each(everyVariant)("db.watch on $store, $commit", (variant) => {
+describe.each(engines)("db.watch on $store, $commit", (variant) => {
   test("tells the changes of a table, a column or a family as they are committed", async () => {
     const copy = observer("copy", orders.state, (tx, { row }) => tx.set(orders.total, row, 9));
     await withTwo(variant, { tables, observers: [copy] }, async (one, other) => {
@@ -158,7 +158,7 @@ describe.each(everyVariant)("db.watch on $store, $commit", (variant) => {
   });
 });
 
-const memory = everyVariant[0];
+const memory = engines[0];
 
 test.each([1, 2, 3, 1_000])(
   "earlier changes are complete and in order, with %i in memory",

@@ -1,6 +1,6 @@
 import { type Database, LoadError, loadPart, observer, type Snapshot, table, text } from "percolatordb";
 import { describe, expect, test } from "vitest";
-import { everyVariant, withDatabase } from "../support/databases.js";
+import { engines, withDatabase } from "../support/databases.js";
 import { patienceMs, pause } from "../support/waiting.js";
 import { contentsOf, crawl, documents, observersOf, partsOf, type Site, sortedAfter, tables } from "./app.js";
 
@@ -62,7 +62,7 @@ async function fail(run: Promise<unknown>): Promise<Error> {
   );
 }
 
-describe.each(everyVariant)("$store, commit $commit", (variant) => {
+describe.each(engines)("$store, commit $commit", (variant) => {
   const withApp = (use: (db: Database, runs: { count: number }) => Promise<void>) => {
     const runs = { count: 0 };
     const observers = observersOf(runs);

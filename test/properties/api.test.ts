@@ -19,8 +19,8 @@ async function runAgainstModel(kind: (typeof storeKinds)[number], given: Iterabl
 
 /** Fewer where a command takes longer. */
 function runsOn({ store, commit }: (typeof storeKinds)[number]): number {
-  if (store === "postgres") return commit === "two-phase" ? 2 : 4;
-  return store === "lmdb" ? 5 : 20;
+  if (store === "postgres") return commit === "two-phase" ? 1 : 2;
+  return store === "lmdb" ? 4 : 10;
 }
 
 describe.each(storeKinds)("the whole interface on $store, commit $commit", (kind) => {

@@ -11,7 +11,7 @@ import { actualOf, derivations, expectedOf, shop } from "../support/derived/shop
 describe.each(everyVariant)("derived tables on $store, $commit", (variant) => {
   // The emulator and the server take a hundred times as long for a run of an observer as memory.
   const isFast = variant.store === "memory" || variant.store === "lmdb";
-  const operations = isFast ? 90 : 24;
+  const operations = isFast ? 60 : 12;
 
   test.each(variant.store === "memory" ? [1, 2] : [3])("equal a recomputation, seed %i", async (seed) => {
     await withTwo(variant, shop, async (one, other) => {

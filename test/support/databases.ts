@@ -8,13 +8,24 @@ import { type OpenWithHooksOptions, openWithHooks } from "percolatordb/testing";
 import { type Emulator, startEmulator } from "./emulator/index.js";
 import { newPlace, removePlace, storeAt } from "./postgres/index.js";
 
-/** Stores that a location alone can select on this machine, and their commit paths. */
+/** Each store that needs no server of Google's once, with either way to commit. */
 export const variants = [
-  { store: "memory", commit: "auto" },
   { store: "memory", commit: "two-phase" },
   { store: "lmdb", commit: "auto" },
-  { store: "lmdb", commit: "two-phase" },
   { store: "postgres", commit: "auto" },
+] as const;
+
+/**
+ * Each store once. For tests of what is built on transactions, where the other variants find nothing
+ * more. Bigtable's transactions have an external oracle: a coordinator.
+ */
+export const engines = [...variants, { store: "bigtable", commit: "two-phase" }] as const;
+
+/** Both ways to commit in memory and in a folder, and the usual one on PostgreSQL. */
+export const commitPaths = [
+  ...variants,
+  { store: "memory", commit: "auto" },
+  { store: "lmdb", commit: "two-phase" },
 ] as const;
 
 /**
@@ -22,7 +33,7 @@ export const variants = [
  * or a coordinator for Bigtable's emulator.
  */
 export const everyVariant = [
-  ...variants,
+  ...commitPaths,
   { store: "memory, one row at a time", commit: "two-phase" },
   { store: "postgres", commit: "two-phase" },
   { store: "bigtable", commit: "two-phase" },

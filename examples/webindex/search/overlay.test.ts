@@ -111,7 +111,7 @@ describe("a search while pages wait to be merged", () => {
     // Kept from one moment to the next, as a server keeps it.
     const cache = new IndexCache(waitingBytes);
     let [wrong, waited] = [0, 0];
-    for (let step = 0; step < 40; step++) {
+    for (let step = 0; step < 25; step++) {
       if (random(3) === 0) await loadSource(db, crawlSource(someChanges(random)));
       for (const name of names) if (random(2) === 0) await work(name);
       if (random(3) === 0) {
@@ -139,7 +139,7 @@ describe("a search while pages wait to be merged", () => {
     async ({ seed, waitingBytes }) => {
       const { wrong, waited } = await countWrong(seed, waitingBytes);
       expect(wrong).toBe(0);
-      expect(waited).toBeGreaterThan(40);
+      expect(waited).toBeGreaterThan(25);
       // The final state equals the twin, whatever the order.
       await using view = await db.snapshot();
       for (const table of await compareWithTwin(view)) expect(table.differences).toEqual([]);

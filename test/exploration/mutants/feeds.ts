@@ -64,6 +64,7 @@ export const feedMutants: readonly Mutant[] = [
   },
   {
     name: "a reader of a feed that gets its last transaction again",
+    takesLong: true,
     order: "depth-first",
     patches: [
       {

@@ -21,6 +21,7 @@ export const loadMutants: readonly Mutant[] = [
   },
   {
     name: "a load without the check that its ranges are empty",
+    takesLong: true,
     patches: [
       {
         file: load,

@@ -86,6 +86,7 @@ export const observerMutants: readonly Mutant[] = [
   },
   {
     name: "a shared run that deletes the hints of other columns, and does not acknowledge their changes",
+    takesLong: true,
     patches: [
       {
         file: attempt,
@@ -120,6 +121,7 @@ export const observerMutants: readonly Mutant[] = [
   },
   {
     name: "hints written by the writer's own list of observers instead of the registry",
+    takesLong: true,
     patches: [
       {
         file: "src/transaction/commit/current-view.ts",

@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.js";
 export const wireMutants: readonly Mutant[] = [
   {
     name: "a lock on what came ahead counts for nothing",
+    takesLong: true,
     patches: [
       {
         file: "src/transaction/read/prefetch.ts",

@@ -431,7 +431,7 @@ describe("the answers and the stored versions are those of a store that does one
           expect(readRaw(databases, read)).toEqual(await model.readRaw(read));
         }
       }),
-      { numRuns: 20 },
+      { numRuns: 10 },
     );
   });
 });
