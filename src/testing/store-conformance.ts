@@ -52,9 +52,12 @@ export function storeConformance(
       const store = await open();
       try {
         await body(store);
-      } finally {
-        await store.close();
+      } catch (error) {
+        // What broke the contract says more than the close after it.
+        await Promise.resolve(store.close()).catch(() => undefined);
+        throw error;
       }
+      await store.close();
     });
   };
   describe(`${name} keeps the row-store contract`, () => {

@@ -478,6 +478,22 @@ test("a store may apply requests that are sent together in any order", async () 
     for (const body of testsOf(open, sentence)) await body();
 });
 
+test("a test fails with what broke the contract, and only without that with the error of the store's close", async () => {
+  const open = (readRow: RowStore["readRow"]) => () => {
+    const store = memoryStore();
+    return changed(store, { readRow, close: () => Promise.reject(new Error("It cannot close.")) });
+  };
+  const broken = open(() => Promise.reject(new Error("It cannot read.")));
+  const [body] = testsOf(broken, "column ranges include their start");
+  await expect(body!()).rejects.toThrow("It cannot read.");
+  const store = memoryStore();
+  const [right] = testsOf(
+    open((read) => store.readRow(read)),
+    "split points are rows in order",
+  );
+  await expect(right!()).rejects.toThrow("It cannot close.");
+});
+
 test("a number of steps that is no number is refused, because no request would be made", () => {
   const steps = Number.NaN;
   const suite = { describe: vi.fn(), it: vi.fn(), atomicBatches: true };

@@ -50,6 +50,29 @@ test("a user's own tables, observers and clients are correct under all faults", 
   expect(counts.observerRuns).toBeGreaterThan(40);
 });
 
+test("a process that is too old for the database opens the tables that it asked for, with the newest observers", async () => {
+  const notes = table("notes", { text: text() });
+  const doubleAgain = observer("double", counters.value, double.run, { version: 2 });
+  const { counts, failure } = await simulate({
+    ...counting,
+    laterObservers: [doubleAgain],
+    clients: [
+      async ({ open, step }) => {
+        await step("deploy", () => open({ observers: [doubleAgain] }));
+        await step("note", async () => {
+          const another = await open({ tables: [counters, doubles, notes] });
+          const { tables } = await another.schema();
+          if (!tables.some(({ name }) => name === "notes")) throw new Error("It did not open the table.");
+        });
+      },
+    ],
+    faults: [],
+    runs: 2,
+  });
+  expect(failure && showFailure(failure)).toBeUndefined();
+  expect(counts.steps).toBe(4);
+});
+
 test("the seed determines the events, and the position of a run among others does not matter", async () => {
   const first = await simulate({ ...counting, runs: 6, seed: "x" });
   const again = await simulate({ ...counting, runs: 6, seed: "x" });

@@ -98,7 +98,7 @@ export class SimulatedProcess {
         const isOlder =
           (error as { readonly code?: unknown }).code === older && another.observers === undefined;
         if (isOlder && this.#options.newest !== observers)
-          return this.open({ observers: this.#options.newest });
+          return this.open({ ...another, observers: this.#options.newest });
         if (!isExplained(error) || attempt >= maxOpenings) throw error;
         await sleep(machine, openingMs);
       }
