@@ -1,7 +1,7 @@
 import { batchObserver, batchRowObservers, type Database, family, int, table } from "percolatordb";
 import { combiningCounter } from "percolatordb/recipes";
 import { describe, expect, test } from "vitest";
-import { everyVariant, withTwo } from "../support/databases.js";
+import { engines, withTwo } from "../support/databases.js";
 import { gather } from "../support/gather.js";
 
 const accounts = table("accounts", { balance: int(), seen: int() });
@@ -61,7 +61,7 @@ async function transfer(db: Database, n: number): Promise<number> {
   return commitTimestamp!;
 }
 
-describe.each(everyVariant)("batches on $store, $commit", (variant) => {
+describe.each(engines)("batches on $store, $commit", (variant) => {
   test("two processes handle each change of each cell once, and what is settled is in the total", async () => {
     await withTwo(variant, options, async (one, other) => {
       await using _one = one.work();
