@@ -58,7 +58,7 @@ export default defineConfig(({ mode }) => ({
     sequence: { sequencer: SlowFirst },
     pool: "forks",
     // Most of what a test makes is garbage soon. A larger nursery spares the collector work.
-    execArgv: ["--max-semi-space-size=32"],
+    execArgv: "bun" in process.versions || "deno" in process.versions ? [] : ["--max-semi-space-size=32"],
     // Ends the PostgreSQL server that the tests share, if any of them has started it.
     globalSetup: ["./test/support/postgres/shared-server.ts", "./test/support/built/files.ts"],
     setupFiles: ["./test/support/own-group.ts"],
