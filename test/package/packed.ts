@@ -47,6 +47,17 @@ export class Packed {
     return writeFile(join(this.folder, "project", name), text);
   }
 
+  /** Installs packages in a new project, and returns its folder. */
+  async install(name: string, given: readonly string[]): Promise<{ readonly folder: string }> {
+    const folder = join(this.folder, name);
+    await mkdir(folder);
+    await writeFile(join(folder, "package.json"), JSON.stringify({ name, private: true }));
+    const args = ["install", "--no-audit", "--no-fund", "--prefix", folder, ...given];
+    const { code, stderr } = await this.run("npm", ...args);
+    if (code !== 0) throw new Error(`npm cannot install ${given.join(" ")}: ${stderr}`);
+    return { folder };
+  }
+
   /** Runs a command in the project until it ends. */
   async run(command: string, ...args: readonly string[]): Promise<Ran> {
     try {

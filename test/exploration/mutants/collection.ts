@@ -91,6 +91,7 @@ export const collectionMutants: readonly Mutant[] = [
   },
   {
     name: "the version that `previous` needs dropped",
+    takesLong: true,
     patches: [
       {
         file: collect,
@@ -102,6 +103,7 @@ export const collectionMutants: readonly Mutant[] = [
   },
   {
     name: "one-phase without the safepoint check",
+    takesLong: true,
     patches: [
       {
         file: "src/transaction/commit/one-phase.ts",
@@ -113,6 +115,7 @@ export const collectionMutants: readonly Mutant[] = [
   },
   {
     name: "no safepoint check when an older version is found",
+    takesLong: true,
     patches: [
       {
         file: "src/transaction/cell/cell-views.ts",

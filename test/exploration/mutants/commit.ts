@@ -199,6 +199,7 @@ export const commitMutants: readonly Mutant[] = [
   },
   {
     name: "retry that re-applies buffered writes on a new snapshot",
+    takesLong: true,
     patches: [
       {
         file: "src/transaction/transact.ts",
@@ -235,6 +236,7 @@ export const commitMutants: readonly Mutant[] = [
   },
   {
     name: "one-phase validation of point reads that ignores locks",
+    takesLong: true,
     patches: [
       {
         file: "src/transaction/commit/one-phase.ts",
@@ -247,6 +249,7 @@ export const commitMutants: readonly Mutant[] = [
   },
   {
     name: "validation that ignores ranges",
+    takesLong: true,
     patches: [
       {
         file: "src/transaction/commit/validate.ts",

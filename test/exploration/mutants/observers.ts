@@ -98,6 +98,7 @@ export const observerMutants: readonly Mutant[] = [
   },
   {
     name: "a batch that deletes the hints of the changes that it takes along, and does not acknowledge them",
+    takesLong: true,
     patches: [
       {
         file: attempt,
@@ -216,6 +217,7 @@ export const observerMutants: readonly Mutant[] = [
   },
   {
     name: "a stale attempt at a signal that deletes a newer hint",
+    takesLong: true,
     patches: [
       {
         file: attempt,

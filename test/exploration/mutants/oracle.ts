@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.js";
 export const oracleMutants: readonly Mutant[] = [
   {
     name: "a counter window per process",
+    takesLong: true,
     patches: [
       {
         file: "src/oracle/counter.ts",
