@@ -77,7 +77,8 @@ export default defineConfig(({ mode }) => ({
     typecheck: {
       enabled: mode !== "long",
       include: ["test/types/**/*.test-d.ts"],
-      // Of the whole project, `npm run typecheck` checks the types.
+      // Of the whole project, `npm run typecheck` checks the types, with TypeScript 7.
+      checker: fileURLToPath(new URL("./node_modules/typescript/bin/tsc", import.meta.url)),
       tsconfig: "./test/types/tsconfig.json",
     },
   },

@@ -45,8 +45,8 @@ const everyVariant = [
 export type Variant = (typeof everyVariant)[number];
 
 /**
- * The usual way to commit on each store, and two phases in memory. Two phases take longest on the others,
- * which show the same of them, and so does Bigtable of a store of one-row mutations.
+ * The usual way to commit in memory, in a folder and on PostgreSQL, and two phases in memory. Two phases
+ * take longest elsewhere and show the same there. Bigtable shows what memory of one-row mutations shows.
  */
 export const variants: readonly Variant[] = everyVariant.filter(
   ({ store, commit }) => isWhole || store.endsWith("memory") || commit === "auto",
@@ -59,14 +59,9 @@ export const twoPhase: readonly Variant[] = everyVariant.filter(
 );
 export const onePhase: readonly Variant[] = variants.filter((variant) => variant.commit === "auto");
 
-/**
- * Returns the cases that a variant runs. If requests to its store take time, these are every eighth
- * or every twentieth case.
- */
+/** Returns the cases that one of {@link twoPhase} runs. In a folder, requests take time: every eighth case. */
 export function casesOn<T>({ store }: Variant, cases: readonly T[]): readonly T[] {
-  const each = store === "lmdb" ? 8 : store === "bigtable" || store === "postgres" ? 20 : 1;
-  if (isWhole) return cases;
-  return cases.filter((_, index) => index % each === 0);
+  return isWhole || store !== "lmdb" ? cases : cases.filter((_, index) => index % 8 === 0);
 }
 
 /** How long a lock's owner counts as alive in these tests. */

@@ -110,7 +110,7 @@ export function orderTests(test: Declare): void {
   test("column ranges include their start and exclude their end", async (store) => {
     await apply(store, "r", ...awkwardKeys.map((column) => put(column, "write", 1, "")));
     for (let i = 0; i < inByteOrder.length; i++) {
-      for (const j of new Set([i, i + 1, Math.min(i + 3, inByteOrder.length), inByteOrder.length])) {
+      for (let j = i; j <= inByteOrder.length; j++) {
         const columns = between(inByteOrder[i]!, inByteOrder[j]);
         const shown = await row(store, "r", { columns });
         const expected = inByteOrder.slice(i, j);
