@@ -1,5 +1,5 @@
-import { int, observer, open, table, text } from "percolatordb";
-import { attachTables, postgresStore, postgresViews } from "percolatordb/postgres";
+import { float, int, observer, open, table, text, tuple } from "percolatordb";
+import { attach, attachTables, postgresStore, postgresViews } from "percolatordb/postgres";
 import { storeConformance } from "percolatordb/testing";
 import { Pool } from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { type PostgresServer, startPostgres } from "../../examples/support/postg
 import { copyEmbeddedPostgres, type EmbeddedPostgres } from "../support/postgres/embedded.js";
 import { placeAt } from "../support/postgres/index.js";
 import { ProgramProcess } from "../support/program-process.js";
-import { Shop, sums } from "./attach/shop.js";
+import { rowsOf, Shop, sums } from "./attach/shop.js";
 import { count, counted } from "./counted.js";
 
 const documents = table("documents", { contents: text(), length: int() });
@@ -109,6 +109,42 @@ describe.each(versions)("%s of PostgreSQL", (version) => {
       await shop[Symbol.asyncDispose]();
     }
   });
+
+  const itOn18 = version === "version 18" ? it : () => undefined;
+  itOn18(
+    "reads a generated column again when its expression changes, and refuses one without stored values",
+    async () => {
+      const shop = new Shop(newPlaceHere(), "generated", true);
+      const lines = (column: string) =>
+        attach("generated.lines", { key: tuple(int()), columns: { [column]: float() } });
+      try {
+        await shop.sql(`create schema T; create table T.lines (id int primary key, price float8, tax float8,
+        gross float8 generated always as (price + tax) stored, twice float8 generated always as (price * 2));
+        insert into T.lines (id, price, tax) values (1, 10, 2), (2, 20, 3)`);
+        await using db = await open(shop.place.location, { tables: [lines("gross")] });
+        await expect(attachTables(db, [lines("twice")])).rejects.toThrow(
+          /column twice: it is a virtual generated column/,
+        );
+        await attachTables(db, [lines("gross")]);
+        const gross = async () => {
+          await db.drain();
+          return (await rowsOf(db, lines("gross"))).map(
+            (row) => (row as [number, { gross: number }])[1].gross,
+          );
+        };
+        expect(await gross()).toEqual([12, 23]);
+        await shop.sql("update T.lines set tax = 4 where id = 1");
+        await shop.sql("alter table T.lines alter gross set expression as (price - tax)");
+        expect(await gross()).toEqual([6, 17]);
+        await shop.sql("update T.lines set price = 30 where id = 2");
+        expect(await gross()).toEqual([6, 27]);
+        await shop.sql("alter table T.lines alter twice set expression as (price * 3)");
+        expect(await gross()).toEqual([6, 27]);
+      } finally {
+        await shop[Symbol.asyncDispose]();
+      }
+    },
+  );
 
   it("makes views that look for a key with the index", async () => {
     const place = newPlaceHere();
