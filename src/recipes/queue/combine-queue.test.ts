@@ -470,6 +470,32 @@ test("a key whose updates cannot be combined does not keep others waiting", asyn
   expect(await gather(db.parked())).toHaveLength(1);
 });
 
+test("a bucket that was parked after its first run is parked no more once all is combined", async () => {
+  let isFailing = false;
+  const sums = combineQueue("sums", {
+    value: int(),
+    update: int(),
+    batch: 1,
+    observer: { attempts: 1 },
+    combine: (value = 0, updates) => {
+      if (isFailing) throw new Error("no sum");
+      isFailing = value === 0;
+      return updates.reduce((a, b) => a + b, value);
+    },
+  });
+  await using db = await open("memory:", { tables: sums.tables, observers: [sums.observer] });
+  await db.transact((tx) => {
+    for (let n = 0; n < 2; n++) sums.add(tx, "all", 1);
+  });
+  await db.drain();
+  expect(await gather(db.parked())).toHaveLength(1);
+  isFailing = false;
+  await sums.backfill(db);
+  await db.drain();
+  expect(await db.transact((tx) => tx.get(sums.values, "all"))).toBe(2);
+  expect(await gather(db.parked())).toEqual([]);
+});
+
 test("invalid options are refused", () => {
   expect(() => combiningCounter("hits", { buckets: 0 })).toThrow(
     "`buckets` must be a whole number from 1 to 65536",
