@@ -37,7 +37,7 @@ function lookInside(value: object, parents: object[]): Unfit | undefined {
   if (parents.includes(value)) return unfit("it contains itself");
   if (parents.length >= jsonDepth) return unfit(`it is nested more than ${jsonDepth} deep`);
   const isArray = Array.isArray(value);
-  if (!isArray && !isPlain(value)) {
+  if (!(isArray ? isPlainArray(value) : isPlain(value))) {
     return unfit(
       `it is an instance of ${className(value) ?? "a class"}, and would be read back as another type`,
     );
@@ -75,6 +75,11 @@ function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === null || prototype === Object.prototype) return true;
   return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, "isPrototypeOf");
+}
+
+/** An array, of this realm or another, but of no subclass. The prototype of arrays is itself an array. */
+function isPlainArray(value: object): boolean {
+  return Array.isArray(Object.getPrototypeOf(value));
 }
 
 function unfit(what: string): Unfit {

@@ -45,6 +45,7 @@ describe("json", () => {
       [new Map(), /instance of Map/],
       [new Uint8Array(2), /instance of Uint8Array/],
       [new (class Point {})(), /instance of Point/],
+      [{ rows: new (class Rows extends Array {})() }, /at \.rows: it is an instance of Rows/],
       [Object.create({ inherited: 1 }), /instance/],
     ];
     for (const [value, message] of refused) {
@@ -85,6 +86,10 @@ describe("json", () => {
     const bare = Object.assign(Object.create(null) as object, { n: 1 });
     expect(any.decode(any.encode(bare))).toEqual({ n: 1 });
     expect(any.decode(any.encode(vm.runInNewContext("({ n: [1] })")))).toEqual({ n: [1] });
+  });
+
+  it("leaves out the named properties of an array", () => {
+    expect(any.decode(any.encode(/b/.exec("abc")))).toStrictEqual(["b"]);
   });
 
   it("pollutes no prototype", () => {

@@ -42,7 +42,7 @@ export type JsonFit<T> = unknown extends T
 /**
  * JSON values, stored as JSON text in UTF-8: null, booleans, finite numbers, strings, and arrays
  * and plain objects of these, nested at most 500 deep. -0 becomes 0. A property that is undefined is
- * left out.
+ * left out, and so are the named properties of an array.
  *
  * Other values are refused, and the error names the place in the value. JSON would change some of
  * them silently: undefined in an array, functions, symbols, NaN, infinities, holes in arrays, and
