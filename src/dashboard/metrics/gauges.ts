@@ -47,10 +47,13 @@ function standingGauge(
 function observerGauge(
   name: string,
   about: string,
-  read: (backlog: ObserverBacklog, now: number) => number,
+  read: (backlog: ObserverBacklog, now: number) => number | undefined,
 ): GaugeDescription {
   const samples = ({ observers, now }: Standing) =>
-    observers.map((each) => ({ labels: { observer: each.record.name }, value: read(each, now) }));
+    observers.flatMap((each) => {
+      const value = read(each, now);
+      return value === undefined ? [] : [{ labels: { observer: each.record.name }, value }];
+    });
   return standingGauge(name, about, samples, ["observer"]);
 }
 
@@ -113,8 +116,8 @@ export const gaugeCatalogue: readonly GaugeDescription[] = [
   ),
   observerGauge(
     "parked_changes",
-    "Parked changes of an observer; at most 10,000 of each observer are counted, for at most 2 s.",
-    ({ parked }) => parked.count,
+    "Parked changes of an observer; at most 10,000 of each observer are counted, for at most 2 s. Absent if none was found in that time, although there may be some.",
+    ({ parked: { count, more } }) => (count === 0 && more ? undefined : count),
   ),
   scheduleGauge(
     "overdue_changes",
