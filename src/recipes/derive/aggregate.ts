@@ -136,6 +136,7 @@ class Aggregate {
     this.#ranks = columnOf(ranks, "value");
     this.#slots = new Slots(wholeOption("shards", options.shards ?? 256, 1, 1_024), options.environment);
     const observed = batchOptions(options);
+    const contribute = (tx: Transaction, rows: readonly unknown[]) => this.#contribute(tx, rows);
     this.parts = {
       name,
       version: this.#version,
@@ -148,8 +149,11 @@ class Aggregate {
         this.#state,
         ...(this.#contributions.rankings.length === 0 ? [] : [ranks]),
       ],
-      sources: this.#source.batchObservers(name, (tx, rows) => this.#contribute(tx, rows), observed),
+      sources: this.#source.batchObservers(name, contribute, observed),
       others: [batchObserver(name, this.#state.due, (tx, due) => this.#combineAll(tx, due), observed)],
+      source: this.#source,
+      kept: rows,
+      update: contribute,
       backfilled: this.#state.version,
       recompute: (view, onFailed) => this.#recompute(view, onFailed),
     };

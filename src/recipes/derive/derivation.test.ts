@@ -7,6 +7,11 @@ import { derive } from "../index.js";
 const orders = table("orders", { day: text(), total: int() });
 const customers = table("customers", { name: text() });
 
+interface Rest {
+  readonly version: number;
+  readonly reads: readonly ("day" | "total")[];
+}
+
 /** The derivation in a version, and what it counts as the day's revenue. */
 const revenueIn = (version: number, factor: number) =>
   derive("revenue", {
@@ -77,6 +82,42 @@ describe("a backfill", () => {
       const key = version < 3 ? "monday" : "mon";
       expect(await snapshot.get(revenue.table.sum, [key])).toBe(3 * factor);
       expect(await snapshot.get(revenue.table.top, [key])).toHaveLength(Math.min(version, 2));
+    }
+  });
+
+  test.each([
+    ["an aggregate", (rest: Rest) => derive("gone", { from: orders, count: true, ...rest })],
+    [
+      "an index",
+      (rest: Rest) => derive("gone", { from: orders, key: [text()], index: () => [["x"]], ...rest }),
+    ],
+    [
+      "a left join",
+      (rest: Rest) =>
+        derive("gone", {
+          from: orders,
+          leftJoin: customers,
+          on: () => undefined,
+          columns: { name: text() },
+          select: () => ({ name: "x" }),
+          ...rest,
+        }),
+    ],
+  ])("of %s removes the rows that have only a column that is no longer read", async (_, deriveIn) => {
+    for (const version of [1, 2]) {
+      const all = deriveIn({ version, reads: version === 1 ? ["day", "total"] : ["day"] });
+      await using db = await open(folder.path, {
+        tables: [orders, ...all.tables],
+        observers: all.observers,
+      });
+      if (version === 1) {
+        for (let n = 0; n < 101; n++) await db.transact((tx) => tx.set(orders.total, `order ${n}`, n));
+        await db.transact((tx) => tx.set(orders.day, "order 100", "monday"));
+      }
+      await all.backfill(db);
+      await db.drain();
+      await using snapshot = await db.snapshot();
+      expect(await all.compare(snapshot)).toEqual([]);
     }
   });
 

@@ -9,17 +9,18 @@ import type {
   Observer,
   ObserverOptions,
   RowOf,
+  Transaction,
 } from "../../index.js";
 import { keyText } from "../key-text.js";
 import { checkOptions, wholeOption } from "../options.js";
 import { checkDatabase, checkView, propertyOf, type View } from "../view.js";
-import type { AnyRow, OnFailed } from "./source.js";
+import type { AnyRow, OnFailed, Source } from "./source.js";
 
 /** The options that every derivation has. */
 export interface DerivationOptions {
   /**
-   * Raise it when you change a function of the derivation. `backfill` then derives all rows again.
-   * From 1 to 2^31 - 1. Default: 1.
+   * Raise it when you change a function of the derivation, or the columns that it reads. `backfill`
+   * then derives all rows again. From 1 to 2^31 - 1. Default: 1.
    */
   readonly version?: number | undefined;
   /**
@@ -82,6 +83,12 @@ export interface DerivationParts<T extends AnyTable> {
   /** The observers from which everything can be derived again. */
   readonly sources: readonly Observer[];
   readonly others: readonly Observer[];
+  /** The source whose rows have the keys of {@link kept}. */
+  readonly source: Source;
+  /** The table with a row for each row of the source from which something was derived. */
+  readonly kept: AnyTable;
+  /** Derives rows of the source again, as its observers do. */
+  readonly update: (tx: Transaction, rows: readonly unknown[]) => Promise<void>;
   /** Holds the version that was last backfilled. */
   readonly backfilled: Column<number, string>;
   /** Derives every row from a view of the sources, without the stored parts of the derivation. */
@@ -94,6 +101,8 @@ export interface DerivationParts<T extends AnyTable> {
 // Symbol.for instead of instanceof, since two copies of the package may be loaded in one program.
 const brand = Symbol.for("percolatordb.derivation");
 const backfilledRow = "version";
+/** How many kept rows a backfill looks at in a transaction. */
+const keptAtOnce = 100;
 
 /** Whether the value is a derivation, of this or another copy of the package. @internal */
 export function isDerivation(value: unknown): value is AnyDerivation {
@@ -151,8 +160,35 @@ export class Derivation<T extends AnyTable> {
     const done = await db.transact((tx) => tx.get(backfilled, backfilledRow), { signal });
     if (done !== undefined && done >= version) return false;
     for (const each of sources) await db.backfill(each, { signal });
+    await this.#updateGone(db, signal);
     await db.transact((tx) => tx.set(backfilled, backfilledRow, version), { signal });
     return true;
+  }
+
+  /**
+   * Derives the kept rows again that the source has no longer, such as those that have only a column that
+   * an earlier version read. No observer is due on them, since they have no cell that one watches.
+   */
+  async #updateGone(db: Database, signal: AbortSignal | undefined): Promise<void> {
+    const { source, kept, update } = this.#parts;
+    let after: unknown;
+    for (;;) {
+      const rows: unknown[] = [];
+      await using snapshot = await db.snapshot({ signal });
+      for await (const { row } of snapshot.scan(kept, { after, limit: keptAtOnce })) rows.push(row);
+      await db.transact(
+        async (tx) => {
+          const read = await Promise.all(rows.map((row) => source.read(tx, row)));
+          await update(
+            tx,
+            rows.filter((_, index) => read[index] === undefined),
+          );
+        },
+        { isolation: "serializable", label: this.name, signal },
+      );
+      if (rows.length < keptAtOnce) return;
+      after = rows.at(-1);
+    }
   }
 
   /**

@@ -33,7 +33,7 @@ import type { ColumnNames } from "./source.js";
  * What to derive is one of: `count`, `sum`, `min`, `max` and `top`, together, in groups by
  * `groupBy`; `index`; `join`; `leftJoin`. Declares the table `NAME`, further tables `NAME_...`, the
  * observer `NAME`, and observers `NAME-...` of the sources' columns. The functions must be pure. If
- * you change one, raise `version`.
+ * you change one, or the columns that they read, raise `version`.
  *
  * @throws InvalidArgumentError for an option or a column that does not exist, `groupBy` without
  * `key`, or nothing to derive.

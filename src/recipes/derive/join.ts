@@ -208,6 +208,11 @@ class Join {
           plain,
         ),
       ],
+      source: this.#left,
+      kept: derived,
+      update: async (tx, rows) => {
+        for (const row of rows) await refresh(tx, row);
+      },
       backfilled: state.version,
       recompute: (view, onFailed) => this.#recompute(view, onFailed),
     };
