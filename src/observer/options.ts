@@ -72,6 +72,7 @@ const optionNames: OptionNames<ObserverOptions> = {
   version: true,
 };
 const batchNames: OptionNames<BatchOptions> = { ...optionNames, batch: true };
+const backoffNames: OptionNames<Backoff> = { initialMs: true, maximumMs: true };
 const infinity = Number.POSITIVE_INFINITY;
 const maxAttempts = 1_000;
 const highestVersion = 2 ** 31 - 1;
@@ -83,10 +84,10 @@ export function checkOptions(observer: string, options: ObserverOptions): Checke
   return checkNamed(observer, options, optionNames);
 }
 
-function checkIsObject(observer: string, options: unknown): void {
+function checkIsObject(observer: string, options: unknown, what = "the options"): void {
   if (typeof options === "object" && options !== null) return;
   throw new ObserverError(
-    `Observer "${observer}": the options must be an object, not ${describeValue(options)}.`,
+    `Observer "${observer}": ${what} must be an object, not ${describeValue(options)}.`,
   );
 }
 
@@ -117,6 +118,21 @@ function numberOf(
   );
 }
 
+/** `path`: what stands before the names in messages. */
+function checkNames(
+  observer: string,
+  options: object,
+  names: Readonly<Record<string, true>>,
+  path = "",
+): void {
+  const unknown = Object.entries(options).find(([name, value]) => value !== undefined && !(name in names));
+  if (unknown === undefined) return;
+  const list = Object.keys(names)
+    .map((name) => `\`${path}${name}\``)
+    .join(", ");
+  throw new ObserverError(`Observer "${observer}" has no option \`${path}${unknown[0]}\`. It takes ${list}.`);
+}
+
 function checkNamed(
   observer: string,
   options: ObserverOptions,
@@ -124,19 +140,15 @@ function checkNamed(
 ): CheckedOptions {
   const number = (name: string, value: number, least: number, most: number, whole: boolean) =>
     numberOf(observer, name, value, least, most, whole);
-  const unknown = Object.entries(options).find(
-    ([name, value]) => value !== undefined && !(name in names),
-  )?.[0];
-  if (unknown !== undefined) {
-    const list = Object.keys(names).join("`, `");
-    throw new ObserverError(`Observer "${observer}" has no option \`${unknown}\`. It takes \`${list}\`.`);
-  }
+  checkNames(observer, options, names);
   const { backoff = {}, isolation = "snapshot" } = options;
   if (isolation !== "snapshot" && isolation !== "serializable") {
     throw new ObserverError(
       `Observer "${observer}": \`isolation\` must be "snapshot" or "serializable", not ${describeValue(isolation)}.`,
     );
   }
+  checkIsObject(observer, backoff, "`backoff`");
+  checkNames(observer, backoff, backoffNames, "backoff.");
   const initialMs = number("backoff.initialMs", backoff.initialMs ?? 100, 0, 86_400_000, false);
   return {
     attempts: number("attempts", options.attempts ?? 5, 1, maxAttempts, true),

@@ -48,6 +48,11 @@ test("so does an observer", () => {
   expect(() => observer("titles", pages.title, () => {}, wrong)).toThrow(
     /has no option `retrys`. It takes `attempts`/,
   );
+  const misspelt = { backoff: { initalMs: 1 } } as never;
+  expect(() => observer("titles", pages.title, () => {}, misspelt)).toThrow(
+    /has no option `backoff.initalMs`. It takes `backoff.initialMs`/,
+  );
+  expect(() => observer("titles", pages.title, () => {}, { backoff: null as never })).toThrow(ObserverError);
 });
 
 test("an option that is undefined counts as not given", async () => {
