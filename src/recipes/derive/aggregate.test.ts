@@ -87,6 +87,28 @@ describe("groups", () => {
     for (const each of everything.tables) expect(await gather(snapshot.scan(each))).toEqual([]);
   });
 
+  test("of a column that is named as a property of objects leave out the rows without it", async () => {
+    const results = table("results", { constructor: text(), points: int() });
+    const teams = derive("teams", {
+      from: results,
+      key: [text()],
+      groupBy: (each) => [each.constructor],
+      sum: (each) => each.points,
+    });
+    await using db = await open("memory:", { tables: [results], derivations: [teams] });
+    await db.transact((tx) => {
+      tx.set(results.points, "retired", 1);
+      tx.set(results.points, "first", 25);
+      tx.set(results.constructor, "first", "Ferrari");
+    });
+    await db.drain();
+    await using snapshot = await db.snapshot();
+    expect(await gather(snapshot.scan(teams.table))).toMatchObject([
+      { row: ["Ferrari"], value: { sum: 25 } },
+    ]);
+    expect(await gather(db.parked())).toEqual([]);
+  });
+
   test("without `groupBy` are one group of all rows", async () => {
     const all = derive("all", { from: orders, reads: ["total"], count: true, max: (each) => each.total });
     await using db = await open("memory:", declared(all as never));

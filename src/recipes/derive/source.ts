@@ -170,7 +170,8 @@ export class Source {
   /** The columns that are read. Undefined if none has a value: then the row has only others. */
   #picked(row: AnyRow | undefined): AnyRow | undefined {
     if (row === undefined) return undefined;
-    const picked: Record<string, unknown> = {};
+    // Without a prototype, as rows are: otherwise a column such as `constructor` would never be empty.
+    const picked: Record<string, unknown> = Object.create(null);
     let isThere = false;
     for (const column of this.#observed) {
       const property = propertyOf(column);
