@@ -123,6 +123,16 @@ test("entries of several lookups of one column are all deleted, in whatever orde
   const emails = uniqueConstraint("emails", users.email, { by: (email) => email });
   const domains = exactIndex("domains", users.email, { by: text(), of: (email) => [email.split("@")[1]!] });
   const email = columnWriter(emails, domains);
+  await using other = await open("memory:", { tables: [users, emails.table, domains.table] });
+  await other.transact((tx) => email.set(tx, "ann", "ann@example.org"));
+  for (const each of [emails, domains]) {
+    const left = each === emails ? "domains" : "emails";
+    await expect(clearRange(other, users, {}, { lookups: [each] })).rejects.toThrow(
+      `The entries of table ${left} for column users.email would stay`,
+    );
+  }
+  await using view = await other.snapshot();
+  expect(await gather(view.scan(users))).toHaveLength(1);
   for (const lookups of [[emails, domains], [domains, emails], [email]]) {
     await using db = await open("memory:", { tables: [users, emails.table, domains.table] });
     await db.transact((tx) => email.set(tx, "ann", "ann@example.org"));

@@ -6,7 +6,7 @@ import {
   PercolatorError,
   type Transaction,
 } from "../index.js";
-import { joinKeepers } from "./lookup/kept-column.js";
+import { checkKeepers, joinKeepers } from "./lookup/kept-column.js";
 import { checkOptions, wholeOption } from "./options.js";
 import { checkDatabase } from "./view.js";
 
@@ -84,6 +84,7 @@ export async function clearRange<T extends AnyTable>(
   const { signal, onProgress } = options;
   const lookups = joinKeepers<RowLookup<KeyOf<T>>, KeyOf<T>>(options.lookups ?? []);
   const batch = wholeOption("batch", options.batch ?? 1_000, 1, 100_000);
+  await checkKeepers(db, lookups);
   let rows = 0;
   // Each batch begins at the last row of the batch before it, because that row may have cells left.
   // If it began at the start of the range, its scan would pass all rows deleted so far.

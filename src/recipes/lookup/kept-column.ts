@@ -1,4 +1,12 @@
-import { type Column, InvalidArgumentError, type KeyCodec, type Transaction } from "../../index.js";
+import {
+  type AnyTable,
+  type Column,
+  type Database,
+  InvalidArgumentError,
+  type KeyCodec,
+  SchemaError,
+  type Transaction,
+} from "../../index.js";
 import { callsInTurn } from "../in-turn.js";
 import { keyText } from "../key-text.js";
 import { quiet } from "../quiet.js";
@@ -24,6 +32,8 @@ export interface KeptChange<V, K> {
  */
 export interface ColumnKeeper<V, K = string> {
   readonly column: Column<V, K>;
+  /** The tables of its entries. @internal */
+  readonly entryTables: readonly AnyTable[];
   /**
    * Reads what it needs and checks the change, but writes nothing. Resolves to a function that
    * performs the writes. @internal
@@ -101,6 +111,11 @@ export class ColumnWriter<V, K = string> implements ColumnKeeper<V, K> {
     }
   }
 
+  /** @internal */
+  get entryTables(): readonly AnyTable[] {
+    return this.#keepers.flatMap((each) => each.entryTables);
+  }
+
   /**
    * Sets the column of a row, and updates the entries of all its constraints and indexes. If one of
    * them refuses the value, nothing is written.
@@ -147,7 +162,34 @@ export function joinKeepers<L extends object, K>(
   return [...others, ...[...keepers.values()].map(([first, ...more]) => new ColumnWriter(first!, more))];
 }
 
-function nameOf({ table, name, qualifier }: Pick<Column<unknown>, "table" | "name" | "qualifier">): string {
+/** Throws if the database records a constraint or index of a writer's column that the writer does not have. */
+export async function checkKeepers(db: Database, writers: readonly unknown[]): Promise<void> {
+  const tables = await db.tables();
+  for (const writer of writers) {
+    if (!(writer instanceof ColumnWriter)) continue;
+    const name = nameOf(writer.column);
+    const given = new Set(writer.entryTables.map((each) => definitionOf(each).name));
+    for (const entries of tables.values()) {
+      const { name: missing, writtenWith: by } = definitionOf(entries);
+      if (by === undefined || given.has(missing)) continue;
+      if (nameOf({ table: { name: by.table }, name: by.column, qualifier: by.qualifier }) !== name) continue;
+      throw new SchemaError(
+        `The entries of table ${missing} for column ${name} would stay: it is a unique constraint or exact index of the column too. ` +
+          "Give it in `lookups`, or drop the table if no program uses it.",
+      );
+    }
+  }
+}
+
+function definitionOf(table: AnyTable): Column<unknown>["table"] {
+  return Object.values(table as unknown as Record<string, Column<unknown>>)[0]!.table;
+}
+
+function nameOf({
+  table,
+  name,
+  qualifier,
+}: Pick<Column<unknown>, "name" | "qualifier"> & { readonly table: { readonly name: string } }): string {
   return `${table.name}.${name}${qualifier === undefined ? "" : `:${qualifier}`}`;
 }
 

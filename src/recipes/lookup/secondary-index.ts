@@ -326,6 +326,11 @@ export class ExactIndex<V, I, K = string> extends SecondaryIndex<V, I, K> implem
   }
 
   /** @internal */
+  get entryTables(): readonly AnyTable[] {
+    return [this.table];
+  }
+
+  /** @internal */
   async prepare(tx: Transaction, change: KeptChange<V, K>): Promise<() => void> {
     const move = this.moving(change);
     return () => move(tx);

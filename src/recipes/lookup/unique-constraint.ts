@@ -99,6 +99,11 @@ export class UniqueConstraint<V, K = string> implements ColumnKeeper<V, K>, AnyL
   }
 
   /** @internal */
+  get entryTables(): readonly AnyTable[] {
+    return [this.table];
+  }
+
+  /** @internal */
   async prepare(tx: Transaction, { row, rowText, previous, value }: KeptChange<V, K>): Promise<() => void> {
     const given = value();
     const taken = this.#keyOf(given, row());
