@@ -23,13 +23,16 @@ export interface WorldTime {
  */
 const startOfTime = 1_700_000_000_000;
 
+/** Far more waits than a setup or a healing needs. A worker that polls for ever has them soon. */
+const maxWaits = 10_000;
+
 /** The time, timers and names of a client of an exploration. Nothing in it is random. */
 export class ClientEnvironment implements Environment {
   readonly processName: string;
   readonly timers = new Map<number, SetTimer>();
   /**
-   * Whether time jumps to each timer as soon as it is set, so that no wait takes time. Used while
-   * an execution is healed.
+   * Whether time jumps to each timer as soon as it is set, so that no wait takes time, up to a number
+   * of waits. Used for the setup, and while an execution is healed.
    */
   passTime = false;
   /** Called when the client reads a clock, if time has passed since it last read one. */
@@ -38,6 +41,7 @@ export class ClientEnvironment implements Environment {
   readonly #isRunning: (processName: string) => boolean | undefined;
   #seen = 0;
   #timersSet = 0;
+  #waits = 0;
   #names = 0;
   #isStopped = false;
 
@@ -86,7 +90,8 @@ export class ClientEnvironment implements Environment {
       const due = this.#time.passed + Math.max(0, delayMs);
       const isBackground = options?.background ?? false;
       this.timers.set(number, { number, due, isBackground, callback });
-      if (this.passTime && !isBackground) queueMicrotask(() => this.timers.has(number) && this.fire(number));
+      if (this.passTime && !isBackground && ++this.#waits <= maxWaits)
+        queueMicrotask(() => this.timers.has(number) && this.fire(number));
     }
     return { cancel: () => this.timers.delete(number) };
   }

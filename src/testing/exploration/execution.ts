@@ -6,7 +6,7 @@ import { heal } from "./healing.js";
 import { arriveStep, possibleSteps } from "./possible.js";
 import { ExploredProcess } from "./process.js";
 import type { Program } from "./program.js";
-import { settle } from "./settle.js";
+import { neverSettles, settle, settledByItself } from "./settle.js";
 import type { Step } from "./step.js";
 import { ExploredWorld, type Failure, type Snapshot } from "./world.js";
 
@@ -64,6 +64,14 @@ export class Execution {
   /** Whether all clients have ended, and nothing that they began continues. */
   get isOver(): boolean {
     return this.#world.clients.every((client) => client.isOver);
+  }
+
+  /** Says which clients never settle, if no step is possible and not all have ended. */
+  get stuck(): string | undefined {
+    const { clients, program } = this.#world;
+    const left = clients.filter((client) => !client.isOver).map(({ name }) => name);
+    if (left.length === 0 || this.steps().length > 0) return undefined;
+    return neverSettles(`Each client that has not ended (${left.join(", ")})`, program.name);
   }
 
   /**
@@ -208,11 +216,14 @@ export class Execution {
       hasSessions: program.sessions,
     });
     world.note("healer", () => "heals, and works until nothing is due");
-    await heal(process, () => {
+    const healing = heal(process, () => {
       world.time.passed += patienceMs;
     });
+    await settledByItself("A run of an observer", program.name, healing);
     for (const violation of world.watcher.atRest()) world.violated(violation);
-    if (world.failure === undefined) await program.healed?.(process.db, () => process.work(), world.shared);
+    if (world.failure !== undefined || program.healed === undefined) return;
+    const checking = program.healed(process.db, () => process.work(), world.shared);
+    await settledByItself("`healed`", program.name, checking);
   }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Database } from "../../database/index.js";
+import { TimeoutError } from "../../errors/index.js";
 import { observer } from "../../observer/index.js";
 import { int, table } from "../../schema/index.js";
 import { type ExploreReport, explore, type Program, replay } from "./index.js";
@@ -14,6 +15,8 @@ const increment = (db: Database, retries = 0) =>
 const doubles = observer("double", cells.value, (tx, { row, value }) => {
   tx.set(cells.double, row, (value ?? 0) * 2);
 });
+
+const never = () => new Promise<never>(() => {});
 
 const twoIncrements: Program = {
   name: "two increments",
@@ -104,8 +107,28 @@ describe("explore", () => {
       clients: { A: ({ db }) => increment(db).then(() => Promise.reject(new Error("no good"))) },
     };
     expect((await explore(throwing)).violation?.message).toContain("no good");
-    const waiting: Program = { ...twoIncrements, clients: { A: () => new Promise(() => {}) } };
-    expect((await explore(waiting)).violation?.message).toContain("waits for ever");
+    const waiting: Program = { ...twoIncrements, clients: { ...twoIncrements.clients, A: never } };
+    const { violation } = await explore(waiting);
+    expect(violation?.message).toContain('(A) of the program "two increments" never settles');
+    expect(await replay(waiting, violation!.steps)).toMatchObject({ message: violation!.message });
+  });
+
+  test.each<[step: string, Partial<Program>]>([
+    ["`healed`", { healed: never }],
+    ["A run of an observer", { observers: [observer("never", cells.value, never)] }],
+  ])("%s that never settles is a violation", async (step, given) => {
+    const { violation } = await explore({ ...twoIncrements, ...given });
+    expect(violation?.message).toContain(`${step} of the program "two increments" never settles`);
+  });
+
+  test("a setup that never settles is refused, also if it waits again and again", async () => {
+    const fails = observer("fails", cells.value, () => Promise.reject(new Error("no good")));
+    const drains: Program["setup"] = (db) => increment(db).then(() => db.drain());
+    for (const given of [{ setup: never }, { setup: drains, observers: [fails] }]) {
+      const exploring = explore({ ...twoIncrements, ...given });
+      await expect(exploring).rejects.toThrow('`setup` of the program "two increments" never settles');
+      await expect(exploring).rejects.toThrow(TimeoutError);
+    }
   });
 
   test("every fault of a budget is tried, and none without a budget", async () => {

@@ -130,7 +130,7 @@ export async function replay(
     if (execution.failure !== undefined) return { message: execution.failure.message, trace };
   }
   if (execution.isOver) await execution.finish();
-  return { message: execution.failure?.message, trace };
+  return { message: execution.failure?.message ?? execution.stuck, trace };
 }
 
 class Exploration {
@@ -240,7 +240,7 @@ class Exploration {
     this.#branch(way, untried, asleep);
     if (known !== undefined) return undefined;
     if (!execution.isOver) {
-      if (steps.length === 0) return this.#violation(way, "No client can continue: one waits for ever.");
+      if (steps.length === 0) return this.#violation(way, execution.stuck);
       this.#live = { execution, way };
       return undefined;
     }

@@ -121,7 +121,8 @@ export interface Program {
   readonly laterObservers?: readonly Observer[] | undefined;
   /**
    * Runs once, alone, before the clients begin. `work` runs the observers that are due, once.
-   * `register` registers further observers.
+   * `register` registers further observers. Like everything in a program, it must wait for nothing
+   * but its database and what follows from it: `explore` rejects with a `TimeoutError` otherwise.
    */
   readonly setup?:
     | ((

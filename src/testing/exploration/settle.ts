@@ -1,4 +1,5 @@
 import { systemEnvironment } from "../../environment/index.js";
+import { TimeoutError } from "../../errors/index.js";
 
 /** Calls after which the event loop gets a turn. */
 const maxWithoutTurn = 1_000;
@@ -15,4 +16,28 @@ export function settle(): Promise<void> {
     if (settled === 0) systemEnvironment.defer(resolve);
     else process.nextTick(resolve);
   });
+}
+
+/** Says that `what` has not settled although everything has run. Nothing in an exploration takes real time. */
+export function neverSettles(what: string, program: string): string {
+  return (
+    `${what} of the program ${JSON.stringify(program)} never settles. It waits for something that never happens, ` +
+    "or for something outside of the exploration, such as a file or a real timer."
+  );
+}
+
+/**
+ * Settles as `promise` does.
+ *
+ * @throws TimeoutError if it never settles.
+ */
+export async function settledByItself<T>(what: string, program: string, promise: Promise<T>): Promise<T> {
+  let isSettled = false;
+  const over = () => {
+    isSettled = true;
+  };
+  Promise.resolve(promise).then(over, over);
+  await settle();
+  if (isSettled) return promise;
+  throw new TimeoutError(neverSettles(what, program));
 }

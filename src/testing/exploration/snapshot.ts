@@ -7,7 +7,7 @@ import { systemTable } from "../../transaction/index.js";
 import { ClientEnvironment } from "./client-environment.js";
 import { ExploredProcess } from "./process.js";
 import type { Program } from "./program.js";
-import { settle } from "./settle.js";
+import { settledByItself } from "./settle.js";
 import type { Snapshot } from "./world.js";
 
 /**
@@ -53,8 +53,10 @@ export async function prepare(program: Program): Promise<Snapshot> {
     await process.registry.recordLeasedFeed(name, { columns: [], observed: true }, { retentionMs: 60_000 });
   }
   const register = (observers: readonly Observer[]) => process.registry.register([], observers);
-  await program.setup?.(process.db, () => process.work(), register);
-  await process.context.background.settled();
-  await settle();
+  const settingUp = async () => {
+    await program.setup?.(process.db, () => process.work(), register);
+    await process.context.background.settled();
+  };
+  await settledByItself("`setup`", program.name, settingUp());
   return { store, timestamp, view: await process.registry.fresh() };
 }
