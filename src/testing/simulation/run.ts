@@ -21,6 +21,10 @@ import { World } from "./world/world.js";
 
 /** Events of a run of length 1 after which clients begin no more steps. */
 const usualEvents = 1_200;
+/** Events within which a client ends that can begin no more steps. */
+const maxLastEvents = 20_000;
+/** Steps and sleeps that are left out before the program counts as endless. */
+const maxLeftOut = 10_000;
 /** All work must end within this many further events and milliseconds of virtual time. */
 const maxEvents = 100_000;
 const maxMs = 1_800_000;
@@ -270,6 +274,7 @@ export class Run {
       leftSteps: this.#options.reduction.leftSteps,
       onStep: (step) => this.#steps.push(step),
       isEnding: () => this.#isHealing,
+      maxLeftOut: maxLeftOut * this.#options.length,
       fail: (message) => this.#failed(message),
     };
     this.#lives.push(new ClientLife(options));
@@ -289,7 +294,8 @@ export class Run {
     if (this.#random.chance(0.06)) await this.#clean("early healer", false, async () => {});
     // Closes the clients that have ended, without waiting for clients that are paused.
     await this.#closeEnded(({ machine }) => machine.pausedUntil <= this.#world.time);
-    while (!this.#isOver()) await this.#step("the clients' last steps");
+    const last = this.#world.events + maxLastEvents * this.#options.length;
+    while (!this.#isOver()) await this.#step(this.#lastSteps(), last);
     await this.#closeEnded();
     while (this.#wires.some((wire) => wire.underWay > 0)) await this.#step("the work in progress");
     await this.#clean("healer", true, async (db, machine) => {
@@ -299,6 +305,11 @@ export class Run {
       await resolveLocks(db, machine);
       await this.#checkWhole(db);
     });
+  }
+
+  #lastSteps(): string {
+    const left = this.#lives.filter((life) => !life.isOver).map(({ doing }) => doing);
+    return `what clients do last (${left.join(", ")})`;
   }
 
   async #closeEnded(which: (life: ClientLife) => boolean = () => true): Promise<void> {
@@ -370,13 +381,13 @@ export class Run {
     return promise;
   }
 
-  async #step(doing: string): Promise<void> {
+  async #step(doing: string, most = maxEvents * this.#options.length): Promise<void> {
     if (this.#failure !== undefined) throw new Error(this.#failure);
     if (!(await this.#world.step())) {
       throw new Error(`No event is left, but ${doing} did not end.`);
     }
     const { events, time } = this.#world;
-    if (events < maxEvents * this.#options.length && time < maxMs * this.#options.length) return;
+    if (events < most && time < maxMs * this.#options.length) return;
     throw new Error(
       `After ${events} events and ${Math.round(time / 1_000)} s of virtual time, ${doing} did not end.`,
     );

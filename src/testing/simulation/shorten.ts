@@ -22,6 +22,9 @@ export interface Replay {
   readonly shortened: ShortenedRun | undefined;
 }
 
+/** Events of a run that count as one run, so that runs without an end are not played for minutes. */
+const eventsOfRun = 5_000;
+
 /** How long to shorten a run. */
 interface Effort {
   /** The most runs that are played. */
@@ -90,9 +93,9 @@ class Shortener {
   }
 
   async #leaveOut(part: Part, without: ReadonlySet<string>): Promise<boolean> {
-    this.#left--;
     const reduction = this.#reduced(part, without);
     const result = await playRun({ ...this.#options, reduction });
+    this.#left -= Math.ceil(result.counts.events / eventsOfRun);
     if (!failsAs(this.#failed, result)) return false;
     this.#best = result;
     this.#reduction = reduction;

@@ -192,10 +192,29 @@ test("a failure that a variable outside of the run causes is shown as such", asy
   expect(showFailure(right!)).not.toContain("played again");
 });
 
-test("a client that waits for an event that never comes is found", async () => {
-  const clients = [() => new Promise<void>(() => undefined)];
-  const { failure } = await simulate({ tables: [counters], clients, runs: 1, shortening: 0, faults: [] });
-  expect(failure?.message).toContain("did not end");
+const never = () => new Promise<void>(() => {});
+
+test.each<[how: string, program: Workload["clients"][number], message: string]>([
+  ["waits for an event that never comes", never, "(P1: between steps) did not end"],
+  ["has a step that never settles", ({ step }) => step("hang", never), "(P1: hang) did not end"],
+  [
+    "has another step whenever one ends",
+    async ({ db, step }) => {
+      for (;;) await step("add", () => add(db, "a"));
+    },
+    'P1 did not end, although 10000 steps and sleeps were left out. The last was step "add".',
+  ],
+  [
+    "sleeps again and again",
+    async ({ sleep }) => {
+      for (;;) await sleep(1_000);
+    },
+    "P1 did not end, although 10000 steps and sleeps were left out. The last was sleep.",
+  ],
+])("a client that %s is found, by name", async (_, program, message) => {
+  const run = { tables: [counters], clients: [program], runs: 1, shortening: 0, faults: [] };
+  const { failure } = await simulate(run);
+  expect(failure?.message).toContain(message);
 });
 
 test("a client that never ends is found", async () => {

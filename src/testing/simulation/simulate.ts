@@ -38,8 +38,8 @@ export interface SimulationSettings {
    */
   readonly length?: number | undefined;
   /**
-   * How many times a failing run is played again to find out what it needs. 0 plays none again.
-   * Default: 400.
+   * How many times a failing run is played again to find out what it needs. Every 5,000 events of a
+   * long run count as a run. 0 plays none again. Default: 400.
    */
   readonly shortening?: number | undefined;
   /** Asked before each run whether to play it. Use it to limit real time. Default: always. */

@@ -21,6 +21,8 @@ export interface ClientLifeOptions {
   readonly onStep: (name: string) => void;
   /** Whether the client must begin no more steps. */
   readonly isEnding: () => boolean;
+  /** Far more steps and sleeps than a program has left when a run ends. */
+  readonly maxLeftOut: number;
   readonly fail: (message: string) => void;
 }
 
@@ -32,6 +34,9 @@ export class ClientLife {
   db: Database | undefined;
   readonly #options: ClientLifeOptions;
   readonly #named = new Map<string, number>();
+  /** The steps that have begun and not ended. */
+  readonly #begun = new Set<string>();
+  #leftOut = 0;
   #hasEnded = false;
 
   constructor(options: ClientLifeOptions) {
@@ -55,6 +60,11 @@ export class ClientLife {
     return this.#hasEnded || this.machine.isStopped;
   }
 
+  /** What it does now, for people: its name, and the steps that it performs. */
+  get doing(): string {
+    return [...this.#begun].join(", ") || `${this.name}: between steps`;
+  }
+
   async #run(): Promise<void> {
     const { process, program, hasWorker, number, world } = this.#options;
     const db = await process.open();
@@ -67,10 +77,23 @@ export class ClientLife {
       environment: this.machine,
       random: world.random.fork(`client/${this.name}`),
       open: (another) => process.open(another),
-      sleep: (ms) => sleep(this.machine, this.#options.isEnding() ? 0 : ms),
+      sleep: (ms) =>
+        this.#options.isEnding()
+          ? (this.#leaveOut("sleep") ?? sleep(this.machine, 0))
+          : sleep(this.machine, ms),
       step: (name, run) => this.#step(name, run),
     };
     await program(client);
+  }
+
+  /** Fails the run, and ends the program, if it asks for ever more that is left out. */
+  #leaveOut(what: string): Promise<never> | undefined {
+    const { maxLeftOut, fail } = this.#options;
+    if (++this.#leftOut <= maxLeftOut) return undefined;
+    fail(
+      `${this.name} did not end, although ${maxLeftOut} steps and sleeps were left out. The last was ${what}.`,
+    );
+    return new Promise(() => {});
   }
 
   async #step(name: string, run: (random: SeededRandom) => unknown): Promise<boolean> {
@@ -78,8 +101,12 @@ export class ClientLife {
     const times = (this.#named.get(name) ?? 0) + 1;
     this.#named.set(name, times);
     const full = `${this.name}: ${name}${times === 1 ? "" : ` ${times}`}`;
-    if (leftSteps.has(full) || isEnding()) return false;
+    if (leftSteps.has(full) || isEnding()) {
+      await this.#leaveOut(`step "${name}"`);
+      return false;
+    }
     onStep(full);
+    this.#begun.add(full);
     world.note(this.name, `begins "${name}"`);
     try {
       await run(world.random.fork(`step/${full}`));
@@ -91,6 +118,8 @@ export class ClientLife {
       world.note(this.name, `"${name}" ended in ${String(error)}`);
       if (!isExplained(error)) this.#options.fail(`${full} failed: ${showError(error)}`);
       return false;
+    } finally {
+      this.#begun.delete(full);
     }
   }
 
