@@ -10,7 +10,7 @@ export type MaybePromise<T> = T | Promise<T>;
 /**
  * What a store can do. `storeConformance` tests that the store has each capability that it claims,
  * and that it really lacks the others. It cannot test `durable` and `shared`, because it runs in one
- * process.
+ * process, nor count the requests of `bulkMutations`.
  */
 export interface StoreCapabilities {
   /**

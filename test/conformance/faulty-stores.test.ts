@@ -5,6 +5,7 @@ import {
   type AtomicStore,
   type ColumnRange,
   commitTimestamp,
+  type MutationAnswer,
   type PutMutation,
   type RangePage,
   type RowMutation,
@@ -13,6 +14,7 @@ import {
   type RowView,
   rowAt,
   type StoreDamage,
+  type StoreRequestOptions,
   stampBytes,
   type VerifyOptions,
   type Version,
@@ -88,6 +90,9 @@ const cut = <P extends { readonly rows: readonly unknown[]; readonly next: unkno
 const cellsOf = ({ rows }: AtomicBatch) =>
   rows.reduce((sum, { guards, mutations }) => sum + guards.length + mutations.length, 0);
 
+const guardBytesOf = ({ guards }: RowMutation) =>
+  guards.reduce((sum, { column }) => sum + column.length + 64, 0);
+
 const at = (batch: AtomicBatch, timestamp: number): AtomicBatch => ({
   ...batch,
   rows: batch.rows.map((row) => ({
@@ -98,7 +103,33 @@ const at = (batch: AtomicBatch, timestamp: number): AtomicBatch => ({
   })),
 });
 
+interface Sent {
+  readonly mutation: RowMutation;
+  readonly options: StoreRequestOptions | undefined;
+}
+
 const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+/** A store that declares `bulkMutations`, and sends mutations without guards together. */
+function bulky(
+  send: (store: RowStore, sent: readonly Sent[]) => Promise<readonly MutationAnswer[]>,
+): RowStore {
+  const store = memoryStore({ bulkMutations: true });
+  let waiting: Sent[] = [];
+  let sending: Promise<readonly MutationAnswer[]> | undefined;
+  return changed(store, {
+    mutate: async (mutation, options) => {
+      if (mutation.guards.length > 0) return store.mutate(mutation, options);
+      const index = waiting.push({ mutation, options }) - 1;
+      sending ??= turn().then(() => {
+        const sent = waiting;
+        [waiting, sending] = [[], undefined];
+        return send(store, sent);
+      });
+      return (await sending)[index]!;
+    },
+  });
+}
 
 /** Faulty stores, and the beginning of the sentence that each of them does not keep. */
 const faults: readonly [fault: string, sentence: string, store: () => RowStore][] = [
@@ -264,6 +295,68 @@ const faults: readonly [fault: string, sentence: string, store: () => RowStore][
         },
       });
     },
+  ],
+  [
+    "takes fewer bytes of guards than it declares",
+    "guards of the declared maximum of bytes",
+    () => {
+      const store = memoryStore();
+      return changed(store, {
+        capabilities: { ...store.capabilities, guardBytes: 10_000 },
+        mutate: async (mutation) => {
+          if (guardBytesOf(mutation) > 9_000) throw new Error("too long");
+          return store.mutate(mutation);
+        },
+      });
+    },
+  ],
+  [
+    "has a limit for the bytes of guards, and declares none",
+    "guards of the declared maximum of bytes",
+    () => {
+      const store = memoryStore();
+      return changed(store, {
+        mutate: async (mutation) => {
+          if (guardBytesOf(mutation) > 20_480) throw new Error("too long");
+          return store.mutate(mutation);
+        },
+      });
+    },
+  ],
+  [
+    "decides only as many guards as fit into a request",
+    "guards of the declared maximum of bytes",
+    () => {
+      const store = memoryStore();
+      return changed(store, {
+        mutate: (mutation) => store.mutate({ ...mutation, guards: mutation.guards.slice(0, 200) }),
+      });
+    },
+  ],
+  [
+    "refuses all mutations of a request if one of them is refused",
+    "mutations that are sent together",
+    () => bulky((store, sent) => Promise.all(sent.map(({ mutation }) => store.mutate(mutation)))),
+  ],
+  [
+    "ends the wait for all mutations of a request if one of them is aborted",
+    "mutations that are sent together",
+    () =>
+      bulky(async (store, sent) => {
+        const isAborted = sent.some(({ options }) => options?.signal?.aborted);
+        const answers = await Promise.allSettled(sent.map(({ mutation }) => store.mutate(mutation)));
+        return answers.map((each) => (each.status === "rejected" || isAborted ? "unknown" : each.value));
+      }),
+  ],
+  [
+    "keeps one of the mutations of a row in a request",
+    "mutations that are sent together",
+    () =>
+      bulky(async (store, sent) => {
+        const last = new Map(sent.map((each) => [Buffer.from(each.mutation.row).toString("latin1"), each]));
+        for (const { mutation } of last.values()) await store.mutate(mutation).catch(() => undefined);
+        return sent.map(() => "applied");
+      }),
   ],
   [
     "returns the newest 1,000 versions of a cell",

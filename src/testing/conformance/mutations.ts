@@ -20,6 +20,8 @@ import {
 
 const parts = ["lock", "write", "data", "txn"] as const;
 const forever = Number.POSITIVE_INFINITY;
+/** Bytes of a guard in addition to its column, see `StoreCapabilities.guardBytes`. */
+const guardOverhead = 64;
 
 /** Tests of mutations of one row under guards. */
 export function mutationTests(test: Declare): void {
@@ -241,6 +243,26 @@ export function mutationTests(test: Declare): void {
     assert.equal(await mutate(store, "r", puts), "applied");
     await assert.rejects(mutate(store, "s", puts, [absent("d", "lock")]));
     assert.deepEqual(await row(store, "s"), []);
+  });
+
+  test("guards of the declared maximum of bytes are decided together, whether they are few and long or many", async (store) => {
+    const { mutationCells, guardBytes = forever } = store.capabilities;
+    for (const [name, length] of [
+      ["many", 4],
+      ["f", storeLimits.keyBytes - 1],
+    ] as const) {
+      const count = Math.min(mutationCells - 1, 300, Math.floor(guardBytes / (length + guardOverhead)));
+      const columns = Array.from({ length: count }, (_, i) => `${i}`.padStart(length, "0"));
+      const last = columns.at(-1);
+      if (last === undefined) continue;
+      const none = columns.map((column) => absent(column, "write"));
+      const all = columns.map((column) => present(column, "write", 1));
+      assert.equal(await mutate(store, name, [put(last, "write", 1, "")], none), "applied");
+      assert.equal(await mutate(store, name, [put(last, "write", 2, "")], none), "rejected");
+      await apply(store, name, ...columns.map((column) => put(column, "write", 1, "")));
+      assert.equal(await mutate(store, name, [erase(last, "write", 0, forever)], all), "applied");
+      assert.equal(await mutate(store, name, [put(last, "write", 1, "")], all), "rejected");
+    }
   });
 
   test("keys of the maximum length work, and longer ones are refused, with nothing changed", async (store) => {

@@ -102,6 +102,33 @@ export function requestTests(test: Declare): void {
     );
   });
 
+  test("mutations that are sent together have answers of their own: one that is refused, rejected or aborted ends no other", async (store) => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    await apply(store, "guarded", put("c", "write", 1, "old"));
+    const one = (i: number) =>
+      change(`r${i % 4}`, [put(`c${i}`, "write", 1, `${i}`)], [], i < 10 ? table : "others");
+    const numbers = Array.from({ length: 20 }, (_, i) => i);
+    const sent = Promise.allSettled([
+      ...numbers.slice(0, 5).map(async (i) => store.mutate(one(i))),
+      (async () => store.mutate(change("refused", [put("c", "write", -1, "")])))(),
+      (async () => store.mutate(change("aborted", [put("c", "write", 1, "")]), { signal }))(),
+      mutate(store, "guarded", [put("c", "write", 2, "new")], [absent("c", "write")]),
+      ...numbers.slice(5).map(async (i) => store.mutate(one(i))),
+    ]);
+    controller.abort();
+    const answers = await sent;
+    const [refused, , guarded] = answers.splice(5, 3);
+    assert.equal(refused!.status, "rejected");
+    assert.deepEqual(guarded, { status: "fulfilled", value: "rejected" });
+    for (const answer of answers) assert.deepEqual(answer, { status: "fulfilled", value: "applied" });
+    const shown = await Promise.all([table, "others"].map((each) => raw(store, { table: each })));
+    const expected = numbers.map((i) => `r${i % 4}/c${i}/write@1=${i}`);
+    const written = shown.flat().filter((each) => each.startsWith("r"));
+    assert.deepEqual(written.sort(), expected.sort());
+    assert.deepEqual(await row(store, "guarded"), [{ column: "c", write: "1=old", latest: true }]);
+  });
+
   test("a read sees all or nothing of a concurrent mutation of its row", async (store) => {
     let done = false;
     const writer = async () => {
