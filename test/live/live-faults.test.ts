@@ -365,6 +365,29 @@ test("an outage while a query waits for its table to be followed does not end it
   await clock.until(db.close());
 });
 
+test("an outage of writes while the feed of a table is recorded does not end its query, however long", async () => {
+  const clock = new TestClock();
+  const environment = clock.process();
+  const store = memoryStore({ environment });
+  const mutate = store.mutate.bind(store);
+  let isOut = false;
+  store.mutate = (mutation, request) => {
+    if (isOut) return Promise.reject(new StoreError("The store is read-only.", { retryable: true }));
+    return mutate(mutation, request);
+  };
+  const db = await clock.until(open(store, { environment, tables, collectEveryMs: 0 }));
+  isOut = true;
+  const query = db.live((snapshot) => snapshot.get(counters.value, "a"));
+  await clock.until(next(query));
+  const second = next(query);
+  second.catch(() => undefined);
+  await clock.advance(60_000);
+  isOut = false;
+  await clock.until(set(db, "a", 1));
+  expect((await clock.until(second)).value).toBe(1);
+  await clock.until(db.close());
+});
+
 test("a short outage does not end a watch that has read changes already", async () => {
   const clock = new TestClock();
   const environment = clock.process();

@@ -182,7 +182,13 @@ export class LiveHub {
       this.#tables.set(name, followed);
       this.#needs.set(followed, new Set());
       followed.ready.catch((error: unknown) => {
-        if (!followed.isEnded) this.#fail(followed, error);
+        if (followed.isEnded) return;
+        if (!isRetryable(error)) return this.#fail(followed, error);
+        // An outage. Its queries run again, and then follow it again.
+        this.context.events.emit("backgroundFailure", { doing: "following a table for live queries", error });
+        const due = new Set<HubQuery>();
+        this.#lose(followed, due);
+        for (const query of due) query.makeDue();
       });
       this.#look();
     }
