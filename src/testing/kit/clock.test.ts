@@ -4,12 +4,22 @@ import { type Environment, sleep } from "../../environment/index.js";
 import { InvalidArgumentError, TimeoutError } from "../../errors/index.js";
 import { observer } from "../../observer/index.js";
 import { int, table, text } from "../../schema/index.js";
-import { TestClock } from "./index.js";
+import { memoryStore } from "../../store/memory/index.js";
+import { ProcessStore, TestClock } from "./index.js";
 
 /** Appends the name to the log when the timer fires. */
 function wait(log: string[], environment: Environment, name: string, ms: number, background = false): void {
   environment.setTimer(() => log.push(name), ms, { background });
 }
+
+test("a misspelt option is refused: without it, a test would wait for ever, or test nothing", () => {
+  const clock = new TestClock();
+  const misspelt: object = { passByItself: true };
+  expect(() => new TestClock(misspelt)).toThrow("`TestClock` has no option `passByItself`");
+  expect(() => clock.process(misspelt)).toThrow("`process` has no option `passByItself`");
+  const store = () => new ProcessStore(memoryStore(), clock.process(), misspelt);
+  expect(store).toThrow("`ProcessStore` has no option `passByItself`. It takes `delayMs`.");
+});
 
 describe("a clock that advances on demand", () => {
   test("stands still until then, and advances from timer to timer", async () => {

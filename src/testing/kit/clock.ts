@@ -1,5 +1,10 @@
 import { systemEnvironment, type Timer } from "../../environment/index.js";
-import { InvalidArgumentError, TimeoutError } from "../../errors/index.js";
+import {
+  checkOptionNames,
+  InvalidArgumentError,
+  type OptionNames,
+  TimeoutError,
+} from "../../errors/index.js";
 import { SeededRandom } from "../world/index.js";
 import { TestProcess, type TestProcessOptions } from "./process.js";
 
@@ -21,6 +26,14 @@ export interface TestClockOptions {
   /** The seed of all processes' random numbers. Default: `"1"`. */
   readonly seed?: string | undefined;
 }
+
+const clockNames: OptionNames<TestClockOptions> = {
+  passesByItself: true,
+  oneMachine: true,
+  startMs: true,
+  seed: true,
+};
+const processNames: OptionNames<TestProcessOptions> = { name: true, offsetMs: true, rate: true };
 
 /** The options of {@link TestClock.until}. Each has a default. */
 export interface UntilOptions {
@@ -74,6 +87,7 @@ export class TestClock {
   #passes = false;
 
   constructor(options: TestClockOptions = {}) {
+    checkOptionNames("TestClock", options, clockNames);
     const { startMs = 1_700_000_000_000 } = options;
     if (!Number.isFinite(startMs))
       throw new InvalidArgumentError(`\`startMs\` must be a number, not ${startMs}.`);
@@ -97,10 +111,11 @@ export class TestClock {
   /**
    * Creates another process that uses this clock. Give it to `open` as the `environment`.
    *
-   * @throws InvalidArgumentError if another process has had the name, or if the clock options are
+   * @throws InvalidArgumentError if another process has had the name, or if an option is unknown or
    * invalid.
    */
   process(options: TestProcessOptions = {}): TestProcess {
+    checkOptionNames("process", options, processNames);
     const name = options.name ?? this.#freeName();
     if (this.#processes.has(name))
       throw new InvalidArgumentError(

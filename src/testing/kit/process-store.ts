@@ -1,5 +1,5 @@
 import { abortError, sleep } from "../../environment/index.js";
-import { ClosedError } from "../../errors/index.js";
+import { ClosedError, checkOptionNames, type OptionNames } from "../../errors/index.js";
 import type { AtomicStore, RowStore, StoreRequestOptions, ZeroCopyStore } from "../../store/index.js";
 import { keepPage } from "../world/index.js";
 import type { TestProcess } from "./process.js";
@@ -9,6 +9,8 @@ export interface ProcessStoreOptions {
   /** Milliseconds of test time that each request takes, half of them for the answer. Default: 0. */
   readonly delayMs?: number | undefined;
 }
+
+const optionNames: OptionNames<ProcessStoreOptions> = { delayMs: true };
 
 /** Returns or throws the result of a request whose sender no longer waits for the answer. */
 type GivenUp<T> = (doing: string, signal: AbortSignal) => T;
@@ -47,6 +49,7 @@ export class ProcessStore implements RowStore {
   #closed = false;
 
   constructor(store: RowStore, process: TestProcess, options: ProcessStoreOptions = {}) {
+    checkOptionNames("ProcessStore", options, optionNames);
     this.#store = store;
     this.#process = process;
     this.delayMs = options.delayMs ?? 0;
