@@ -118,6 +118,8 @@ describe("invalid options", () => {
     [/HOST:PORT/, { listen: "localhost:99999" }],
     [/HOST:PORT/, { advertise: "two words:1" }],
     [/advertise/, { listen: "[::]:0", tls, token: "secret" }],
+    [/No client can connect to 0.0.0.0:4100/, { advertise: "0.0.0.0:4100" }],
+    [/No client can connect to localhost:0/, { advertise: "localhost:0" }],
     [/without TLS and a token/, { listen: "0.0.0.0:0", advertise: "10.0.0.7:4100" }],
     [/without a token/, { listen: "0.0.0.0:0", advertise: "10.0.0.7:4100", tls }],
     [/without TLS/, { listen: "0.0.0.0:0", advertise: "10.0.0.7:4100", token: "secret" }],
@@ -130,6 +132,7 @@ describe("invalid options", () => {
     [/PEM/, { tls: { cert: "no certificate", key } }],
     [/leaseMs/, { leaseMs: 0 }],
     [/cannot listen/, { listen: "192.0.2.1:4100", insecure: true }],
+    [/no option `lease`/, { lease: 5_000 } as object],
   ])("of a coordinator: %s", async (message, options) => {
     await expect(all.start(options)).rejects.toMatchObject({
       code: "INVALID_ARGUMENT",
@@ -150,6 +153,7 @@ describe("invalid options", () => {
     [/maxAtOnce/, { addresses: ["localhost:1"], maxAtOnce: 0 }],
     [/attemptMs/, { addresses: ["localhost:1"], attemptMs: 0 }],
     [/PEM/, { addresses: ["localhost:1"], tls: { ca: "no certificate" } }],
+    [/no option `address`/, { addresses: ["localhost:1"], address: "localhost:1" } as object],
   ])("of a client: %s", (message, options) => {
     expect(() => connectCoordinator({ environment, ...options })).toThrow(
       expect.objectContaining({ code: "INVALID_ARGUMENT", message: expect.stringMatching(message) }),

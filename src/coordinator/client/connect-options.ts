@@ -1,5 +1,5 @@
 import type { Environment } from "../../environment/index.js";
-import { checkArgument, InvalidArgumentError } from "../../errors/index.js";
+import { checkOptionNames, InvalidArgumentError, type OptionNames } from "../../errors/index.js";
 import type { GatheringOptions, LeaderFailure } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
 import { checkToken } from "../security/admission.js";
@@ -47,11 +47,23 @@ export interface ConnectOptions
   readonly onFailure?: ((failure: LeaderFailure) => void) | undefined;
 }
 
+const optionNames: OptionNames<ConnectOptions> = {
+  environment: true,
+  store: true,
+  addresses: true,
+  tls: true,
+  token: true,
+  attemptMs: true,
+  retryForMs: true,
+  maxAtOnce: true,
+  maxWaiting: true,
+  onFailure: true,
+};
 const maxAddresses = 100;
 
 /** Checks the options. */
 export function checkConnect(options: ConnectOptions): void {
-  checkArgument("connectCoordinator", "an object of options", options, typeof (options ?? 0) === "object");
+  checkOptionNames("connectCoordinator", options, optionNames);
   const { store, addresses } = options;
   if (store === undefined && addresses === undefined) {
     throw new InvalidArgumentError(

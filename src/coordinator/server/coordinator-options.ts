@@ -1,5 +1,5 @@
 import type { Environment } from "../../environment/index.js";
-import { InvalidArgumentError } from "../../errors/index.js";
+import { checkOptionNames, InvalidArgumentError, type OptionNames } from "../../errors/index.js";
 import type { LeaderFailure, LeaderStatus, SeenLease } from "../../oracle/index.js";
 import type { RowStore } from "../../store/index.js";
 import type { CoordinatorTls } from "../security/server-certificate.js";
@@ -53,6 +53,21 @@ export interface CoordinatorOptions {
   readonly onFailure?: ((failure: LeaderFailure) => void) | undefined;
 }
 
+const optionNames: OptionNames<CoordinatorOptions> = {
+  store: true,
+  environment: true,
+  listen: true,
+  advertise: true,
+  tls: true,
+  token: true,
+  insecure: true,
+  leaseMs: true,
+  windowMs: true,
+  seen: true,
+  onChange: true,
+  onFailure: true,
+};
+
 export interface CoordinatorSettings {
   readonly listen: Address;
   readonly advertise: string | undefined;
@@ -64,16 +79,15 @@ const minToken = 16;
 
 /** Checks the options and fills in defaults. */
 export function coordinatorSettings(options: CoordinatorOptions): CoordinatorSettings {
+  checkOptionNames("startCoordinator", options, optionNames);
   const listen = parseAddress(options.listen ?? "127.0.0.1:0", "`listen`");
   const tokens = typeof options.token === "string" ? [options.token] : (options.token ?? []);
   const advertise =
-    options.advertise === undefined
-      ? undefined
-      : formatAddress(parseAddress(options.advertise, "`advertise`"));
-  if (advertise === undefined && isWildcard(listen.host)) {
+    options.advertise === undefined ? undefined : parseAddress(options.advertise, "`advertise`");
+  if (isWildcard((advertise ?? listen).host) || advertise?.port === 0) {
     throw new InvalidArgumentError(
-      `A coordinator that listens on all addresses (${formatAddress(listen)}) must know the HOST:PORT by which clients reach it. ` +
-        "Give it with `advertise` (--advertise).",
+      `No client can connect to ${formatAddress(advertise ?? listen)}. Give the HOST:PORT by which clients reach the coordinator ` +
+        "with `advertise` (--advertise).",
     );
   }
   if (!isLoopback(listen.host) && options.insecure !== true) {
@@ -93,5 +107,5 @@ export function coordinatorSettings(options: CoordinatorOptions): CoordinatorSet
       );
     }
   }
-  return { listen, advertise, tokens };
+  return { listen, advertise: advertise && formatAddress(advertise), tokens };
 }
