@@ -20,8 +20,11 @@ export interface DatabaseRequest {
   readonly app?: string | undefined;
   /** Whether to create the database if it does not exist. Default: false. */
   readonly create?: boolean | undefined;
-  /** Whether to find out if it was created. Default: false. */
-  readonly looksForPlace?: boolean | undefined;
+  /**
+   * Refuses what the user typed. Called before the database is created, with an empty one in memory. Default:
+   * refuses nothing.
+   */
+  readonly check?: ((opened: OpenedDatabase) => Promise<unknown>) | undefined;
   /**
    * Whether the command only reads. If so, a folder that this process cannot write is opened with
    * `readOnly`. Default: false.
@@ -42,7 +45,7 @@ export interface DatabaseRequest {
 export interface OpenedDatabase extends KnownTables {
   readonly db: Database;
   readonly app: App | undefined;
-  /** Where the database was created, if the request asked for that. */
+  /** Where the database was created, if it did not exist. */
   readonly created?: string | undefined;
 }
 
@@ -54,8 +57,13 @@ export async function withDatabase<T>(
 ): Promise<T> {
   const place = placeOf(request.location, cli.io.cwd);
   const app = request.app === undefined ? undefined : await loadApp(request.app, cli.io.cwd, cli.signal);
-  const looks = request.create === true && request.looksForPlace === true;
-  const created = looks ? await missingPlace(place, cli.environment) : undefined;
+  const options = request.options?.(app);
+  const created = request.create === true ? await missingPlace(place, cli.environment) : undefined;
+  if (created !== undefined) {
+    // An empty database in memory refuses what this one would refuse after it was created.
+    await using db = await open("memory:", { environment: cli.environment, ...options, collectEveryMs: 0 });
+    await request.check?.({ db, app, ...(await knownTables(db, app?.tables ?? [])) });
+  }
   const db = await open(place, {
     environment: cli.environment,
     coordinator: await coordinatorOf(cli, request.location, request.coordinator),
@@ -63,7 +71,7 @@ export async function withDatabase<T>(
     readOnly: request.reads === true && (await cannotWrite(place)),
     // Commands end soon, so they collect no garbage themselves. Workers and `gc` do.
     collectEveryMs: 0,
-    ...request.options?.(app),
+    ...options,
   });
   try {
     return await use({ db, app, created, ...(await knownTables(db, app?.tables ?? [])) });

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -426,6 +427,9 @@ describe("import --format csv", () => {
     const ledger = ["--format", "csv", "--table", "ledger", "--key", "id"];
     const { code } = await cli.run(["import", "data", "ledger.csv", ...ledger]);
     expect(code).toBe(2);
+    const toNowhere = [...ledger, "--map", "total=totl", "--app", "app.ts"];
+    expect((await cli.run(["import", "new", "ledger.csv", ...toNowhere])).code).toBe(2);
+    expect(existsSync(join(cli.folder, "new"))).toBe(false);
     const withModule = await cli.run([
       "import",
       "data",

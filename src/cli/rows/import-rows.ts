@@ -52,17 +52,18 @@ const shownBad = 20;
 /** Imports the rows of a CSV file or of lines of JSON into one table. */
 export async function importRows(cli: Cli, request: RowImportRequest): Promise<void> {
   const isStream = request.file === "-";
-  const wanted = "a CSV file, or a file with a JSON object on each line";
+  const format = "a CSV file, or a file with a JSON object on each line";
   const input = isStream
     ? streamInput(cli.io.stdin)
-    : await fileInput(resolve(cli.io.cwd, request.file), request.file, wanted);
+    : await fileInput(resolve(cli.io.cwd, request.file), request.file, format);
   const { location, app, coordinator, dryRun } = request;
   const create = app !== undefined && !dryRun;
   const options = dryRun ? undefined : declaredBy;
-  await withDatabase(cli, { location, app, coordinator, create, reads: dryRun, options }, async (opened) => {
-    const writers = await CellWriters.of(opened, { force: request.force });
-    const mapping = new RowMapping(opened, writers, request.plan);
-    const rows = new RowImport(cli, request, input, opened, mapping);
+  const check = async (opened: OpenedDatabase) =>
+    new RowMapping(opened, await CellWriters.of(opened, { force: request.force }), request.plan);
+  const wanted = { location, app, coordinator, create, reads: dryRun, options, check };
+  await withDatabase(cli, wanted, async (opened) => {
+    const rows = new RowImport(cli, request, input, opened, await check(opened));
     try {
       await rows.run();
     } finally {

@@ -7,7 +7,7 @@ import { type Observer, observer } from "../../../observer/index.js";
 import { type AnyTable, type Column, tableFromDescription } from "../../../schema/index.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand, listOption } from "../../command.js";
-import { withDatabase } from "../../database/open-database.js";
+import { type OpenedDatabase, withDatabase } from "../../database/open-database.js";
 import { BlockCells } from "../../dump/block-cells.js";
 import { BlockReader, type ReadBlock } from "../../dump/block-reader.js";
 import { hasNoCells } from "../../dump/empty-table.js";
@@ -219,16 +219,17 @@ class Import {
     first: ReadBlock,
     blocks: AsyncGenerator<ReadBlock>,
   ): Promise<void> {
-    const request = { location: this.#location, coordinator: this.#options, create: true };
+    const cells = this.#cellsOf(header);
+    const observers = this.#options.observers === true ? observersOf(header, wanted) : [];
+    const check = ({ db }: OpenedDatabase) => this.#checkAllowed(db, header, wanted);
+    const request = { location: this.#location, coordinator: this.#options, create: true, check };
     await withDatabase(this.#cli, request, async ({ db }) => {
       const note = noteName(first, wanted);
       const { signal, environment } = this.#cli;
       const id = environment.uniqueId();
-      const cells = this.#cellsOf(header);
       const importer = new BlockImporter({ db, note, cells, id, signal });
       const done = await importer.done();
       this.#continuedAt = done?.block;
-      const observers = this.#options.observers === true ? observersOf(header, wanted) : [];
       if (done === undefined) await this.#checkAllowed(db, header, wanted);
       await db.recordTables(cells.tables, observers, signal);
       for await (const block of blocks) {

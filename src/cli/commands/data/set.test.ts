@@ -116,6 +116,13 @@ describe("set", () => {
         .replace("total: bigints", "total: bigints, note: text()")
         .replace("codec,", "codec, text,"),
     );
+    for (const [target, ...rest] of [
+      ["ledger.nota", "all", "hello"],
+      ["ledger.note", "x".repeat(1_501), "hello"],
+    ]) {
+      expect((await fresh.run(["set", "data", target!, ...rest, "--app", "app.ts"])).code).toBe(2);
+      expect(existsSync(join(fresh.folder, "data"))).toBe(false);
+    }
     const set = await fresh.run(["set", "data", "ledger.note", "all", "hello", "--app", "app.ts"]);
     expect(set).toMatchObject({ code: 0, stderr: "" });
     expect((await fresh.run(["get", "data", "ledger.note", "all"])).stdout).toBe("hello\n");

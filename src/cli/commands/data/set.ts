@@ -6,7 +6,7 @@ import type { Cli } from "../../cli.js";
 import { addAppOption, type DatabaseOptions, databaseCommand } from "../../command.js";
 import { CellWriters, forceHelp, type WriteOptions } from "../../database/cell-writer.js";
 import { printCommit } from "../../database/commit.js";
-import { declaredBy, withDatabase } from "../../database/open-database.js";
+import { declaredBy, type OpenedDatabase, withDatabase } from "../../database/open-database.js";
 import { parseCellInput, parseCellValue } from "../../database/value-text.js";
 import { parseCellRow } from "../../input/key-text.js";
 import { findColumn } from "../../input/target.js";
@@ -40,15 +40,18 @@ export function addSet(program: Command, cli: Cli): void {
     .option("--force", forceHelp)
     .action((location: string, target: string, rowText: string, text: string, options: SetOptions) => {
       const { app } = options;
-      const request = { location, app, create: app !== undefined, options: declaredBy };
-      return withDatabase(cli, request, async (opened) => {
+      const check = async (opened: OpenedDatabase) => {
         const writer = (await CellWriters.of(opened, options)).forValues(findColumn(opened, target));
-        const { column } = writer;
-        const row = parseCellRow(column, rowText);
+        const row = parseCellRow(writer.column, rowText);
+        return { writer, row, given: text === "-" ? undefined : parseCellValue(writer.column, row, text) };
+      };
+      const request = { location, app, create: app !== undefined, options: declaredBy, check };
+      return withDatabase(cli, request, async (opened) => {
+        const { writer, row, given } = await check(opened);
         const value =
           text === "-"
-            ? parseCellInput(column, row, await readInput(cli.io.stdin, cli.signal))
-            : parseCellValue(column, row, text);
+            ? parseCellInput(writer.column, row, await readInput(cli.io.stdin, cli.signal))
+            : given;
         await printCommit(cli, opened.db, "set", (tx) => writer.set(tx, row, value));
       });
     });

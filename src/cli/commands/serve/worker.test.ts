@@ -363,6 +363,18 @@ describe("worker", () => {
     expect(stderr).toContain(message);
   });
 
+  it("creates no database for a module with a contradiction", async () => {
+    const twice = [documents.title, documents.size].map((column) =>
+      observer("twice", column, () => undefined),
+    );
+    shared.app = { observers: twice };
+    expect(await cli.run(["worker", "new", "app.mjs"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('Two observers are named "twice"'),
+    });
+    expect(existsSync(join(cli.folder, "new"))).toBe(false);
+  });
+
   it("registers the feeds of the module", async () => {
     const observers = [observer("nothing", documents.title, () => undefined)];
     shared.app = { tables: [documents], observers, feeds: [feed("titles", [documents.title])] };

@@ -179,7 +179,6 @@ async function workHere(cli: Cli, location: string, app: string, options: Worker
     location,
     app,
     create: options.create,
-    looksForPlace: true,
     coordinator: options,
     abandon: abandon.signal,
     options: (loaded: App | undefined) => checkApp(app, loaded, options),
@@ -432,7 +431,6 @@ async function superviseSeen(
     location,
     app,
     create: options.create,
-    looksForPlace: true,
     coordinator: options,
     options: (loaded: App | undefined) => ({ ...checkApp(app, loaded, options), collectEveryMs: 0 }),
   };
