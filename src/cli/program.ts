@@ -95,7 +95,7 @@ Examples:
 Exit codes:
   0    done
   1    nothing found, problems found, a store that cannot be opened or is damaged, or a deadline that passed
-  2    a wrong command: an unknown command, option, table or column, or a key or value that its codec refuses
+  2    a wrong command: an unknown command, option, table, column or observer, or a key or value that its codec refuses
   3    a worker has nothing left to run: its observers were unregistered, or are registered in newer versions
   4    not all output could be written, for example because the disk is full. The command's changes are committed
   141  the reader of the output closed it before the command had printed everything, as head does

@@ -44,11 +44,11 @@ function splitTarget(text: string): TargetParts {
 
 /**
  * Finds the table, column, family or cell that a text names. Throws a {@link UsageError} if there
- * is none.
+ * is none. `advice` is for an unknown table: empty for a command without `--app`.
  */
-export function findTarget(tables: KnownTables, text: string): Target {
+export function findTarget(tables: KnownTables, text: string, advice?: string): Target {
   const { table: name, column, qualifier } = splitTarget(text);
-  const table = findTable(tables, name);
+  const table = findTable(tables, name, advice);
   const defined = table[definition];
   if (column === undefined) return { kind: "table", table, defined };
   const bound = bindColumn(defined, column);
@@ -60,14 +60,15 @@ export function findTarget(tables: KnownTables, text: string): Target {
 }
 
 /** Finds a table by name. Throws a {@link UsageError} if there is none. */
-export function findTable(tables: KnownTables, name: string): AnyTable {
+export function findTable(
+  tables: KnownTables,
+  name: string,
+  advice = " Give the module that declares it with --app MODULE.",
+): AnyTable {
   const table = tables.table(name);
   if (table !== undefined) return table;
   const known = tables.names.length === 0 ? "it has recorded none yet" : `it has ${tables.names.join(", ")}`;
-  throw new UsageError(
-    `The database has no table ${JSON.stringify(name)}; ${known}. Give the module that declares it with --app MODULE.`,
-    "SCHEMA",
-  );
+  throw new UsageError(`The database has no table ${JSON.stringify(name)}; ${known}.${advice}`, "SCHEMA");
 }
 
 function targetOf(bound: AnyColumn, defined: TableDefinition): Target {

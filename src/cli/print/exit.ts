@@ -8,7 +8,7 @@ export const exitCodes = Object.freeze({
    * be opened, or a deadline passed.
    */
   data: 1,
-  /** The command line is wrong: an unknown word, table or column, or a bad option, key or value. */
+  /** The command line is wrong: an unknown word, table, column or observer, or a bad option, key or value. */
   usage: 2,
   /**
    * The worker has nothing left to run: its observers were unregistered, or are registered in newer

@@ -149,7 +149,7 @@ async function chosenTables(
   opened: OpenedDatabase,
   names: readonly string[] | undefined,
 ): Promise<readonly TableDescription[]> {
-  for (const name of names ?? []) findTable(opened, name);
+  for (const name of names ?? []) findTable(opened, name, "");
   const chosen = [...new Set(names ?? opened.names)].sort();
   const due = new Map((await opened.db.schema()).rebuildsDue.map(({ table, built }) => [table, built]));
   return chosen.map((name) => {

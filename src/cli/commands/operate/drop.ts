@@ -2,11 +2,13 @@ import type { Command } from "commander";
 import type { DropTarget } from "../../../evolution/index.js";
 import type { Cli } from "../../cli.js";
 import { databaseCommand } from "../../command.js";
-import { withDatabase } from "../../database/open-database.js";
+import { type OpenedDatabase, withDatabase } from "../../database/open-database.js";
 import { addCoordinatorFlags, type CoordinatorFlags } from "../../input/coordinator-flags.js";
 import { addPassFlags, type PassFlags, withPass } from "../../input/pass-flags.js";
+import { findTarget } from "../../input/target.js";
 import { counted } from "../../print/layout.js";
 import { formatDuration } from "../../time.js";
+import { UsageError } from "../../usage-error.js";
 
 interface DropCommandOptions extends CoordinatorFlags, PassFlags {
   readonly release?: boolean | undefined;
@@ -33,8 +35,13 @@ export function addDrop(program: Command, cli: Cli): void {
     .argument("<name>", "TABLE, or TABLE.COLUMN")
     .option("--release", "let programs use the name of what was dropped again")
     .action((location: string, name: string, options: DropCommandOptions) =>
-      withDatabase(cli, { location, coordinator: options }, async ({ db }) => {
+      withDatabase(cli, { location, coordinator: options }, async (opened) => {
+        const { db } = opened;
         const target = targetOf(name);
+        const { dropped } = await db.schema();
+        if (!dropped.some(({ table, column }) => table === target.table && column === target.column)) {
+          checkKnown(opened, name);
+        }
         if (options.release === true) {
           await db.release(target);
           await cli.print({ ...target, released: true }, () => [`${name} may be declared again`]);
@@ -54,6 +61,13 @@ export function addDrop(program: Command, cli: Cli): void {
         ]);
       }),
     );
+}
+
+/** Throws a {@link UsageError} for a name that cannot be dropped. */
+function checkKnown(opened: OpenedDatabase, name: string): void {
+  const found = findTarget(opened, name, "");
+  if (found.kind !== "column" || found.column.qualifier === undefined) return;
+  throw new UsageError(`${name} is a cell. \`drop\` takes a TABLE or a TABLE.COLUMN.`, "SCHEMA");
 }
 
 function targetOf(name: string): DropTarget {

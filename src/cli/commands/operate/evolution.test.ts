@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CommandLine } from "../../../../test/support/command-line.js";
 import { type Database, open } from "../../../database/index.js";
 import { observer } from "../../../observer/index.js";
-import { compressed, json, table, text } from "../../../schema/index.js";
+import { compressed, family, json, table, text } from "../../../schema/index.js";
 
 let cli: CommandLine;
 
@@ -132,6 +132,21 @@ describe("drop", () => {
       /^people dropped: 3 cells removed in /,
     );
     expect((await cli.run(["scan", "data", "people"])).code).toBe(2);
+  });
+});
+
+describe("drop of a name that the database does not have", () => {
+  it.each([
+    ["peple", 'no table "peple"; it has people, tagged. (SCHEMA)'],
+    ["people.nme", 'no column "nme"; it has who, note'],
+    ["people.who:a", "not a family"],
+    ["tagged.tags:a", "is a cell"],
+  ])("is a wrong command: %s", async (name, message) => {
+    await withData((db) => db.recordTables([table("tagged", { tags: family(text()) })], []));
+    for (const release of [[], ["--release"]]) {
+      const { code, stderr } = await cli.run(["drop", "data", name, ...release]);
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
+    }
   });
 });
 

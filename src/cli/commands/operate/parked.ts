@@ -72,7 +72,7 @@ export function addParked(program: Command, cli: Cli): void {
             "--group only lists. To retry or discard one kind of error, give --error with a part of it, and --observer.",
           );
         if (options.table !== undefined) {
-          const table = findTable(opened, options.table);
+          const table = findTable(opened, options.table, "");
           if (options.row !== undefined) parseRow(table[definition], options.row);
         }
         await checkObserver(opened, options.observer);

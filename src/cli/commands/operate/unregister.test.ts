@@ -81,9 +81,12 @@ describe("unregister", () => {
 
   it("says which observers there are", async () => {
     expect(await cli.run(["unregister", "data", "new"])).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: expect.stringContaining('No observer named "new" is registered. Registered: old.'),
     });
-    expect((await cli.run(["unregister", "data", "new", "--yes"])).code).toBe(1);
+    expect(await cli.run(["unregister", "data", "new", "--yes"])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("(OBSERVER)"),
+    });
   });
 });

@@ -12,6 +12,7 @@ import { exitCodes } from "../../print/exit.js";
 import { counted } from "../../print/layout.js";
 import { Progress } from "../../print/progress.js";
 import { formatDuration } from "../../time.js";
+import { UsageError } from "../../usage-error.js";
 
 interface UnregisterCommandOptions extends CoordinatorFlags {
   readonly yes?: boolean | undefined;
@@ -58,8 +59,9 @@ async function unregister(cli: Cli, db: Database, name: string, isAgreed: boolea
   const plan = await planOf(cli, db, name);
   if (plan === undefined && !isAgreed) {
     const known = [...(await db.observers()).keys()].join(", ") || "none";
-    throw new ObserverError(
+    throw new UsageError(
       `No observer named ${JSON.stringify(name)} is registered. Registered: ${known}. To continue an interrupted unregister, give --yes.`,
+      "OBSERVER",
     );
   }
   if (plan !== undefined) await checkNotRun(db, name);
@@ -77,6 +79,11 @@ async function unregister(cli: Cli, db: Database, name: string, isAgreed: boolea
         removed = done.removed;
         progress.show(() => `${counted(removed, "record")} removed, ${progress.rate(removed)}`);
       },
+    })
+    .catch((error) => {
+      // No interrupted call of this name is left to continue either.
+      const isUnknown = plan === undefined && error instanceof ObserverError;
+      throw isUnknown ? new UsageError(error.message, error.code, error) : error;
     })
     .finally(() => progress.end());
   await report(cli, name, plan, { removed, durationMs: Math.round(progress.elapsedMs) });
