@@ -125,7 +125,7 @@ describe("the CSV parser", () => {
     const part = Buffer.alloc(2 ** 20, "y");
     const endless = () =>
       all(new CsvParser(form), [Buffer.from('"'), ...Array(maxRecordBytes / part.length).fill(part)]);
-    expect(endless).toThrow(/begins on line 1 has more than .* bytes\. Check whether a quote/);
+    expect(endless).toThrow(/begins on line 1 has more than .* bytes\. In CSV, check whether a quote/);
     expect(() => all(new CsvParser(form), [Buffer.from([0xff, 0xfe, 0x61, 0, 0x0a, 0])])).toThrow(/UTF-16/);
   });
 

@@ -23,6 +23,7 @@ import { CommandLine, eventually, Printed } from "../../../test/support/command-
 import { openAlone } from "../../../test/support/databases.js";
 import { ledgerModule } from "../../../test/support/library.js";
 import { ProgramProcess } from "../../../test/support/program-process.js";
+import { maxRecordBytes } from "./record.js";
 
 const { index: library } = builtLibrary();
 const orders = table("orders", {
@@ -489,6 +490,13 @@ describe("import --format jsonl", () => {
         ["b:c", "y"],
       ]),
     });
+  });
+
+  it("names the file and the line of a record that is too long", async () => {
+    await write("long.jsonl", `{"id":"a","cents":1}\n${"x".repeat(maxRecordBytes)}\n`);
+    const { code, stderr } = await cli.run(["import", "data", "long.jsonl", ...jsonl]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("long.jsonl: the record that begins on line 2 has more than");
   });
 
   it("names what is wrong in a line", async () => {

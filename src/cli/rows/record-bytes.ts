@@ -1,6 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { InvalidValueError } from "../../errors/index.js";
-import { type FileRecord, maxRecordBytes } from "./record.js";
+import { type FileRecord, maxRecordBytes, RefusedFile } from "./record.js";
 
 export const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 const carriageReturn = 0x0d;
@@ -29,8 +28,9 @@ export class RecordBytes {
     this.#parts.push(part);
     this.#length += part.length;
     if (this.#length > maxRecordBytes) {
-      throw new InvalidValueError(
-        `The record that begins on line ${this.line} has more than ${maxRecordBytes} bytes. Check whether a quote is not closed there.`,
+      throw new RefusedFile(
+        `the record that begins on line ${this.line} has more than ${maxRecordBytes} bytes. In CSV, check whether a quote is not closed ` +
+          "there. Else divide its cells over several records with the same key",
       );
     }
   }
@@ -46,7 +46,7 @@ export class RecordBytes {
     let from = 0;
     if (this.#isFirst) {
       if (isUtf16(own)) {
-        throw new InvalidValueError("The file is UTF-16. Convert it to UTF-8: iconv -f UTF-16 -t UTF-8.");
+        throw new RefusedFile("it is UTF-16. Convert it to UTF-8: iconv -f UTF-16 -t UTF-8");
       }
       if (own.subarray(0, 3).equals(byteOrderMark)) from = 3;
       this.#isFirst = false;

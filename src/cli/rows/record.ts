@@ -13,7 +13,10 @@ export interface FileRecord {
   readonly problem?: string | undefined;
 }
 
-/** Divides a file into records. */
+/** Says why no more of a file can be divided into records. */
+export class RefusedFile extends Error {}
+
+/** Divides a file into records. Throws a {@link RefusedFile} if it cannot. */
 export interface RecordParser {
   /** The records that end in the next part of the file. */
   push(chunk: Buffer): Iterable<FileRecord>;

@@ -1,3 +1,4 @@
+import { LimitExceededError } from "../../errors/index.js";
 import type { Transaction } from "../../transaction/index.js";
 import { anotherImports, ImportNote, type ImportNoteOptions } from "../dump/import-note.js";
 import type { FilePlace } from "./row-file.js";
@@ -81,6 +82,10 @@ async function writeRow(tx: Transaction, row: ParsedRow): Promise<void> {
     } catch (error) {
       // Such as a value that a unique constraint refuses.
       if (isOfValue(error)) throw new RefusedRow(row, error);
+      if (error instanceof LimitExceededError) {
+        const advice = "Divide them over several records with the same key";
+        throw new RefusedRow(row, new Error(`its cells do not fit into one transaction. ${advice}`));
+      }
       throw error;
     }
   }

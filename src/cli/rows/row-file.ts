@@ -1,7 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import { InvalidValueError } from "../../errors/index.js";
 import { UsageError } from "../usage-error.js";
-import type { FileRecord, RecordParser } from "./record.js";
+import { type FileRecord, type RecordParser, RefusedFile } from "./record.js";
 
 /** A place between two records of a file. */
 export interface FilePlace {
@@ -37,8 +37,17 @@ export class RowFile {
    * Yields the records from a place on, or all.
    *
    * @throws UsageError if the file does not have the same bytes before the place.
+   * @throws InvalidValueError if the file cannot be divided into records.
    */
   async *records(from: FilePlace | undefined): AsyncGenerator<FileRecord> {
+    try {
+      yield* this.#records(from);
+    } catch (error) {
+      throw error instanceof RefusedFile ? new InvalidValueError(`${this.#name}: ${error.message}.`) : error;
+    }
+  }
+
+  async *#records(from: FilePlace | undefined): AsyncGenerator<FileRecord> {
     let isThere = from === undefined;
     for await (const chunk of this.#chunks()) {
       let rest = chunk;
