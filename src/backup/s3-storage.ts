@@ -138,8 +138,11 @@ export class S3Storage implements BackupStorage {
       const { status, body } = await this.#send("GET", url);
       if (status >= 300) throw this.#refused("list", prefix, status, body);
       const text = body.toString("utf8");
+      // A storage may ignore `encoding-type`.
+      const isEncoded = textsOf(text, "EncodingType")[0] === "url";
       for (const key of textsOf(text, "Key")) {
-        const name = decodeURIComponent(key.replaceAll("+", " ")).slice(this.#prefix.length);
+        const decoded = isEncoded ? decodeURIComponent(key.replaceAll("+", " ")) : key;
+        const name = decoded.slice(this.#prefix.length);
         // Consoles of S3 make a folder as an empty object with a slash at its end.
         if (name !== "" && !name.endsWith("/")) yield name;
       }

@@ -15,6 +15,8 @@ export class S3Server {
   /** How many bytes it holds before it is full, and how it then refuses. */
   capacity = Number.POSITIVE_INFINITY;
   whenFull = { status: 507, code: "XMinioStorageFull" };
+  /** Whether it encodes the names of a list, as `encoding-type=url` asks. */
+  encodes = true;
   /** What it makes of the header `If-None-Match` of a PUT. */
   conditions: "known" | "refused" | "ignored" = "known";
   requests = 0;
@@ -90,12 +92,18 @@ export class S3Server {
     const after = query.get("continuation-token") ?? "";
     const names = [...this.objects.keys()].sort().filter((name) => name.startsWith(prefix) && name > after);
     const page = names.slice(0, maxKeys);
-    const contents = page.map((name) => `<Contents><Key>${encodeURIComponent(name)}</Key></Contents>`);
+    const shown = page.map(this.encodes ? encodeURIComponent : escaped);
+    const contents = shown.map((name) => `<Contents><Key>${name}</Key></Contents>`);
+    const encoding = this.encodes ? "<EncodingType>url</EncodingType>" : "";
     // As Ceph does: the token is the last name, escaped for XML.
-    const last = page.at(-1)?.replaceAll("&", "&amp;").replaceAll("'", "&#39;");
+    const last = escaped(page.at(-1) ?? "");
     const next = names.length > maxKeys ? `<NextContinuationToken>${last}</NextContinuationToken>` : "";
-    return `<?xml version="1.0"?><ListBucketResult>${contents.join("")}${next}</ListBucketResult>`;
+    return `<?xml version="1.0"?><ListBucketResult>${encoding}${contents.join("")}${next}</ListBucketResult>`;
   }
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("'", "&#39;");
 }
 
 /** Follows the text of AWS's documentation step by step. */

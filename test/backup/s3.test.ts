@@ -87,9 +87,13 @@ describe("backups in a storage with the protocol of S3", () => {
     });
   });
 
-  test("are all listed if the prefix has characters that XML escapes", async () => {
+  test.each([
+    ["encodes names", true],
+    ["ignores encoding-type", false],
+  ])("are all listed if the prefix has special characters, and the storage %s", async (_, encodes) => {
     await withServer(async (server) => {
-      const storage = storageOf("s3://bucket/R&D's", systemEnvironment, server.variables);
+      server.encodes = encodes;
+      const storage = storageOf("s3://bucket/R&D's 5%+%41", systemEnvironment, server.variables);
       const names = ["0", "1", "2", "3", "4", "5", "6"].map((name) => `manifests/${name}`);
       for (const name of names) await storage.put(name, Buffer.from(name));
       const listed: string[] = [];
