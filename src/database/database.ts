@@ -703,10 +703,21 @@ export class Database {
    * acknowledgments. Of each cell, the newest 1,000 of each kind.
    */
   async inspect<T extends AnyTable>(table: T, row: KeyOf<T>): Promise<readonly InspectedColumn[]> {
+    const columns: InspectedColumn[] = [];
+    for await (const column of this.inspectEach(table, row)) columns.push(column);
+    return columns;
+  }
+
+  /**
+   * As {@link inspect}, but yields one column after the other.
+   *
+   * @internal
+   */
+  async *inspectEach<T extends AnyTable>(table: T, row: KeyOf<T>): AsyncGenerator<InspectedColumn> {
     const context = this.#open();
     if (!isTable(table))
       throw new SchemaError("`inspect` takes a table that `table(name, columns)` returned.");
-    return inspectRow(context, table[definition].name, encodeRow(table[definition], row));
+    yield* inspectRow(context, table[definition].name, encodeRow(table[definition], row));
   }
 
   /** Yields every lock in the database. */

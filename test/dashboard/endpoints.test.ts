@@ -1,4 +1,4 @@
-import { type Database, type LockInfo, systemEnvironment, text } from "percolatordb";
+import { type Database, family, type LockInfo, systemEnvironment, table, text } from "percolatordb";
 import { schedule } from "percolatordb/recipes";
 import { StepHooks, TestClock } from "percolatordb/testing";
 import { describe, expect, test, vi } from "vitest";
@@ -450,7 +450,7 @@ test("viewers share one look at a row, which says if it shows only a part", asyn
     await using dashboard = await served(db, { environment: clock.process() });
     const hit = (hits: number) => db.transact((tx) => tx.set(totals.hits, "a", hits));
     for (let hits = 1; hits <= 200; hits++) await hit(hits);
-    const inspect = vi.spyOn(db, "inspect");
+    const inspect = vi.spyOn(db, "inspectEach");
     const look = () => dashboard.get<InspectedRow>("inspect?table=totals&row=a");
     const looks = await Promise.all([look(), look(), look()]);
     expect(looks.map(({ isCut }) => isCut)).toEqual([false, false, false]);
@@ -460,6 +460,30 @@ test("viewers share one look at a row, which says if it shows only a part", asyn
     const { columns, isCut } = await look();
     expect([columns[0]!.entries.length, isCut]).toEqual([200, true]);
   });
+});
+
+test("of a wide row only the columns that are shown are read", async () => {
+  const wide = table("wide", { cells: family(text()) });
+  await withDatabase(
+    { store: "memory", commit: "auto" },
+    { tables: [wide], collectEveryMs: 0 },
+    async (db) => {
+      await using dashboard = await served(db);
+      await db.transact((tx) => {
+        for (let cell = 0; cell < 2_000; cell++) tx.set(wide.cells.at(String(cell)), "a", "");
+      });
+      const { inspectEach } = db;
+      let read = 0;
+      vi.spyOn(db, "inspectEach").mockImplementation(async function* (...of) {
+        for await (const column of inspectEach.apply(db, of)) {
+          read++;
+          yield column;
+        }
+      });
+      const { columns, isCut } = await dashboard.get<InspectedRow>("inspect?table=wide&row=a");
+      expect([columns.length, isCut, read]).toEqual([500, true, 501]);
+    },
+  );
 });
 
 test("a row that does not exist is not looked for behind its place", async () => {

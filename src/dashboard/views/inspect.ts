@@ -6,6 +6,7 @@ import { columnText } from "../text/cells.js";
 import { inspectedText, statusText, writeText } from "../text/inspected.js";
 import { cutText } from "../text/values.js";
 import type { RowQuestion, View, ViewContext } from "./context.js";
+import { firstOf } from "./first-of.js";
 
 const maxColumns = 500;
 const maxEntries = 200;
@@ -28,9 +29,12 @@ export async function readInspected(
   const table = (await tables.get()).table(question.table)!;
   const defined = table[definition];
   const row = parseRowText(defined, question.row);
-  const [columns, pending] = await Promise.all([db.inspect(table, row), db.pendingOf(table, row)]);
+  const [{ first, isMore }, pending] = await Promise.all([
+    firstOf(db.inspectEach(table, row), maxColumns),
+    db.pendingOf(table, row),
+  ]);
   const now = environment.now();
-  const shown = columns.slice(0, maxColumns).map((column) => ({
+  const shown = first.map((column) => ({
     column: columnText(column.path),
     role: roleOf(column.path),
     entries: entriesOf(defined, column, now),
@@ -39,7 +43,7 @@ export async function readInspected(
     table: defined.name,
     row: defined.key.format(row),
     columns: shown.map((column) => ({ ...column, entries: column.entries.slice(0, maxEntries) })),
-    isCut: columns.length > maxColumns || shown.some(({ entries }) => entries.length > maxEntries),
+    isCut: isMore || shown.some(({ entries }) => entries.length > maxEntries),
     hints: pending.map(({ observer, column, qualifier, timestamp }) => ({
       observer,
       column: qualifier === undefined ? column : `${column}:${qualifier}`,

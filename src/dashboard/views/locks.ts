@@ -124,11 +124,14 @@ async function find({ db, tables }: ViewContext, wanted: Lock, signal: AbortSign
     lock.cell.table === wanted.cell.table && compareInTable(lock, wanted) === 0;
   const table = (await tables.get()).table(wanted.cell.table);
   if (table === undefined) {
-    // The lock is in one of the protocol's own tables. `db.inspect` needs a table's
+    // The lock is in one of the protocol's own tables. `db.inspectEach` needs a table's
     // definition, and the protocol's tables have none, so this code searches all locks.
     for await (const lock of db.locks({ signal })) if (isIt(lock)) return lock;
     return undefined;
   }
-  const columns = await db.inspect(table, decodeRow(table[definition], wanted.cell.row));
-  return columns.flatMap(({ locks: standing }) => standing).find(isIt);
+  for await (const { locks } of db.inspectEach(table, decodeRow(table[definition], wanted.cell.row))) {
+    const found = locks.find(isIt);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

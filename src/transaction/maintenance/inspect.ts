@@ -55,23 +55,20 @@ export interface InspectedColumn {
 /** The most versions of each part of a cell. A hot cell has millions, and all are in memory at once. */
 const maxVersions = 1_000;
 
-/** Decodes the protocol's cells of one row, for the command line and the dashboard. */
-export async function inspectRow(
+/** Decodes the protocol's cells of one row, for the command line and the dashboard. A row may have millions. */
+export async function* inspectRow(
   context: TransactionContext,
   table: string,
   row: Uint8Array,
-): Promise<readonly InspectedColumn[]> {
-  const inspected: InspectedColumn[] = [];
+): AsyncGenerator<InspectedColumn> {
   const end = { row: after(row) };
   const read = (start?: Position) =>
     context.store.readRaw({ table, start, end, columns: allColumns, parts, versions: maxVersions });
   for await (const page of pages(read, { row })) {
     for (const found of page.rows) {
-      for (const { column, versions } of found.cells)
-        inspected.push(inspectCell({ table, row, column }, versions));
+      for (const { column, versions } of found.cells) yield inspectCell({ table, row, column }, versions);
     }
   }
-  return inspected;
 }
 
 function inspectCell(cell: CellAddress, versions: readonly PartVersion[]): InspectedColumn {
