@@ -1,7 +1,8 @@
-import { access, link, lstat, mkdir, open, readdir, readFile, rename, rm, rmdir } from "node:fs/promises";
+import { access, link, lstat, open, readdir, readFile, rename, rm, rmdir } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Environment } from "../environment/index.js";
 import { BackupError } from "../errors/index.js";
+import { makeFolders } from "../store/index.js";
 import type { BackupStorage } from "./storage.js";
 import { codeOf, systemFailure } from "./system-failure.js";
 
@@ -194,19 +195,6 @@ export async function makeFolder(folder: string): Promise<string | undefined> {
     throw error;
   }
   return first;
-}
-
-async function makeFolders(folder: string): Promise<string | undefined> {
-  try {
-    return await mkdir(folder, { recursive: true });
-  } catch (error) {
-    // On a read-only file system, Node.js says only that the folder does not exist. Without
-    // `recursive`, it says why it cannot be made.
-    if (codeOf(error) !== "ENOENT" || dirname(folder) === folder) throw error;
-    const first = await makeFolders(dirname(folder));
-    await mkdir(folder);
-    return first ?? folder;
-  }
 }
 
 /** Makes the names in a folder survive a stop of the machine. Some systems cannot flush a folder. */

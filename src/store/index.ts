@@ -11,6 +11,7 @@ export * from "./cell.js";
 export * from "./cell-block.js";
 export { storeLimits } from "./check.js";
 export * from "./fill.js";
+export * from "./make-folders.js";
 export * from "./mutation.js";
 export * from "./page-set.js";
 export * from "./page-store.js";

@@ -1,7 +1,8 @@
 import { closeSync, fstatSync, openSync } from "node:fs";
-import { mkdir, open, readdir, realpath, stat } from "node:fs/promises";
+import { open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { PercolatorError, StoreDamagedError, StoreError, StoreVersionError } from "../../../errors/index.js";
+import { makeFolders } from "../../make-folders.js";
 import { databaseNames } from "../record/databases.js";
 import { storeError } from "../record/errors.js";
 import { bootNumber } from "./boot-number.js";
@@ -52,12 +53,7 @@ export async function prepareFolder(
  * commit. The opening flushes the entry of the data file: see `settleFlushedHead`.
  */
 async function makeFolder(path: string): Promise<void> {
-  const first = await mkdir(path, { recursive: true }).catch(async (error: unknown) => {
-    // On a read-only file system, Node.js says only that the folder does not exist. Without
-    // `recursive`, it says why it cannot be made.
-    if (codeOf(error) === "ENOENT") await mkdir(path);
-    throw error;
-  });
+  const first = await makeFolders(path);
   if (first === undefined) return;
   const highest = resolve(first);
   for (let made = resolve(path); made.length >= highest.length; made = dirname(made)) {
