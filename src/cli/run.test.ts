@@ -80,6 +80,9 @@ describe("usage errors", () => {
     [["scan", "data", "documents", "--limit"], "argument missing"],
     [["get", "memory:", "documents.title", "a"], "exists only in the program that opened it"],
     [["get", "s3://bucket", "documents.title", "a"], '"s3:"'],
+    [["get", "file://host/data", "documents.title", "a"], "names no folder of this machine"],
+    [["get", "", "documents.title", "a"], "The location is empty"],
+    [["restore", "", "copy"], "The place of the backups is empty"],
   ])("exit with 2: %j", async (args, message) => {
     const cli = await libraryCommandLine();
     const plain = await cli.run(args);

@@ -51,7 +51,16 @@ export function isPostgres(place: string): boolean {
 
 /** The folder that a location names. Throws for the scheme of another store. */
 export function folderOf(place: string): string {
-  if (place.startsWith("file://")) return fileURLToPath(place);
+  if (place.startsWith("file://")) {
+    try {
+      return fileURLToPath(place);
+    } catch (error) {
+      const reason = (error as Error).message;
+      throw new InvalidArgumentError(
+        `${withoutPassword(place)} names no folder of this machine (${reason}). Give its path, such as "./data".`,
+      );
+    }
+  }
   if (place.startsWith("file:")) return place.slice("file:".length);
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(place)?.[1];
   if (scheme === undefined) return place;

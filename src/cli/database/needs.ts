@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { isPostgres } from "../../database/index.js";
 import type { Environment } from "../../environment/index.js";
 
@@ -46,7 +45,6 @@ async function tableNeeds(place: string, tables: readonly string[]): Promise<rea
   });
 }
 
-function folderNeed(place: string): Need {
-  const path = place.startsWith("file://") ? fileURLToPath(place) : place;
+function folderNeed(path: string): Need {
   return { name: "folder", path, state: existsSync(join(path, dataFileName)) ? "there" : "missing" };
 }

@@ -1,9 +1,8 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type KnownTables, knownTables } from "../../dashboard/index.js";
-import { type Database, isPostgres, type OpenOptions, open } from "../../database/index.js";
+import { type Database, folderOf, isPostgres, type OpenOptions, open } from "../../database/index.js";
 import { sleep } from "../../environment/index.js";
 import type { Cli } from "../cli.js";
 import { type CoordinatorFlags, coordinatorOf } from "../input/coordinator-flags.js";
@@ -85,9 +84,8 @@ export async function withDatabase<T>(
  * process.
  */
 export async function cannotWrite(place: string): Promise<boolean> {
-  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(place) && !place.startsWith("file://")) return false;
-  const folder = place.startsWith("file://") ? fileURLToPath(place) : place;
-  for (const path of [folder, join(folder, "data.mdb"), join(folder, "lock.mdb")]) {
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(place)) return false;
+  for (const path of [place, join(place, "data.mdb"), join(place, "lock.mdb")]) {
     const code = await access(path, constants.W_OK).then(
       () => undefined,
       (error: NodeJS.ErrnoException) => error.code,
@@ -112,15 +110,16 @@ export function declaredBy(app: App | undefined): OpenOptions {
   return app === undefined ? {} : { tables: app.tables, observers: app.observers, feeds: app.feeds };
 }
 
-/** Returns the location. A folder is resolved against the working directory of the command. */
+/** Returns the location. A folder becomes its path, resolved against the working directory of the command. */
 export function placeOf(location: string, cwd: string): string {
+  if (location === "")
+    throw new UsageError("The location is empty. Give the folder of a database, or a URL.");
   if (location.startsWith("memory:")) {
     throw new UsageError(
       "A database in memory exists only in the program that opened it. Give the folder of a database on disk.",
     );
   }
-  if (location.startsWith("file://")) return location;
-  if (location.startsWith("file:")) return resolve(cwd, location.slice("file:".length));
+  if (location.startsWith("file:")) return resolve(cwd, folderOf(location));
   const isRemote = /^[a-z][a-z0-9+.-]+:\/\//i.test(location) || isPostgres(location);
   return isRemote ? location : resolve(cwd, location);
 }

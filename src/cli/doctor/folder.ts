@@ -1,7 +1,6 @@
 import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { showBytes } from "../print/layout.js";
 import { type Finding, ok, problem, warning } from "./finding.js";
 
@@ -21,8 +20,7 @@ const files = ["data.mdb", "lock.mdb"];
  * Examines a folder before the database is opened. `writes`: whether this process needs to write to
  * it, as a worker does.
  */
-export async function examineFolder(place: string, writes: boolean): Promise<readonly Finding[]> {
-  const path = place.startsWith("file://") ? fileURLToPath(place) : place;
+export async function examineFolder(path: string, writes: boolean): Promise<readonly Finding[]> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory() !== true) {
     const what = found === undefined ? `${path} does not exist` : `${path} is not a folder`;
