@@ -55,7 +55,13 @@ export class ExportFile {
         throw new UsageError(`The file ${path} cannot be written: ${error.message}`);
       }));
     try {
-      const isEmpty = replace || (await file.stat()).size === 0;
+      const stats = await file.stat();
+      if (!stats.isFile()) {
+        throw new UsageError(
+          `${path} is not a file. Without a file, the export goes to the standard output.`,
+        );
+      }
+      const isEmpty = replace || stats.size === 0;
       const found = isEmpty ? undefined : await findCut(path, file);
       return new ExportFile(path, file, created !== undefined, found?.cut, found?.end ?? 0);
     } catch (error) {

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { devNull } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { CommandLine } from "../../../test/support/command-line.js";
@@ -31,6 +32,9 @@ it("a report that cannot be opened is refused with its name", async () => {
     new UsageError(
       `The file ${cli.folder} cannot be written: EISDIR: illegal operation on a directory, open '${cli.folder}'`,
     ),
+  );
+  await expect(BadLineFile.open(devNull, 0)).rejects.toThrow(
+    new UsageError(`${devNull} is not a file. Name a file with --bad.`),
   );
 });
 

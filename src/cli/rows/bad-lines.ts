@@ -59,7 +59,8 @@ export class BadLineFile {
       throw new UsageError(`The file ${path} cannot be written: ${error.message}`);
     });
     try {
-      const { size } = await file.stat();
+      const stats = await file.stat();
+      if (!stats.isFile()) throw new UsageError(`${path} is not a file. Name a file with --bad.`);
       const { buffer, bytesRead } = await file.read(Buffer.alloc(beginning.length), { position: 0 });
       // A crash may have cut the first line of a report.
       if (!buffer.subarray(0, bytesRead).equals(beginning.subarray(0, bytesRead))) {
@@ -67,7 +68,7 @@ export class BadLineFile {
           `${path} exists, and is no report of rejected lines. Name another file with --bad.`,
         );
       }
-      const kept = await wholeLines(file, Math.min(size, bytes));
+      const kept = await wholeLines(file, Math.min(stats.size, bytes));
       await file.truncate(kept);
       return new BadLineFile(file, kept);
     } catch (error) {

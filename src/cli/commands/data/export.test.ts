@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { readdir, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { devNull } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { bytes, compressed, type Database, family, open, table, text } from "percolatordb";
@@ -177,6 +178,12 @@ describe("export", () => {
       stderr: expect.stringContaining("is not the beginning of an export"),
     });
     expect(await textOf("notes.txt")).toBe("mine\n");
+    expect(await cli.run(["export", "data", devNull])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        "is not a file. Without a file, the export goes to the standard output.",
+      ),
+    });
     await cli.run(["export", "data", "all.jsonl"]);
     expect(await cli.run(["export", "data", "all.jsonl"])).toMatchObject({
       code: 2,
