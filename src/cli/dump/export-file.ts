@@ -48,12 +48,13 @@ export class ExportFile {
    * @throws UsageError if the file holds something else and `replace` is false.
    */
   static async open(path: string, replace: boolean): Promise<ExportFile> {
-    const created = await open(path, "wx+").catch(() => undefined);
-    const file =
-      created ??
-      (await open(path, "r+").catch((error: Error) => {
-        throw new UsageError(`The file ${path} cannot be written: ${error.message}`);
-      }));
+    const refuse = (error: Error) => {
+      throw new UsageError(`The file ${path} cannot be written: ${error.message}`);
+    };
+    const created = await open(path, "wx+").catch((error: NodeJS.ErrnoException) =>
+      error.code === "EEXIST" ? undefined : refuse(error),
+    );
+    const file = created ?? (await open(path, "r+").catch(refuse));
     try {
       const stats = await file.stat();
       if (!stats.isFile()) {
