@@ -58,11 +58,15 @@ describe("help", () => {
     },
   );
 
-  it("is printed on the error stream if no command is given", async () => {
-    const { code, stdout, stderr } = await (await CommandLine.create()).run([]);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toContain("Usage: percolator");
-  });
+  it.each<[string[]]>([[[]], [["--"]]])(
+    "is printed on the error stream if no command is given: %j",
+    async (args) => {
+      const { code, stdout, stderr } = await (await CommandLine.create()).run(args);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      expect(stderr).toContain("Usage: percolator");
+      expect(stderr).not.toContain("error:");
+    },
+  );
 
   it("prints the version", async () => {
     const { code, stdout } = await (await CommandLine.create()).run(["--version"]);

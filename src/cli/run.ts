@@ -56,16 +56,14 @@ async function answer(cli: Cli, args: readonly string[]): Promise<number> {
   // itself.
   cli.json = saysJson(args);
   const program = buildProgram(cli);
-  if (args.length === 0) {
-    program.outputHelp({ error: true });
-    return exitCodes.usage;
-  }
   try {
     await program.parseAsync([...args], { from: "user" });
     return cli.exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0) return exitCodes.ok;
+    // Without a command, Commander has printed the help.
+    if (error.code === "commander.help") return exitCodes.usage;
     throw usageError(error);
   }
 }
