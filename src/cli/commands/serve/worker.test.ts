@@ -364,9 +364,10 @@ describe("worker", () => {
   });
 
   it("creates no database for a module with a contradiction", async () => {
-    const twice = [documents.title, documents.size].map((column) =>
-      observer("twice", column, () => undefined),
-    );
+    const twice = [
+      observer("twice", documents.title, () => undefined),
+      observer("twice", documents.size, () => undefined),
+    ];
     shared.app = { observers: twice };
     expect(await cli.run(["worker", "new", "app.mjs"])).toMatchObject({
       code: 1,
