@@ -369,16 +369,17 @@ describe("import --format csv", () => {
   });
 
   it("shows rejected lines as notes without a report, and only checks with --dry-run", async () => {
-    await write("orders.csv", `${many(3, [1])}a,b,c\n,5\n`);
+    await write("orders.csv", `${many(3, [1])}a,b,c\n,5\nd\n`);
     const { code, lines, stderr } = await cli.run(["import", "data", "orders.csv", ...csv, "--dry-run"]);
     expect(code).toBe(1);
     expect(stderr).toBe(
       'note: line 3, column "cents": orders.cents does not take "x": "x" is not an integer from -(2^53 - 1) to 2^53 - 1\n' +
         "note: line 5: it has 3 fields, but the header has 2\n" +
-        'note: line 6, column "id": the key has no value\n',
+        'note: line 6, column "id": the key has no value\n' +
+        "note: line 7: it has 1 field, but the header has 2\n",
     );
     expect(lines).toEqual([
-      "2 rows with 2 cells for table orders, 3 lines rejected",
+      "2 rows with 2 cells for table orders, 4 lines rejected",
       "the file was only checked; nothing was imported",
     ]);
     expect(await writes()).toEqual([]);

@@ -22,6 +22,7 @@ import {
 import type { CellWriter, CellWriters } from "../database/cell-writer.js";
 import type { OpenedDatabase } from "../database/open-database.js";
 import { findTable, findTarget, noValues } from "../input/target.js";
+import { counted } from "../print/layout.js";
 import { UsageError } from "../usage-error.js";
 
 /** Which columns of a file go where. */
@@ -134,7 +135,9 @@ export class RowMapping {
     fields: readonly (string | undefined)[],
   ): Pick<ParsedRow, "row" | "cells"> {
     if (fields.length !== header.length) {
-      throw new RefusedRecord(`it has ${fields.length} fields, but the header has ${header.length}`);
+      throw new RefusedRecord(
+        `it has ${counted(fields.length, "field")}, but the header has ${header.length}`,
+      );
     }
     const { key } = this.#plan;
     const row = this.#row(key.map((name, part) => this.#keyField(name, part, fields[header.indexOf(name)])));
