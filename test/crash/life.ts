@@ -205,7 +205,7 @@ export class Life {
       const task = operation(writer, number);
       await db.transact((tx) => perform(tx, task), {
         isolation: task.isolation,
-        timeoutMs: patienceMs / 4,
+        timeoutMs: patienceMs,
         label: "beside a stopped process",
       });
       this.#told.add(task.name);
@@ -220,8 +220,11 @@ export class Life {
     for (const other of others) {
       const before = other.told.length;
       const hasGoneOn = () => other.hasEnded || other.isDone || other.told.length > before;
-      const went = await until(hasGoneOn, patienceMs / 4);
-      if (!went) throw new Error(`A process did not go on after a fault to another. ${other.errors}`);
+      if (await until(hasGoneOn)) continue;
+      const told = others.map((each) => each.told.length).join(", ");
+      throw new Error(
+        `A process had ${before} operations, and did not go on after a fault to another. They now have ${told}. ${other.errors}`,
+      );
     }
     if (others.length > 0) await pause(goesOnMs);
   }
