@@ -20,7 +20,7 @@ const codes: Readonly<Record<string, number>> = {
   // It only says what would be forgotten.
   "percolator unregister ./data cluster": 1,
   // The line before has done it.
-  "percolator unregister ./data cluster --yes --json": 1,
+  "percolator unregister ./data cluster --yes --json": 2,
   // No load was interrupted.
   "percolator loads ./data --discard first-crawl": 1,
   // No worker runs, and the server of the tests does not flush.

@@ -120,7 +120,7 @@ export class Workload {
     } else {
       const tx = await client.begin(db, { isolation, label });
       await this.#steps(tx);
-      if (random.percent(15)) await tx.rollback();
+      if (random.percent(30)) await tx.rollback();
       else await tx.commit();
     }
   }
