@@ -116,9 +116,7 @@ describe("observers under disturbance", () => {
     ["two-phase", "two-phase"],
     ["one-phase", "two-phase"],
   ] as const;
-  const cases = modes.flatMap((mode) =>
-    [1, 2, 3, 4].map((seed) => ({ name: mode.join(" and "), mode, seed })),
-  );
+  const cases = modes.flatMap((mode) => [1, 2].map((seed) => ({ name: mode.join(" and "), mode, seed })));
 
   test.each(cases)("$name: no change is lost or handled twice (seed $seed)", async ({ mode, seed }) => {
     const run: Run = { random: numbers(seed * 7_919), databases: [], quiet: false };

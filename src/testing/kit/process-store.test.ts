@@ -1,9 +1,9 @@
-import { afterEach, describe, expect, it, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { temporaryFolder } from "../../../test/support/databases.js";
 import { open } from "../../database/index.js";
 import { AbortedError } from "../../errors/index.js";
 import { int, table } from "../../schema/index.js";
-import { allColumns, type RowStore } from "../../store/index.js";
+import { allColumns } from "../../store/index.js";
 import { openLmdbStore } from "../../store/lmdb/index.js";
 import { memoryStore } from "../../store/memory/index.js";
 import { storeConformance } from "../store-conformance.js";
@@ -29,31 +29,12 @@ storeConformance(
   { describe, it, atomicBatches: false, seeds: [1], steps: 50 },
 );
 
-const ends: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
-
-/** A folder lends the bytes of a row until its next read, which a slow store delays. */
-async function folderStore(): Promise<RowStore> {
-  const folder = await temporaryFolder();
-  const store = await openLmdbStore(folder.path);
-  ends.push(folder.remove, () => store.close());
-  return store;
-}
-
-storeConformance(
-  "a process's slow store over a folder",
-  async () =>
-    new ProcessStore(await folderStore(), new TestClock({ passesByItself: true }).process(), { delayMs: 10 }),
-  { describe, it, atomicBatches: true, seeds: [1], steps: 50 },
-);
-
 test("two reads of a slow store over a folder return their own values", async () => {
   const clock = new TestClock({ passesByItself: true });
   const process = clock.process();
-  const slow = new ProcessStore(await folderStore(), process);
+  const folder = await temporaryFolder();
+  await using _removed = { [Symbol.asyncDispose]: folder.remove };
+  const slow = new ProcessStore(await openLmdbStore(folder.path), process);
   await using db = await open(slow, { environment: process, tables: [counters] });
   await db.transact((tx) => {
     tx.set(counters.value, "a", 1);
