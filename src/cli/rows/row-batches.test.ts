@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { open, table, text } from "../../index.js";
 import type { Transaction } from "../../transaction/index.js";
-import { RefusedRow, RowBatches } from "./row-batches.js";
+import { type ImportState, RefusedRow, RowBatches } from "./row-batches.js";
 
 const notes = table("notes", { text: text() });
 
@@ -20,19 +20,8 @@ test("a row whose cells do not fit into one transaction is refused by itself", a
     cells: [{ writer, value }],
   });
   const batches = new RowBatches({ db, note: "n", signal: new AbortController().signal });
-  const state = {
-    offset: 9,
-    line: 9,
-    sha256: "",
-    plan: "",
-    header: null,
-    rows: 0,
-    cells: 0,
-    bad: 0,
-    badBytes: 0,
-  };
   const large = parsed("large", "x".repeat(3_000));
-  const refused = batches.write([parsed("small", "x"), large], state);
+  const refused = batches.write([parsed("small", "x"), large], { offset: 9 } as ImportState);
   await expect(refused).rejects.toMatchObject({
     row: large,
     message: expect.stringContaining("do not fit into one"),
