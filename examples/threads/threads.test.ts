@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Database, open } from "percolatordb";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../../test/support/databases.js";
 import { ProgramProcess } from "../../test/support/program-process.js";
 import { until } from "../../test/support/waiting.js";
@@ -102,6 +102,29 @@ describe("an observer on threads", () => {
     for await (const { row, error } of db.parked()) parked.push(`${row}: ${error.message}`);
     expect(parked).toEqual(["document: worker exited with code: 3"]);
     expect(await computations("parked")).toBe(3);
+  });
+
+  test("gives the threads only a few documents at a time, and leaves the others in the database", async () => {
+    const names = Array.from({ length: 100 }, (_, index) => `many ${index}`);
+    await put(Object.fromEntries(names.map((name) => [name, name])));
+    let running = 0;
+    let most = 0;
+    const run = vi.spyOn(pool, "run").mockImplementation(async (...task) => {
+      most = Math.max(most, ++running);
+      try {
+        return await ThreadPool.prototype.run.apply(pool, task);
+      } finally {
+        running--;
+      }
+    });
+    try {
+      await db.drain();
+    } finally {
+      run.mockRestore();
+    }
+    // Two threads, and four tasks that run or wait for each.
+    expect(most).toBe(8);
+    for (const name of names) expect(await html(name)).toBe(rendered(name));
   });
 
   test("ends a computation when its run is given up, and computes again", async () => {

@@ -229,27 +229,29 @@ const calls: readonly Call[] = [
 ];
 
 /**
- * What the call throws, or what its promise or its first step rejects with. Calls that wait for something
- * end with the database.
+ * What each call throws, or what its promise or its first step rejects with. They are made one after the
+ * other. Those that wait for something end with the database.
  */
-async function thrownBy(call: (db: Database, tx: Transaction) => unknown): Promise<unknown> {
+async function thrownBy(
+  calls: readonly ((db: Database, tx: Transaction) => unknown)[],
+): Promise<readonly unknown[]> {
   const db = await open("memory:", options);
-  const tx = await db.begin();
-  try {
-    const returned = firstOf(call(db, tx)).catch((error: unknown) => error);
+  const thrown: Promise<unknown>[] = [];
+  for (const call of calls) {
+    const tx = await db.begin();
+    thrown.push(firstOf(call, db, tx).catch((error: unknown) => error));
     for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve));
     await tx.rollback().catch(() => undefined);
-    await db.close();
-    return await returned;
-  } catch (error) {
-    return error;
-  } finally {
-    await tx.rollback().catch(() => undefined);
-    await db.close();
   }
+  await db.close();
+  return await Promise.all(thrown);
 }
 
-async function firstOf(returned: unknown): Promise<unknown> {
+async function firstOf<Args extends readonly unknown[]>(
+  call: (...args: Args) => unknown,
+  ...args: Args
+): Promise<unknown> {
+  const returned = call(...args);
   const { [Symbol.asyncIterator]: iterate } = (returned ?? {}) as Partial<AsyncIterable<unknown>>;
   const value = await (iterate === undefined ? returned : iterate.call(returned).next());
   return value instanceof Error ? value : undefined;
@@ -260,12 +262,17 @@ const isExpected = (error: unknown) => error === undefined || error instanceof P
 test.each(calls)(
   "%s takes no value of another type, or refuses it by an error of the package",
   async (_, args, of) => {
-    const invoke = (given: readonly unknown[]) => thrownBy((db, tx) => of(db, tx)(...(given as never[])));
     const unexpected: string[] = [];
     for (const [index] of args.entries()) {
-      for (const [name, value] of garbage) {
-        const error = await invoke(args.with(index, value));
-        if (!isExpected(error)) unexpected.push(`argument ${index + 1}, ${name}: ${error}`);
+      const thrown = await thrownBy(
+        garbage.map(
+          ([, value]) =>
+            (db, tx) =>
+              of(db, tx)(...(args.with(index, value) as never[])),
+        ),
+      );
+      for (const [n, [name]] of garbage.entries()) {
+        if (!isExpected(thrown[n])) unexpected.push(`argument ${index + 1}, ${name}: ${thrown[n]}`);
       }
     }
     expect(unexpected).toEqual([]);
@@ -279,7 +286,7 @@ const failing =
 test("the right arguments are taken", async () => {
   const refused: string[] = [];
   for (const [name, args, of] of calls) {
-    const error = await thrownBy((db, tx) => of(db, tx)(...(args as never[])));
+    const [error] = await thrownBy([(db, tx) => of(db, tx)(...(args as never[]))]);
     if (error !== undefined && !failing.test(name)) refused.push(`${name}: ${error}`);
   }
   expect(refused).toEqual([]);
@@ -312,9 +319,7 @@ const firsts: Readonly<Record<string, (first: never) => unknown>> = {
 test.each(Object.entries(firsts))("%s says what it takes, and what it got", async (name, call) => {
   // As a variable of the environment that is not set.
   for (const missing of [undefined, null, 5, Symbol("s"), {}]) {
-    const error = await Promise.resolve()
-      .then(() => firstOf(call(missing as never)))
-      .catch((thrown: unknown) => thrown);
+    const error = await firstOf(call, missing as never).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(PercolatorError);
     const { message } = error as Error;
     if (missing === undefined) expect(message).toContain("undefined");

@@ -33,6 +33,12 @@ test("pages that threads read are indexed as the twin indexes them, crawl after 
   expect((await index.count()).live).toBeGreaterThan(10);
 });
 
+test("threads get only a few pages at a time", async () => {
+  await using threads = new PageThreads({ threads: 2, onError: () => {} });
+  // Two threads, and four pages that they read or that wait for each.
+  expect(threads.extract.concurrency).toBe(8);
+});
+
 test("a thread that ends fails one run, and the index is right when that was tried again", async () => {
   await using folder = await Scratch.make();
   const marker = join(folder.path, "marker");
