@@ -157,31 +157,57 @@ function batchingPlot(lmdb: readonly Compared[]) {
   return [{ name: "batching", alt, svg }];
 }
 
+/** Draws figures in milliseconds, each with the largest that is wanted. */
+function timesDrawing(
+  name: string,
+  figures: readonly CaseFigure[],
+  chart: { readonly title: string; readonly description: string; readonly axis: string },
+  shown: (name: string) => string,
+): Drawing {
+  const svg = barChart({
+    ...chart,
+    series: ["median"],
+    groups: figures.map(({ name: of, value, spread, ceiling }) => ({
+      name: shown(of),
+      bars: [barOf(value, spread, `${value.toFixed(2)} ms`)],
+      bound: ceiling,
+    })),
+    boundName: "the largest wanted",
+  });
+  return { tables: [figureTable(figures)], plots: [{ name, alt: chart.title, svg }] };
+}
+
 export const delay: Figure = {
   name: "delay",
   about: "from a commit to its observer's commit on an idle database",
   measurements: [benchCases("lmdb", ["delay"], { small: 2, full: 5 })],
   draw(results): Drawing {
-    const figures = figuresOf(results, "lmdb");
-    const shown = (name: string) =>
-      name
-        .replace(/^.*, beyond two flushed puts$/, "beyond the two puts")
-        .replace(/, one after the other$/, "");
-    const alt = "From a commit to its observer's commit";
-    const svg = barChart({
-      title: alt,
+    const chart = {
+      title: "From a commit to its observer's commit",
       description:
         "Milliseconds on an idle database, compared with two flushed puts to LMDB, one after the other: the least that two commits can take.",
       axis: "ms",
-      series: ["median"],
-      groups: figures.map(({ name, value, spread, ceiling }) => ({
-        name: shown(name),
-        bars: [barOf(value, spread, `${value.toFixed(2)} ms`)],
-        bound: ceiling,
-      })),
-      boundName: "the largest wanted",
-    });
-    return { tables: [figureTable(figures)], plots: [{ name: "delay", alt, svg }] };
+    };
+    return timesDrawing("delay", figuresOf(results, "lmdb"), chart, (name) =>
+      name
+        .replace(/^.*, beyond two flushed puts$/, "beyond the two puts")
+        .replace(/, one after the other$/, ""),
+    );
+  },
+};
+
+export const importing: Figure = {
+  name: "import",
+  about: "CPU time to import the package and to print help, beyond that of a bare Node process",
+  measurements: [benchCases("package", ["import"], { small: 3, full: 5 })],
+  draw(results): Drawing {
+    const chart = {
+      title: "CPU time to import the package and to print help",
+      description:
+        "Milliseconds of CPU time of a bare Node process, and what importing the built package, opening a database in memory and printing the command line's help add to it.",
+      axis: "ms of CPU time",
+    };
+    return timesDrawing("import", figuresOf(results, "package"), chart, (name) => name);
   },
 };
 

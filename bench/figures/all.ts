@@ -1,6 +1,6 @@
 import { brokerage } from "../brokerage/figure.js";
 import { bulk } from "../bulk/figure.js";
-import { delay, documents, notifications, oracle, overhead } from "../cases/figures.js";
+import { delay, documents, importing, notifications, oracle, overhead } from "../cases/figures.js";
 import { postgresStore } from "../cases/postgres-figure.js";
 import { clustering } from "../clustering/figure.js";
 import { disk } from "../disk/figure.js";
@@ -35,5 +35,6 @@ export const figures: readonly Figure[] = [
   peer,
   memory,
   hydration,
+  importing,
   published,
 ];

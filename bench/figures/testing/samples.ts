@@ -341,6 +341,17 @@ export const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>
       wrong: 0,
     },
   },
+  import: {
+    package: bench(
+      "import",
+      [],
+      [
+        figure("node -e 0", 40, "ms of CPU time"),
+        figure('import("percolatordb"), beyond node -e 0', 35, "ms of CPU time", 40),
+        figure("percolator --help, beyond node -e 0", 160, "ms of CPU time", 150),
+      ],
+    ),
+  },
   published: {
     keys: {
       keys: {
