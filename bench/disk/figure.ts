@@ -31,6 +31,8 @@ export interface CompactedBytes {
 
 export interface DiskResult {
   readonly crawls: readonly LoadedCrawl[];
+  /** The same crawls, loaded in turns into an index whose values are not compressed. Older results lack it. */
+  readonly plain?: readonly LoadedCrawl[] | undefined;
   /** Older results do not have it. */
   readonly compacted?: CompactedBytes | undefined;
   readonly composition: Composition;
@@ -82,13 +84,30 @@ function plot({ crawls }: DiskResult): Plot {
 }
 
 export function describeDisk(result: DiskResult): readonly string[] {
-  const { crawls, compacted, composition, problems, shown } = result;
+  const { crawls, plain, compacted, composition, problems, shown } = result;
   return [
     crawlTable(crawls),
+    ...(plain === undefined ? [] : [compressionTable(crawls, plain)]),
     ...(compacted === undefined ? [] : [compactedTable(compacted)]),
     compositionTable(composition, shown),
     ...problems,
   ];
+}
+
+/** What compression costs in time, and what it saves in bytes. */
+function compressionTable(crawls: readonly LoadedCrawl[], plain: readonly LoadedCrawl[]): string {
+  const columns: readonly (readonly [name: string, of: (crawl: LoadedCrawl) => number])[] = [
+    ["pages/s", ({ pages, seconds }) => pages / seconds],
+    ["CPU ms a page", ({ pages, cpuSeconds }) => (1_000 * cpuSeconds) / pages],
+    ["MB written", ({ written }) => written / 1e6],
+    ["MB of the folder", ({ bytes }) => bytes / 1e6],
+  ];
+  const cellOf = (crawl: LoadedCrawl, other: LoadedCrawl, of: (crawl: LoadedCrawl) => number) =>
+    `${short(of(crawl))}, ${short(of(other))} (${ratio(of(crawl) / of(other))})`;
+  return table(
+    ["compressed, and plain (and the ratio)", ...columns.map(([name]) => right(name))],
+    crawls.map((crawl, at) => [crawl.name, ...columns.map(([, of]) => cellOf(crawl, plain[at]!, of))]),
+  );
 }
 
 function compactedTable({ now, collected, bodies, seconds }: CompactedBytes): string {

@@ -2,24 +2,16 @@
  * How many bytes the folder of a web index has, of what, and how many are written for it: `npm run
  * disk -- --help`.
  */
-import { rmSync, statSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { open } from "percolatordb";
 import { compact } from "percolatordb/backup";
 import { unpackContents } from "../../examples/webindex/contents.js";
 import { documents, tables } from "../../examples/webindex/tables.js";
 import { WebIndex } from "../../examples/webindex/webindex.js";
-import {
-  type CommonOptions,
-  runProgram,
-  sayProgress,
-  secondsSince,
-  whole,
-  withFolder,
-} from "../harness/program.js";
-import { cpuSeconds } from "../harness/usage.js";
-import { firstPages, openSources } from "../webindex/sources.js";
-import { leftBehind, verdictOfDatabase } from "../webindex/verdict.js";
+import { withChildren } from "../harness/child.js";
+import { type CommonOptions, runProgram, sayProgress, whole, withFolder } from "../harness/program.js";
+import { type Verdict, verdictOfDatabase } from "../webindex/verdict.js";
 import { compositionOf } from "./composition.js";
 import { type CompactedBytes, type DiskResult, describeDisk, type LoadedCrawl } from "./figure.js";
 
@@ -32,7 +24,7 @@ interface Options extends CommonOptions {
 await runProgram<Options, DiskResult>({
   name: "disk",
   about:
-    "Loads crawls into the web index in a folder, one after another. Reports the bytes that are written, and what the folder's bytes are.",
+    "Loads crawls into the web index in a folder, one after another, and into one whose values are not compressed. Reports the bytes that are written, and what the folder's bytes are.",
   examples: ["disk -- crawl-2021.warc.gz", "disk -- --pages 1000 crawl-2021.warc.gz crawl-2022.warc.gz"],
   wrongIf: "the index differs from the batch twin",
   define: (command) =>
@@ -46,27 +38,46 @@ await runProgram<Options, DiskResult>({
   isRight: ({ wrong }) => wrong === 0,
 });
 
-async function measure(options: Options, folder: string): Promise<DiskResult> {
-  const crawls: LoadedCrawl[] = [];
-  for (const path of options.args) {
-    sayProgress(basename(path));
-    crawls.push(await loadCrawl(options, folder, path));
-  }
+async function measure(options: Options, within: string): Promise<DiskResult> {
+  const [folder, plainFolder] = [join(within, "compressed"), join(within, "plain")];
+  const { crawls, plain } = await loadAll(options, folder, plainFolder);
   const composition = compositionOf(folder);
   sayProgress("compacting");
   const compacted = await compactedBytes(folder);
   sayProgress("comparing");
-  await using index = await WebIndex.open(folder);
-  const { wrong, problems } = await verdictOfDatabase(index.db);
-  const left = await leftBehind(index.db);
+  const verdicts: Verdict[] = [];
+  for (const each of [folder, plainFolder]) {
+    await using index = await WebIndex.open(each);
+    verdicts.push(await verdictOfDatabase(index.db));
+  }
   return {
     crawls,
+    plain,
     compacted,
     composition,
-    wrong: wrong + left.length,
-    problems: [...problems, ...left],
+    wrong: verdicts.reduce((sum, { wrong }) => sum + wrong, 0),
+    problems: verdicts.flatMap(({ problems }) => problems),
     shown: options.columns,
   };
+}
+
+/** Loads each crawl with compressed values and then with plain ones, each in a process of its own. */
+async function loadAll({ concurrency, pages: max, args }: Options, folder: string, plainFolder: string) {
+  return await withChildren(async (start) => {
+    const script = new URL("./process.ts", import.meta.url);
+    const [compressing, leaving] = [start(script, "The index"), start(script, "The index of plain values")];
+    await leaving.ask("leavePlain");
+    const crawls: LoadedCrawl[] = [];
+    const plain: LoadedCrawl[] = [];
+    for (const path of args) {
+      const task = { path, max, concurrency };
+      sayProgress(basename(path));
+      crawls.push(await compressing.ask("load", { ...task, folder }));
+      sayProgress(`${basename(path)}, plain`);
+      plain.push(await leaving.ask("load", { ...task, folder: plainFolder }));
+    }
+    return { crawls, plain };
+  });
 }
 
 /** Copies the folder, drops what the retention keeps, and copies the rest. */
@@ -87,33 +98,4 @@ async function compactedBytes(folder: string): Promise<CompactedBytes> {
   } finally {
     for (const each of [now, later]) rmSync(each, { recursive: true, force: true });
   }
-}
-
-async function loadCrawl(
-  { concurrency, pages: max }: Options,
-  folder: string,
-  path: string,
-): Promise<LoadedCrawl> {
-  const source = firstPages((await openSources([path]))[0]!, max);
-  let bodyBytes = 0;
-  const [cpu, start] = [process.cpuUsage(), performance.now()];
-  const index = await WebIndex.open(folder, { concurrency });
-  const { pages } = await index.load(source, {
-    onItem(item) {
-      if (item.kind === "page") bodyBytes += item.body.length;
-    },
-  });
-  await index.settle();
-  const { statistics } = await index.db.status();
-  await index.close();
-  return {
-    name: basename(path),
-    pages,
-    bodyBytes,
-    seconds: secondsSince(start),
-    cpuSeconds: cpuSeconds(cpu),
-    transactions: statistics.writeTransactions!,
-    written: statistics.pagesWritten! * statistics.pageBytes!,
-    bytes: statSync(join(folder, "data.mdb")).size,
-  };
 }

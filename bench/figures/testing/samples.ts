@@ -82,6 +82,17 @@ const indexed = (pages: number, seconds: number) => ({
   problems: [],
 });
 
+const loadedCrawl = {
+  name: "crawl.warc.gz",
+  pages: 10,
+  bodyBytes: 1e6,
+  seconds: 1,
+  cpuSeconds: 1.4,
+  transactions: 30,
+  written: 2e7,
+  bytes: 2e6,
+};
+
 const wire = (crawl: string) => [
   { name: `${crawl}, documents`, value: 300, unit: "documents" },
   figure(`${crawl}, reads before`, 60, "requests a document"),
@@ -288,18 +299,8 @@ export const samples: Readonly<Record<string, Readonly<Record<string, unknown>>>
   },
   disk: {
     lmdb: {
-      crawls: [
-        {
-          name: "crawl.warc.gz",
-          pages: 10,
-          bodyBytes: 1e6,
-          seconds: 1,
-          cpuSeconds: 1.4,
-          transactions: 30,
-          written: 2e7,
-          bytes: 2e6,
-        },
-      ],
+      crawls: [loadedCrawl],
+      plain: [{ ...loadedCrawl, seconds: 0.8, cpuSeconds: 1, written: 3e7, bytes: 4e6 }],
       composition: {
         bytes: 2e6,
         columns: [
