@@ -145,6 +145,21 @@ describe("results", () => {
     expect(found.first).toMatchObject({ lmdb: { result: "new" }, bigtable: { result: "kept" } });
   });
 
+  test("keep how long all measurements took, by size", () => {
+    const run = (seconds: number) => ({
+      date: delay.date,
+      seconds,
+      revision: undefined,
+      machine: delay.machine,
+      archives: 0,
+    });
+    const before: Results = { figures: {}, runs: { small: run(1), full: run(2) } };
+    const { runs } = merged(before, { figures: {}, runs: { small: run(3) } });
+    expect(runs).toEqual({ small: run(3), full: run(2) });
+    expect(merged(before, noResults).runs).toEqual(before.runs);
+    expect(readableOf(figures, before).readable.runs).toEqual(before.runs);
+  });
+
   test("contain no folder of the machine that measured them", () => {
     expect(readFileSync(join(folder, "results.json"), "utf8")).not.toMatch(/"(\/|[A-Za-z]:\\\\)[^"]/);
   });

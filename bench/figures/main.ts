@@ -34,7 +34,7 @@ Figures:
 ${figures.map(({ name, about }) => `  ${name.padEnd(15)}${about}`).join("\n")}
 
 Examples:
-  $ npm run figures                                  # all of it, small: under 20 minutes
+  $ npm run figures                                  # all of it, small: meant to take under 20 minutes
   $ npm run figures -- --full                        # as docs/performance.md has it; leave the machine alone meanwhile
   $ npm run figures -- --only delay --only oracle    # those again; the others stay as they are
   $ npm run figures -- --full --archive crawl-1.warc.gz --archive crawl-2.warc.gz
@@ -42,7 +42,8 @@ Examples:
   $ npm run figures -- --out /tmp/figures            # elsewhere: the page is left alone
 
 One measurement runs after the other. The results of a figure are saved when all of its measurements are done, so a
-cancelled run keeps what it had. If a measurement fails, its last result stays.
+cancelled run keeps what it had. If a measurement fails, its last result stays. A run of all figures also says how long
+it took, if nothing failed.
 
 The exit code is 1 if a figure could not be measured or drawn, 2 for wrong usage, 130 if it was cancelled, else 0.`;
 
@@ -98,6 +99,7 @@ async function measureAll(
   const cancelling = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => cancelling.abort());
   const { signal } = cancelling;
+  const [date, began] = [new Date().toISOString(), performance.now()];
   // The revision is read before anything is written into the clone.
   const machine = { ...describeMachine(), flushMs: measureFlushes() };
   const options: MeasureOptions = { size, archives, machine, revision: revisionOf(), signal };
@@ -134,7 +136,19 @@ async function measureAll(
       failed(figure.name, error);
     }
   }
-  say(["", ...summary, `Written to ${place.folder}`].join("\n"));
+  const seconds = Math.round(secondsSince(began));
+  if (chosen.length === figures.length && failures === 0 && !signal.aborted) {
+    const { flushMs: _, ...described } = machine;
+    const whole = {
+      date,
+      seconds,
+      revision: options.revision,
+      machine: described,
+      archives: archives.length,
+    };
+    publish(figures, merged(results, { figures: {}, runs: { [size]: whole } }), place);
+  }
+  say(["", ...summary, `in all: ${seconds} s`, `Written to ${place.folder}`].join("\n"));
   return signal.aborted ? 130 : failures === 0 ? 0 : 1;
 }
 

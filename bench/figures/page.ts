@@ -1,9 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { maxOthersShare } from "../harness/machine.js";
-import { percent, short, table } from "../harness/words.js";
+import { percent, short, table, verdict } from "../harness/words.js";
 import type { Figure } from "./figure.js";
-import { drawFigure, type Measured, type Results, writeResults } from "./results.js";
+import { drawFigure, type Measured, type Results, type WholeRun, writeResults } from "./results.js";
 
 /**
  * docs/performance.md: the text between the two markers of a block is generated. All other text is
@@ -135,7 +135,27 @@ function configurationBlock(figures: readonly Figure[], results: Results): strin
       ["flush of a page of 4 KiB to the disk, median", ...flushes.map(flushText)],
     ],
   );
-  return [machines, ...caveats(all)].join("\n\n");
+  return [machines, ...wholeRuns(results), ...caveats(all)].join("\n\n");
+}
+
+/** The longest that all measurements may take at small size. */
+const maxSmallMinutes = 20;
+
+function wholeRuns({ runs = {} }: Results): readonly string[] {
+  const text = (size: string, { date, seconds, revision, machine, archives }: WholeRun) => {
+    const at = revision === undefined ? "" : ` at commit ${revision}`;
+    const given = archives === 0 ? "no web archives" : `${archives} web archives`;
+    return `All measurements at ${size} size, with ${given}, took ${short(seconds / 60)} minutes (${date.slice(0, 10)}${at}, ${machine.cores} of ${machine.cpu})`;
+  };
+  const { small, full } = runs;
+  return [
+    ...(small === undefined
+      ? []
+      : [
+          `${text("small", small)}. ${verdict(small.seconds < maxSmallMinutes * 60, `Under ${maxSmallMinutes} minutes`)}.`,
+        ]),
+    ...(full === undefined ? [] : [`${text("full", full)}.`]),
+  ];
 }
 
 function caveats(all: readonly Measured[]): readonly string[] {

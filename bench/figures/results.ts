@@ -28,17 +28,29 @@ export interface Measured {
 
 export type FigureMeasured = Readonly<Record<string, Measured>>;
 
-/** By figure and measurement. */
+/** A run of all measurements, one after the other. */
+export interface WholeRun {
+  readonly date: string;
+  readonly seconds: number;
+  readonly revision: Measured["revision"];
+  readonly machine: Machine;
+  /** How many web archives it was given. Without any, the measurements that need some are left out. */
+  readonly archives: number;
+}
+
 export interface Results {
+  /** By figure and measurement. */
   readonly figures: Readonly<Record<string, FigureMeasured>>;
+  /** The last run of all measurements at each size. */
+  readonly runs?: Readonly<Partial<Record<Size, WholeRun>>> | undefined;
 }
 
 export const noResults: Results = { figures: {} };
 
 /** Reads results. Throws if the file has none. */
 export function readResults(path: string): Results {
-  const results = JSON.parse(readFileSync(path, "utf8")) as Partial<Results>;
-  if (typeof results.figures === "object") return { figures: results.figures };
+  const { figures, runs } = JSON.parse(readFileSync(path, "utf8")) as Partial<Results>;
+  if (typeof figures === "object") return { figures, runs };
   throw new Error(`${path} has no results: it must be a results.json that npm run figures wrote.`);
 }
 
@@ -51,12 +63,12 @@ export function writeResults(path: string, results: Results): void {
   writeFileSync(path, `${JSON.stringify(results, undefined, 1)}\n`);
 }
 
-/** Merges both. If both have a result of a measurement, the result in `second` counts. */
+/** Merges both. If both have a result of a measurement, or a whole run of a size, that in `second` counts. */
 export function merged(first: Results, second: Results): Results {
   const figures = { ...first.figures };
   for (const [name, measurements] of Object.entries(second.figures))
     figures[name] = { ...figures[name], ...measurements };
-  return { figures };
+  return { figures, runs: { ...first.runs, ...second.runs } };
 }
 
 /** Draws a figure. Returns nothing if it has no results. */
@@ -88,7 +100,7 @@ export function readableOf(
   const names = Object.keys(results.figures);
   const kept = names.filter(isReadable);
   return {
-    readable: { figures: Object.fromEntries(kept.map((name) => [name, results.figures[name]!])) },
+    readable: { ...results, figures: Object.fromEntries(kept.map((name) => [name, results.figures[name]!])) },
     dropped: names.filter((name) => !kept.includes(name)),
   };
 }
