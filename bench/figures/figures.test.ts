@@ -185,6 +185,37 @@ describe("docs/performance.md", () => {
   });
 });
 
+describe("docs/scale.md", () => {
+  const scale = readFileSync(join(root, "docs/scale.md"), "utf8");
+  const drawn = drawBlocks(figures, results, "figures/performance");
+  const rowsOf = (figure: string, line: RegExp) =>
+    drawn
+      .get(figure)!
+      .split("\n")
+      .filter((each) => line.test(each))
+      .map((each) =>
+        each
+          .split("|")
+          .slice(1, -1)
+          .map((cell) => cell.trim()),
+      );
+
+  test("has the brokerage's requests and rates on the emulator", () => {
+    // The rows of both tables of requests: those to PostgreSQL come first.
+    const requests = rowsOf("brokerage", /^\| \d /)
+      .slice(-2)
+      .map((cells) => cells.at(-1));
+    expect(scale).toContain(`| ${requests.join(" and ")} |`);
+    const two = rowsOf("brokerage", /^\| Bigtable's emulator \| 2 /)[0]![4];
+    expect(scale).toContain(`two processes together are ${two} times as fast as one process`);
+  });
+
+  test("has the requests of a page of the web index", () => {
+    const [, , before, , sent] = rowsOf("documents", /^\| first crawl \| \d+ \|/)[0]!;
+    expect(scale).toContain(`| ${before} and ${sent} |`);
+  });
+});
+
 describe("a measurement", () => {
   const measurement = {
     name: "lmdb",
