@@ -87,6 +87,12 @@ export class CountingClients {
     }
   }
 
+  /** Commits, and expects that a worker of another database handles it. Nobody may drain meanwhile. */
+  static async expectHandled(db: Database, value: number): Promise<void> {
+    await db.transact((tx) => tx.set(counters.value, "last", value));
+    await expect.poll(() => db.transact((tx) => tx.get(counters.doubled, "last"))).toBe(2 * value);
+  }
+
   /**
    * Expects that `db` has each acknowledged commit once, and nothing that was reported as failed.
    * Call it after {@link stop}, when no observer has anything to do.

@@ -1,4 +1,3 @@
-import { int, observer, table } from "percolatordb";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type PostgresServer, startPostgres } from "../../examples/support/postgres-server.js";
 import { openAlone } from "../support/databases.js";
@@ -14,15 +13,7 @@ import { CountingClients, counting } from "./counting-clients.js";
 /** How many commits of the clients come between two disturbances. */
 const commitsBetween = 40;
 
-/** Written by one process, watched by a worker of another one. */
-const signals = table("signals", { sent: int(), heard: int() });
-const hear = observer("hear", signals.sent, (tx, { row, value }) => tx.set(signals.heard, row, value!));
-
-const options = {
-  tables: [...counting.tables, signals],
-  observers: [...counting.observers, hear],
-  collectEveryMs: 0,
-};
+const options = { ...counting, collectEveryMs: 0 };
 
 /**
  * Clients of one database commit, and a worker of another one runs their observers, while `disturb`
@@ -48,9 +39,7 @@ async function expectUndisturbed(
   } finally {
     await clients.stop();
   }
-  await db.transact((tx) => tx.set(signals.sent, "last", times));
-  // Nobody drains before this: only the worker can have run the observer.
-  await expect.poll(() => db.transact((tx) => tx.get(signals.heard, "last"))).toBe(times);
+  await CountingClients.expectHandled(db, times);
   await db.drain();
   await worker.stop();
   // What these two databases see is in no cache of theirs alone.
