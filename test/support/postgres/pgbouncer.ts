@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { freePort } from "../../cluster/members.js";
 import { pause } from "../waiting.js";
 
@@ -19,10 +20,12 @@ export interface PgBouncer extends AsyncDisposable {
   readonly address: string;
 }
 
-/** Starts PgBouncer before the server whose socket is in the folder `host`. */
+/** Starts PgBouncer before the server whose socket is in the folder `host`. It keeps no prepared statements. */
 export async function startPgBouncer(host: string, mode: "session" | "transaction"): Promise<PgBouncer> {
   const folder = await mkdtemp(join(tmpdir(), "percolatordb-pgbouncer-"));
   const port = await freePort();
+  const { stdout } = await promisify(execFile)(program, ["--version"]);
+  const minor = Number(/^PgBouncer 1\.(\d+)/.exec(stdout)![1]);
   const settings = [
     "[databases]",
     `postgres = host=${host} user=postgres`,
@@ -34,6 +37,8 @@ export async function startPgBouncer(host: string, mode: "session" | "transactio
     `pool_mode = ${mode}`,
     // Fewer than the clients have, so that their transactions share connections.
     `default_pool_size = ${mode === "transaction" ? 3 : 20}`,
+    // Earlier versions keep none, and refuse to know the setting.
+    ...(minor >= 21 ? ["max_prepared_statements = 0"] : []),
   ];
   await writeFile(join(folder, "pgbouncer.ini"), `${settings.join("\n")}\n`);
   // PgBouncer refuses to run as root. Debian's package of the server has created this account.
