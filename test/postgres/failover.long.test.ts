@@ -1,9 +1,12 @@
 import { open } from "percolatordb";
+import { attachTables } from "percolatordb/postgres";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type PostgresServer, startPostgres, startStandby } from "../../examples/support/postgres-server.js";
 import { postgresFindings } from "../../src/cli/doctor/postgres.js";
 import { examinePostgres } from "../../src/store/postgres/index.js";
 import { locationBehind, placeAt, socketOf, startProxy, withSuperuser } from "../support/postgres/index.js";
+import { Shop, sums } from "./attach/shop.js";
+import { Writers } from "./attach/writers.js";
 import { CountingClients, counting } from "./counting-clients.js";
 
 const schema = "followed";
@@ -62,6 +65,55 @@ test("a failover to a synchronous standby under load loses no acknowledged commi
   await CountingClients.expectSound(fresh, clients);
   await db.close();
   await other.close();
+});
+
+test("a failover under SQL writers of an attached table: the derived rows are exact", async () => {
+  await using proxy = await startProxy(primary.host);
+  const location = `${locationBehind(proxy, schema)}&deadlineMs=100000`;
+  await using shop = await Shop.at({ host: primary.host, schema, location });
+  const { orders, add } = shop.declare();
+  await using db = await open(location, { tables: [orders, sums], observers: [add] });
+  await attachTables(db, [orders]);
+  const worker = db.work();
+  const writers = new Writers(shop, 4);
+  try {
+    await writers.progress(200);
+    await primary.end();
+    proxy.target = socketOf(standby.host);
+    await standby.promote();
+    await writers.progress(200);
+  } finally {
+    await writers.stop();
+  }
+  await shop.expectEqual(db, orders);
+  await worker.stop();
+  expect(await db.check()).toEqual([]);
+});
+
+test("a standby that replays nothing, and a slot that nobody uses, are reported until they have caught up", async () => {
+  const sql = (host: string, query: string) => withSuperuser(host, (pool) => pool.query(query));
+  const { location } = placeAt(primary.host, schema);
+  await (await open(location, counting)).close();
+  const found = async () => [
+    ...(await findingsOf(primary.host, "replication")),
+    ...(await findingsOf(primary.host, "replication slots")),
+  ];
+  await sql(primary.host, "select pg_create_physical_replication_slot('forgotten', true)");
+  await sql(standby.host, "select pg_wal_replay_pause()");
+  expect(await found()).toEqual(["ok: standby second (sync, streaming)"]);
+  // A gigabyte of the log, nearly all of it zeros.
+  await sql(
+    primary.host,
+    `do $$ begin for i in 0 .. 64 loop
+       perform pg_logical_emit_message(false, '', ''), pg_switch_wal(); end loop; end $$`,
+  );
+  expect(await found()).toEqual([
+    expect.stringMatching(/^warning: standby second is .*1\.\d GiB behind$/),
+    expect.stringMatching(/^warning: nobody uses the slot forgotten, .* keeps 1\.\d GiB of its log/),
+  ]);
+  await sql(standby.host, "select pg_wal_replay_resume()");
+  await sql(primary.host, "select pg_drop_replication_slot('forgotten')");
+  await expect.poll(found).toEqual(["ok: standby second (sync, streaming)"]);
 });
 
 test("a primary whose synchronous standby is away commits nothing until it is back", async () => {

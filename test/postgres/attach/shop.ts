@@ -26,7 +26,7 @@ export class Shop implements AsyncDisposable {
 
   constructor(place: PostgresPlace, schema: string, isOwn = false) {
     this.place = place;
-    this.pool = new Pool({ host: place.host, user: "postgres", database: "postgres", max: 8 });
+    this.pool = new Pool({ connectionString: place.location, max: 8 });
     // The errors of connections that end with their server. Failed queries reject anyway.
     this.pool.on("error", () => undefined);
     this.schema = schema;
