@@ -239,6 +239,17 @@ test("a large update arrives in one transaction", async () => {
   expect(times.size).toBe(1);
 });
 
+test("the outbox, from which everything is deleted again, is vacuumed early", async () => {
+  const { orders } = declare();
+  await using db = await openAlone(await storeAt(place), { tables: [orders] });
+  await attachTables(db, [orders]);
+  const outbox = `"${place.schema.replaceAll('"', '""')}".outbox`;
+  const { rows } = await pool.query("select reloptions from pg_class where oid = to_regclass($1)", [outbox]);
+  expect(rows).toEqual([
+    { reloptions: ["autovacuum_vacuum_scale_factor=0.02", "autovacuum_vacuum_insert_scale_factor=0.05"] },
+  ]);
+});
+
 describe("bad input", () => {
   test("programs cannot write an attached table", async () => {
     const { orders } = declare();

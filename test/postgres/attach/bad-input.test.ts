@@ -80,18 +80,13 @@ describe("tables", () => {
     }
   });
 
-  test.each(["float8", "numeric", "timestamptz", "jsonb", "int[]", "inet", "point"])(
+  test.each(["float8", "numeric", "timestamptz", "jsonb", "int[]", "inet"])(
     "a key of type %s, whose order no key codec keeps",
     async (type) => {
-      if (type === "point")
-        await shop.sql("create table T.bad (id int, b int, p point, primary key (id, b))");
-      else await shop.sql(`create table T.bad (id ${type} primary key, a text)`);
-      const table = attach(`${shop.schema}.bad`, { key: tuple(int()), columns: { a: text() } });
+      await shop.sql(`create table T.bad (id ${type} primary key, a text)`);
       await expectRefused(
-        table as never,
-        type === "point"
-          ? /has no column "a"|2 columns/
-          : /column id: its type .* does not fit a key part int/,
+        attach(`${shop.schema}.bad`, { key: tuple(int()), columns: { a: text() } }) as never,
+        /column id: its type .* does not fit a key part int/,
       );
     },
   );
