@@ -28,7 +28,7 @@ export interface PostgresServer {
 export interface PostgresServerOptions {
   /** Additional settings as `name=value`. */
   readonly settings?: readonly string[] | undefined;
-  /** The folder of `initdb`, `pg_ctl` and `postgres`. Default: the newest that is installed. */
+  /** The folder of `initdb`, `pg_ctl` and `postgres`. Default: `POSTGRES_PROGRAMS`, else the newest installed. */
   readonly programs?: string | undefined;
   /** Whether the server may outlive this process. Default: false. */
   readonly outlives?: boolean | undefined;
@@ -137,6 +137,8 @@ export async function runningPostgres(
 }
 
 async function findPrograms(): Promise<string> {
+  const given = process.env.POSTGRES_PROGRAMS;
+  if (given !== undefined) return given;
   const versions = (await readdir(installations).catch(() => [])).sort((a, b) => Number(b) - Number(a));
   if (versions[0] === undefined) {
     throw new Error(`No PostgreSQL server is installed in ${installations}: apt-get install postgresql.`);

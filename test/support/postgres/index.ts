@@ -113,6 +113,8 @@ async function findServer(): Promise<string> {
   }
   try {
     const { host } = await startPostgres({ settings, outlives: true });
+    // As in every version after 14, in which the doctor warns of it.
+    await withSuperuser(host, (pool) => pool.query("revoke create on schema public from public"));
     await writeFile(`${file}.new`, host);
     await rename(`${file}.new`, file);
     return host;
