@@ -129,6 +129,7 @@ export class Run {
     return memoryStore({
       environment: new Machine(this.#world, "store"),
       atomicBatches: store !== "rows" && store !== "elected",
+      remote: store === "server" ? true : undefined,
       inlineBytes,
       mutationCells,
       pageCells,

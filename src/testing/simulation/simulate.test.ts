@@ -5,8 +5,9 @@ import { expect, test, vi } from "vitest";
 import type { Database } from "../../database/index.js";
 import { observer } from "../../observer/index.js";
 import { int, table, text } from "../../schema/index.js";
+import type { StoreCapabilities } from "../../store/index.js";
 import { faultKinds } from "./plan/fault.js";
-import type { Workload } from "./process/client.js";
+import type { SimulatedClient, Workload } from "./process/client.js";
 import { showFailure } from "./show-failure.js";
 import { simulate } from "./simulate.js";
 
@@ -92,6 +93,13 @@ test("only the requested faults happen", async () => {
 test("only the requested stores are used", async () => {
   const { counts } = await simulate({ ...counting, runs: 5, stores: ["elected"] });
   expect(counts.stores).toEqual({ elected: 5 });
+});
+
+test("a server is remote and has atomic batches, as PostgreSQL is", async () => {
+  const found: StoreCapabilities[] = [];
+  const look = async ({ db }: SimulatedClient) => void found.push(db.openedStore.capabilities);
+  await simulate({ clients: [look], runs: 1, stores: ["server"], faults: [] });
+  expect(found).toMatchObject([{ remote: true, atomicBatches: true }]);
 });
 
 test("runs over LMDB: real folders, removed afterwards, and the same events for the same seed", async () => {

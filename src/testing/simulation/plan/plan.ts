@@ -16,9 +16,11 @@ import {
  * and how all processes commit on it. `mixed`: the same, with a random choice for each process.
  * `rows`: a store of one-row mutations with a separate oracle. `elected`: the same, with an oracle
  * that has two candidates, of which the holder of the lease leads. `lmdb`: real LMDB in a temporary
- * folder, with commits in one phase, in two, or mixed. All except `lmdb` are memory stores.
+ * folder. `server`: a store with atomic batches that is remote, as PostgreSQL is, so that processes
+ * use copies of the registry and the safepoint. On these two, processes commit in one phase, in two,
+ * or mixed. All except `lmdb` are memory stores.
  */
-export type SimulatedStore = "one-phase" | "two-phase" | "mixed" | "rows" | "elected" | "lmdb";
+export type SimulatedStore = "one-phase" | "two-phase" | "mixed" | "rows" | "elected" | "lmdb" | "server";
 
 /** Every kind of store that a simulation knows. */
 export const simulatedStores: readonly SimulatedStore[] = [
@@ -28,6 +30,7 @@ export const simulatedStores: readonly SimulatedStore[] = [
   "rows",
   "elected",
   "lmdb",
+  "server",
 ];
 
 /** A fault of a whole process, due after a certain number of its events. */
@@ -94,9 +97,9 @@ export interface PlanOptions {
   readonly length: number;
 }
 
-type MemoryKind = Exclude<SimulatedStore, "lmdb">;
+type WeightedKind = Exclude<SimulatedStore, keyof typeof shares>;
 
-const memoryKinds: Readonly<Record<MemoryKind, number>> = {
+const weights: Readonly<Record<WeightedKind, number>> = {
   "one-phase": 3,
   "two-phase": 2,
   mixed: 2,
@@ -104,11 +107,14 @@ const memoryKinds: Readonly<Record<MemoryKind, number>> = {
   elected: 3,
 };
 
+/** How the processes commit on the kinds that have a share. */
+const sharedCommits = ["one-phase", "two-phase", "mixed"] as const;
+
 /**
- * Share of runs that use LMDB if other stores may be drawn too. A run on LMDB takes longer than one
- * on a memory store.
+ * Shares of the runs that use these kinds if others may be drawn too. What the other runs draw does
+ * not depend on them. A run on LMDB takes longer than one on a memory store.
  */
-const lmdbShare = 0.05;
+const shares = { lmdb: 0.05, server: 0.15 } as const;
 /** Faults that cannot happen between a process and a store within the process. */
 const notEmbedded: ReadonlySet<FaultKind> = new Set(["lostRequest", "lostAnswer", "late", "twice", "cut"]);
 
@@ -116,14 +122,17 @@ const notEmbedded: ReadonlySet<FaultKind> = new Set(["lostRequest", "lostAnswer"
 export function drawPlan(random: SeededRandom, options: PlanOptions): Plan {
   const settings = random.fork("settings");
   const lmdb = random.fork("lmdb");
-  const kinds = options.stores.filter((kind) => kind !== "lmdb");
-  const isLmdb =
-    options.stores.includes("lmdb") && (kinds.length === 0 || random.fork("lmdb share").chance(lmdbShare));
-  const memoryKind = weighted(settings, kinds.length === 0 ? ["one-phase", "two-phase", "mixed"] : kinds);
-  const store: SimulatedStore = isLmdb ? "lmdb" : memoryKind;
-  const commit = isLmdb ? lmdb.pick(["one-phase", "two-phase", "mixed"] as const) : memoryKind;
+  const shared = options.stores.filter((kind) => kind in shares) as (keyof typeof shares)[];
+  const kinds = options.stores.filter((kind) => kind in weights) as WeightedKind[];
+  const byShare =
+    kinds.length === 0
+      ? random.fork("shares").pick(shared)
+      : shared.find((kind) => random.fork(`${kind} share`).chance(shares[kind]));
+  const byWeight = weighted(settings, kinds.length === 0 ? sharedCommits : kinds);
+  const store = byShare ?? byWeight;
+  const commit = byShare === undefined ? byWeight : lmdb.pick(sharedCommits);
   const drawn = drawFaults(random.fork("faults"), options.faults);
-  const faults = isLmdb ? drawn.filter((kind) => !notEmbedded.has(kind)) : drawn;
+  const faults = store === "lmdb" ? drawn.filter((kind) => !notEmbedded.has(kind)) : drawn;
   const may = (kind: FaultKind) => faults.includes(kind);
   const isOfRows = store === "rows" || store === "elected";
   const latencyMs = logUniform(settings, 0.2, 8);
@@ -173,7 +182,7 @@ function drawFaults(random: SeededRandom, allowed: readonly FaultKind[]): readon
   return faultKinds.filter((kind) => random.chance(share) && allowed.includes(kind));
 }
 
-function commitOf(random: SeededRandom, commit: MemoryKind): "auto" | "two-phase" {
+function commitOf(random: SeededRandom, commit: WeightedKind): "auto" | "two-phase" {
   if (commit === "mixed") return random.pick(["auto", "two-phase"]);
   return commit === "two-phase" ? "two-phase" : "auto";
 }
@@ -260,8 +269,8 @@ function lengthOf(kind: ProcessFault | OracleFault, random: SeededRandom, jumpMs
   }
 }
 
-function weighted(random: SeededRandom, kinds: readonly MemoryKind[]): MemoryKind {
-  return random.pick(kinds.flatMap((kind) => draws(memoryKinds[kind], () => kind)));
+function weighted(random: SeededRandom, kinds: readonly WeightedKind[]): WeightedKind {
+  return random.pick(kinds.flatMap((kind) => draws(weights[kind], () => kind)));
 }
 
 function draws<T>(count: number, draw: () => T): readonly T[] {
