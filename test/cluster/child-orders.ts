@@ -1,8 +1,9 @@
+import type { Connection } from "./places.js";
+
 /** The orders for a process of `child.ts`. */
 export interface ChildOrders {
-  readonly location: string;
-  /** `HOST:PORT` of the emulator, or of the proxy before it. */
-  readonly emulatorHost: string;
+  readonly connection: Connection;
+  readonly commit: "auto" | "two-phase";
   /** `HOST:PORT` of the coordinator. If absent, the process finds it by the lease. */
   readonly coordinator?: string | undefined;
   /** The file for the names of operations whose commit was confirmed. */
@@ -13,6 +14,6 @@ export interface ChildOrders {
   /** The number of concurrent runs. 0: it runs no observer. */
   readonly working: number;
   readonly lockTtlMs: number;
-  /** How long the store may take to answer a request. */
+  /** How long Bigtable may take to answer a request. */
   readonly deadlineMs: number;
 }

@@ -1,15 +1,15 @@
 /**
- * A process that writes to a Bigtable database and runs observers. It reads its orders as one line
+ * A process that writes to a database and runs observers. It reads its orders as one line
  * of JSON and prints `started`. For each line `rest` it finishes its writes and prints `resting`.
  * For each line `go` it continues. On SIGTERM it shuts down cleanly.
  */
 import { openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { open, PercolatorError } from "percolatordb";
-import { openBigtableStore } from "percolatordb/bigtable";
 import { operation, perform } from "../crash/operations.js";
 import { observers, tables } from "./app.js";
 import type { ChildOrders } from "./child-orders.js";
+import { locationOf } from "./places.js";
 
 /**
  * The codes of the errors with which an operation may fail during a fault. Any other error ends
@@ -39,13 +39,13 @@ function fail(error: unknown): never {
 process.on("uncaughtException", fail);
 process.on("unhandledRejection", fail);
 
-const { emulatorHost, deadlineMs, lockTtlMs, coordinator } = orders;
-const store = await openBigtableStore(orders.location, { emulatorHost, deadlineMs });
-const db = await open(store, {
+const { connection, commit, deadlineMs, lockTtlMs, coordinator } = orders;
+const db = await open(await locationOf(connection, deadlineMs), {
   tables: Object.values(tables),
   observers,
   collectEveryMs: 0,
   lockTtlMs,
+  commit,
   coordinator,
 });
 

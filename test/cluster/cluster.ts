@@ -1,46 +1,47 @@
 import type { Database } from "percolatordb";
-import { openBigtableStore } from "percolatordb/bigtable";
-import { oracleTable } from "../../src/oracle/index.js";
-import { bigtableLocation, temporaryFolder } from "../support/databases.js";
-import { type Emulator, startEmulator } from "../support/emulator/index.js";
+import { temporaryFolder } from "../support/databases.js";
 import { patienceMs, until } from "../support/waiting.js";
-import { CoordinatorMember, Member, type MemberOptions } from "./members.js";
+import { type CoordinatorMember, Member, type MemberOptions } from "./members.js";
+import { makePlace, type Place, type StoreName } from "./places.js";
 import { openForCheck, verify } from "./verify.js";
 
-/** The number of processes in a cluster. */
-export interface ClusterSize {
-  readonly coordinators: number;
+/** The stores of clusters. */
+export const clusterStores = ["bigtable", "postgres"] as const satisfies readonly StoreName[];
+export type ClusterStore = (typeof clusterStores)[number];
+
+export interface ClusterOptions {
+  /** Default: Bigtable's emulator. */
+  readonly store?: ClusterStore | undefined;
+  /** The number of coordinators on Bigtable. PostgreSQL has none. */
+  readonly coordinators?: number | undefined;
   readonly members: number;
 }
 
 type Folder = Awaited<ReturnType<typeof temporaryFolder>>;
 
 /**
- * Real processes on one emulator: coordinators, one of which is the leader, and members that write
- * and run observers.
+ * Real processes on one server: members that write and run observers, and on Bigtable coordinators,
+ * one of which is the leader.
  */
 export class ProcessCluster implements AsyncDisposable {
-  readonly emulator: Emulator;
-  readonly coordinators: CoordinatorMember[] = [];
+  readonly place: Place;
   readonly members: Member[] = [];
   readonly #folder: Folder;
   /** All members that ever took part. Commits confirmed to an ended member must stay, too. */
   readonly #everybody: Member[] = [];
   #db: Database | undefined;
 
-  private constructor(emulator: Emulator, folder: Folder) {
-    this.emulator = emulator;
+  private constructor(place: Place, folder: Folder) {
+    this.place = place;
     this.#folder = folder;
   }
 
-  static async start(size: ClusterSize): Promise<ProcessCluster> {
-    const cluster = new ProcessCluster(await startEmulator(), await temporaryFolder());
+  static async start({ store = "bigtable", coordinators, members }: ClusterOptions): Promise<ProcessCluster> {
+    const place = await makePlace(store, coordinators);
+    const cluster = new ProcessCluster(place, await temporaryFolder());
     try {
-      await makeTables(cluster.emulator.host);
-      for (let count = 0; count < size.coordinators; count++) await cluster.addCoordinator();
-      await Promise.all(cluster.coordinators.map((coordinator) => coordinator.ready()));
-      cluster.#db = await openForCheck(cluster.emulator.host);
-      for (let count = 0; count < size.members; count++) await cluster.addMember();
+      cluster.#db = await openForCheck(place.direct);
+      for (let count = 0; count < members; count++) await cluster.addMember();
       await Promise.all(cluster.members.map((member) => member.ready()));
       return cluster;
     } catch (error) {
@@ -55,24 +56,17 @@ export class ProcessCluster implements AsyncDisposable {
   }
 
   /** Returns the coordinator that is the leader. */
-  async leader(): Promise<CoordinatorMember> {
-    const find = () => this.coordinators.find(({ leads, process }) => leads && !process.hasEnded);
-    if (await until(() => find() !== undefined)) return find()!;
-    throw new Error("No coordinator leads.");
-  }
-
-  /** Starts another coordinator, without waiting for it. */
-  async addCoordinator(): Promise<CoordinatorMember> {
-    const coordinator = await CoordinatorMember.start(this.emulator.host);
-    this.coordinators.push(coordinator);
-    return coordinator;
+  leader(): Promise<CoordinatorMember> {
+    return this.place.leader!();
   }
 
   /** Starts another member, without waiting for it. */
   async addMember(options: Partial<MemberOptions> = {}): Promise<Member> {
+    const number = this.#everybody.length + 1;
     const member = await Member.start({
-      emulatorHost: this.emulator.host,
-      name: `m${this.#everybody.length + 1}`,
+      place: this.place,
+      name: `m${number}`,
+      commit: number % 2 === 0 ? "two-phase" : "auto",
       folder: this.#folder.path,
       writing: 3,
       working: 6,
@@ -85,11 +79,7 @@ export class ProcessCluster implements AsyncDisposable {
 
   /** Starts new processes in place of those that have ended. */
   async replace(): Promise<void> {
-    for (const coordinator of this.coordinators.filter(({ process }) => process.hasEnded)) {
-      this.coordinators.splice(this.coordinators.indexOf(coordinator), 1);
-      await coordinator[Symbol.asyncDispose]();
-      await (await this.addCoordinator()).ready();
-    }
+    await this.place.replaceCoordinators?.();
     for (const member of this.members.filter(({ process }) => process.hasEnded)) {
       this.members.splice(this.members.indexOf(member), 1);
       await member[Symbol.asyncDispose]();
@@ -122,7 +112,7 @@ export class ProcessCluster implements AsyncDisposable {
   async verify(): Promise<number> {
     await Promise.all(this.members.map((member) => member.rest()));
     const told = this.#everybody.flatMap((member) => member.told);
-    const done = await verify(this.db, this.emulator.host, told);
+    const done = await verify(this.db, told);
     for (const member of this.members) member.go();
     return done;
   }
@@ -136,15 +126,7 @@ export class ProcessCluster implements AsyncDisposable {
     // The other processes must live until the database's last requests are answered.
     await this.#db?.close();
     for (const member of this.members) await member[Symbol.asyncDispose]();
-    for (const coordinator of this.coordinators) await coordinator[Symbol.asyncDispose]();
-    await this.emulator.stop();
+    await this.place[Symbol.asyncDispose]();
     await this.#folder.remove();
   }
-}
-
-/** Creates the tables, because coordinators do not create them. */
-export async function makeTables(emulatorHost: string): Promise<void> {
-  const store = await openBigtableStore(bigtableLocation, { emulatorHost });
-  await store.prepare([oracleTable]);
-  await store.close();
 }

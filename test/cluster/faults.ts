@@ -1,7 +1,7 @@
 import type { Random } from "../crash/random.js";
 import type { NetworkProxy, Way } from "../support/proxy/index.js";
 import { pause } from "../support/waiting.js";
-import type { ProcessCluster } from "./cluster.js";
+import type { ClusterStore, ProcessCluster } from "./cluster.js";
 import { times } from "./members.js";
 
 /** The kind of process that a fault affects. */
@@ -54,10 +54,16 @@ export type Fault =
     }
   | { readonly type: "store stops"; readonly forMs: number };
 
-/** Returns one fault of each kind, so that a few rounds cover all kinds. */
-export function everyFault(random: Random): readonly Fault[] {
+/** The victims to draw from. PostgreSQL needs no coordinator, so it has no leader. */
+export const victimsOn: Readonly<Record<ClusterStore, readonly Victim[]>> = {
+  bigtable: ["member", "member", "leader"],
+  postgres: ["member"],
+};
+
+/** Returns one fault of each kind that has a victim, so that a few rounds cover all kinds. */
+export function everyFault(random: Random, victims: readonly Victim[]): readonly Fault[] {
   const long = times.leaseMs + 1_000;
-  return [
+  const all: readonly Fault[] = [
     { type: "kill", victim: "member", afterMs: random.below(300) },
     { type: "kill", victim: "leader", afterMs: random.below(300) },
     { type: "stop", victim: "leader", forMs: long, afterwards: "continue" },
@@ -71,11 +77,12 @@ export function everyFault(random: Random): readonly Fault[] {
     { type: "store stops", forMs: 1_000 },
     { type: "silence", victim: "leader", link: "clients", way: "both", forMs: long, afterwards: "lost" },
   ];
+  return all.filter((fault) => fault.type === "store stops" || victims.includes(fault.victim));
 }
 
 /** Draws a fault of any kind. */
-export function randomFault(random: Random): Fault {
-  const victim = random.pick<Victim>(["member", "member", "leader"]);
+export function randomFault(random: Random, victims: readonly Victim[]): Fault {
+  const victim = random.pick(victims);
   const link = victim === "member" ? "store" : random.pick<Link>(["store", "clients"]);
   const forMs = random.below(4_000);
   switch (random.below(8)) {
@@ -99,15 +106,12 @@ export function randomFault(random: Random): Fault {
   }
 }
 
-/**
- * Causes the fault and repairs what can be repaired. Resolves when the fault is over. Returns
- * whether the other processes could continue meanwhile.
- */
+/** Causes the fault and repairs what can be repaired. Resolves when the fault is over. */
 export async function strike(cluster: ProcessCluster, fault: Fault, random: Random): Promise<void> {
-  if (fault.type === "store stops") return stopStore(cluster, fault.forMs);
+  if (fault.type === "store stops") return cluster.place.stopServer!(fault.forMs);
   const member = random.pick(cluster.members);
-  const leader = await cluster.leader();
-  const { process } = fault.victim === "member" ? member : leader;
+  const leader = fault.victim === "leader" ? await cluster.leader() : undefined;
+  const { process } = leader ?? member;
   if (fault.type === "kill") {
     await pause(fault.afterMs);
     await process.kill();
@@ -120,9 +124,7 @@ export async function strike(cluster: ProcessCluster, fault: Fault, random: Rand
     process.signal("SIGCONT");
     return;
   }
-  const proxy =
-    fault.victim === "member" ? member.store : fault.link === "store" ? leader.store : leader.clients;
-  await disturb(proxy, fault);
+  await disturb(leader?.[fault.link] ?? member.store, fault);
 }
 
 /** Disturbs a connection, and restores it. */
@@ -154,10 +156,4 @@ export async function disturb(
       }
   }
   proxy.heal();
-}
-
-async function stopStore({ emulator }: ProcessCluster, forMs: number): Promise<void> {
-  emulator.signal("SIGSTOP");
-  await pause(forMs);
-  emulator.signal("SIGCONT");
 }

@@ -6,18 +6,21 @@ import type { NetworkNamespace } from "../support/namespace/index.js";
 import { ProgramProcess } from "../support/program-process.js";
 import { NetworkProxy } from "../support/proxy/index.js";
 import type { ChildOrders } from "./child-orders.js";
+import type { Place } from "./places.js";
 
 /** Shorter than all defaults, so that a test need not wait. */
 export const times = { lockTtlMs: 2_000, deadlineMs: 1_500, leaseMs: 1_500 } as const;
 
 export interface MemberOptions {
-  readonly emulatorHost: string;
+  readonly place: Place;
   readonly name: string;
+  /** On Bigtable, both commit in two phases. */
+  readonly commit: "auto" | "two-phase";
   /** The folder for its journal. */
   readonly folder: string;
   readonly writing: number;
   readonly working: number;
-  /** How long the store may take to answer the process. Default: a short time for tests. */
+  /** How long Bigtable may take to answer the process. Default: a short time for tests. */
   readonly deadlineMs?: number | undefined;
   /**
    * The network namespace of the process. From there the process reaches everything through proxies
@@ -55,15 +58,15 @@ export class Member implements AsyncDisposable {
 
   /** Starts a member. Use {@link ready} to wait for it. */
   static async start(options: MemberOptions): Promise<Member> {
-    const { namespace, name, writing, working } = options;
+    const { namespace, name, commit, writing, working } = options;
     const host = namespace?.hostAddress;
-    const store = await NetworkProxy.start(options.emulatorHost, host);
+    const { connection, network } = await options.place.connect(host);
     const coordinator =
       options.coordinator === undefined ? undefined : await NetworkProxy.start(options.coordinator, host);
     const process = new ProgramProcess("test/cluster/child.ts", [], { namespace });
     const orders: ChildOrders = {
-      location: bigtableLocation,
-      emulatorHost: store.address,
+      connection,
+      commit,
       coordinator: coordinator?.address,
       journal: `${options.folder}/journal-${name}`,
       writer: name,
@@ -73,7 +76,7 @@ export class Member implements AsyncDisposable {
       deadlineMs: options.deadlineMs ?? times.deadlineMs,
     };
     process.tell(JSON.stringify(orders));
-    return new Member(process, store, coordinator, orders);
+    return new Member(process, network!, coordinator, orders);
   }
 
   ready(): Promise<void> {

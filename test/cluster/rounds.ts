@@ -1,5 +1,5 @@
 import { Random } from "../crash/random.js";
-import { ProcessCluster } from "./cluster.js";
+import { type ClusterOptions, ProcessCluster } from "./cluster.js";
 import { type Fault, strike } from "./faults.js";
 
 /** The commits of each member between two faults. */
@@ -10,9 +10,7 @@ export class FailedRound extends Error {}
 
 export type FaultOf = Fault | ((random: Random) => Fault);
 
-export interface RoundsOptions {
-  readonly members: number;
-  readonly coordinators: number;
+export interface RoundsOptions extends ClusterOptions {
   /** Called after each verified round. */
   readonly onRound?: ((round: number, fault: Fault, operations: number, seconds: number) => void) | undefined;
 }
@@ -42,7 +40,7 @@ export async function playRounds(
       operations = await cluster.verify();
     } catch (error) {
       const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      const said = [...cluster.members, ...cluster.coordinators]
+      const said = [...cluster.members, ...(cluster.place.coordinators ?? [])]
         .map(({ process }) => process.errors)
         .join("");
       throw new FailedRound(`Seed ${seed}, round ${round}, ${JSON.stringify(fault)}: ${what}\n${said}`);

@@ -1,19 +1,17 @@
 import { type Database, open } from "percolatordb";
-import { openBigtableStore } from "percolatordb/bigtable";
 import { allColumns } from "../../src/store/index.js";
 import { hintTable } from "../../src/transaction/index.js";
 import { compareRuns, Difference, doneIn } from "../crash/twin.js";
 import { sound } from "../crash/verify.js";
-import { bigtableLocation } from "../support/databases.js";
 import { patienceMs, pause } from "../support/waiting.js";
 import { observers, tables } from "./app.js";
 import { times } from "./members.js";
+import { type Connection, locationOf } from "./places.js";
 import { cellsOf, compareCells } from "./twin.js";
 
 /** Opens the database in the test's own process, without a proxy. */
-export async function openForCheck(emulatorHost: string): Promise<Database> {
-  const store = await openBigtableStore(bigtableLocation, { emulatorHost });
-  return await open(store, {
+export async function openForCheck(connection: Connection): Promise<Database> {
+  return await open(await locationOf(connection), {
     tables: Object.values(tables),
     observers,
     collectEveryMs: 0,
@@ -26,7 +24,7 @@ export async function openForCheck(emulatorHost: string): Promise<Database> {
  * unless every confirmed commit is there, every table equals the twin's, no observer has committed
  * more often than there were changes, and no lock, hint or parked change is left.
  */
-export async function verify(db: Database, emulatorHost: string, told: Iterable<string>): Promise<number> {
+export async function verify(db: Database, told: Iterable<string>): Promise<number> {
   await db.drain({ signal: AbortSignal.timeout(patienceMs) });
   await sound(db, "after the drain");
   for await (const parked of db.parked()) throw new Difference(`Parked: ${JSON.stringify(parked)}`);
@@ -37,7 +35,7 @@ export async function verify(db: Database, emulatorHost: string, told: Iterable<
   await compareCells(db, cellsOf(done));
   await compareRuns(db, done, 1);
   await noLocks(db);
-  await noHints(emulatorHost);
+  await noHints(db);
   await sound(db, "in the end");
   return done.length;
 }
@@ -64,19 +62,14 @@ async function noLocks(db: Database): Promise<void> {
  * Waits until the store has no hints. Hints that were just handled may still be in the process of
  * removal.
  */
-async function noHints(emulatorHost: string): Promise<void> {
-  const store = await openBigtableStore(bigtableLocation, { emulatorHost });
-  try {
-    let left = 0;
-    const end = performance.now() + patienceMs;
-    do {
-      const page = await store.readRaw({ table: hintTable, columns: allColumns, parts: ["write"] });
-      left = page.rows.length;
-      if (left === 0) return;
-      await pause(50);
-    } while (performance.now() < end);
-    throw new Difference(`${left} hints were left.`);
-  } finally {
-    await store.close();
-  }
+async function noHints({ openedStore }: Database): Promise<void> {
+  let left = 0;
+  const end = performance.now() + patienceMs;
+  do {
+    const page = await openedStore.readRaw({ table: hintTable, columns: allColumns, parts: ["write"] });
+    left = page.rows.length;
+    if (left === 0) return;
+    await pause(50);
+  } while (performance.now() < end);
+  throw new Difference(`${left} hints were left.`);
 }

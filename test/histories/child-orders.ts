@@ -1,13 +1,6 @@
 import type { Isolation } from "percolatordb";
+import type { Connection } from "../cluster/places.js";
 import type { Workload } from "./operations.js";
-
-/** How a process reaches the database of a run. */
-export interface Connection {
-  /** A folder, the location of a Bigtable instance, or `memory:`. */
-  readonly location: string;
-  /** `HOST:PORT` of the Bigtable emulator, or of the proxy before it. */
-  readonly emulatorHost?: string | undefined;
-}
 
 /** The orders for the logical clients of a process. */
 export interface ClientOrders {

@@ -9,11 +9,14 @@
  * It prints `done` after each. On SIGTERM it shuts down cleanly.
  */
 import { createInterface } from "node:readline";
+import { open } from "percolatordb";
+import { times } from "../cluster/members.js";
+import { locationOf } from "../cluster/places.js";
 import type { ChildOrders } from "./child-orders.js";
 import { Clients } from "./clients.js";
-import { findUnsound } from "./derived.js";
+import { derived, findUnsound, observers } from "./derived.js";
 import { Journal } from "./journal.js";
-import { openPlace } from "./places.js";
+import { lists, registers } from "./transactions.js";
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
@@ -29,7 +32,12 @@ const first = await lines.next();
 // The input has ended without orders, because this process was not needed.
 if (first.done === true) process.exit(0);
 const orders = JSON.parse(first.value) as ChildOrders;
-const db = await openPlace(orders.connection, orders.commit);
+const db = await open(await locationOf(orders.connection, times.deadlineMs), {
+  tables: [lists, registers, derived],
+  observers,
+  lockTtlMs: times.lockTtlMs,
+  commit: orders.commit,
+});
 db.work({ concurrency: 2 });
 const clients = new Clients(db, new Journal(orders.journal, BigInt(orders.originNs)), orders);
 

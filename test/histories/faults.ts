@@ -70,7 +70,7 @@ function drawDisturbance(random: Random): Disturbance {
 
 /** Causes a fault. Resolves when it is over. Killed processes stay dead. */
 export async function strike(run: HistoryRun, fault: Fault): Promise<void> {
-  if (fault.type === "crash") return await run.place.crash!();
+  if (fault.type === "crash") return await run.place.stopServer!(0);
   const leader = fault.victim === "leader" ? await run.place.leader!() : undefined;
   const { process, network } = leader
     ? { process: leader.process, network: leader.store }

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
+import { type StoreName, stores } from "../cluster/places.js";
 import type { Workload } from "./operations.js";
-import { type StoreName, stores } from "./places.js";
 import type { RunOptions } from "./run.js";
 
 /** The options are invalid or contradict each other. */

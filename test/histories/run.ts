@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Isolation } from "percolatordb";
+import { makePlace, type Place, type StoreName } from "../cluster/places.js";
 import { Random } from "../crash/random.js";
 import { temporaryFolder } from "../support/databases.js";
 import { ProgramProcess } from "../support/program-process.js";
@@ -10,7 +11,6 @@ import { drawFaults, type Fault, strike } from "./faults.js";
 import { readJournal } from "./journal.js";
 import { type Life, merge } from "./merge.js";
 import type { Operation, Workload } from "./operations.js";
-import { makePlace, type Place, type StoreName } from "./places.js";
 
 export interface RunOptions {
   readonly store: StoreName;

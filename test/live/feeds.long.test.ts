@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Database } from "percolatordb";
 import { describe, expect, test } from "vitest";
-import { makePlace, type StoreName } from "../histories/places.js";
+import { makePlace, type StoreName } from "../cluster/places.js";
 import { temporaryFolder } from "../support/databases.js";
 import { ProgramProcess } from "../support/program-process.js";
 import { pause } from "../support/waiting.js";

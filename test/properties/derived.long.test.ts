@@ -1,6 +1,6 @@
 import { type Database, open } from "percolatordb";
 import { describe, expect, test } from "vitest";
-import { makePlace, type StoreName } from "../histories/places.js";
+import { makePlace, type StoreName } from "../cluster/places.js";
 import { RandomShop } from "../support/derived/changes.js";
 import { openShop, type ShopOrders } from "../support/derived/place.js";
 import { actualOf, derivations, expectedOf, shop } from "../support/derived/shop.js";

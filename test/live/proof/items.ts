@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { type CellChange, type Database, family, feed, int, open, table, text } from "percolatordb";
-import { openBigtableStore } from "percolatordb/bigtable";
-import type { Connection } from "../../histories/child-orders.js";
+import { type Connection, locationOf } from "../../cluster/places.js";
 
 /** What the processes of the proof change, and the feed that follows it. */
 export const items = table("items", { total: int(), state: text(), tags: family(int()), note: text() });
@@ -18,11 +17,9 @@ export interface ProcessOrders {
 }
 
 export async function openItems({ connection, commit }: ProcessOrders): Promise<Database> {
-  const { location, emulatorHost } = connection;
   // The locks of a killed process are to expire during the run.
   const options = { tables: [items], feeds: [itemFeed], lockTtlMs: 2_000, retentionMs: 86_400_000 };
-  if (emulatorHost === undefined) return await open(location, { ...options, commit });
-  return await open(await openBigtableStore(location, { emulatorHost }), options);
+  return await open(await locationOf(connection), { ...options, commit });
 }
 
 /** A transaction's changes, as one line of text. */

@@ -1,6 +1,5 @@
 import { type Database, open } from "percolatordb";
-import { openBigtableStore } from "percolatordb/bigtable";
-import type { Connection } from "../../histories/child-orders.js";
+import { type Connection, locationOf } from "../../cluster/places.js";
 import { shop } from "./shop.js";
 
 /** How a process of the proof opens the shop. */
@@ -11,9 +10,6 @@ export interface ShopOrders {
 }
 
 export async function openShop({ connection, commit, retentionMs }: ShopOrders): Promise<Database> {
-  const { location, emulatorHost } = connection;
   // The locks and claims of a killed process are to expire during the run.
-  const options = { ...shop, retentionMs, lockTtlMs: 2_000 };
-  if (emulatorHost === undefined) return await open(location, { ...options, commit });
-  return await open(await openBigtableStore(location, { emulatorHost }), options);
+  return await open(await locationOf(connection), { ...shop, retentionMs, lockTtlMs: 2_000, commit });
 }

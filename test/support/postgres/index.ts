@@ -61,9 +61,9 @@ export function storeAt({ host, schema }: PostgresPlace, settings: PostgresSetti
   return postgresStore({ ...settings, pool: poolOf(host), schema });
 }
 
-/** Starts a proxy before a server. */
-export function startProxy(host: string): Promise<NetworkProxy> {
-  return NetworkProxy.start(socketOf(host), undefined, "postgres");
+/** Starts a proxy before a server. It listens on `address`. */
+export function startProxy(host: string, address?: string): Promise<NetworkProxy> {
+  return NetworkProxy.start(socketOf(host), address, "postgres");
 }
 
 /** The path of a server's socket. */
