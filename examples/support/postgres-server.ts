@@ -73,16 +73,28 @@ async function startIn(
   await fill(join(folder, "data"), { ...account, cwd: folder });
   const server = await runningPostgres(folder, given);
   await server.start();
-  if (!given.outlives) guard(folder, given.programs, account);
+  if (!given.outlives) guardPostgres(folder);
   return server;
 }
 
-/** Ends a server and removes its folder when this process has ended, even by `SIGKILL` or Ctrl-C. */
-function guard(folder: string, programs: string, account: object | undefined): void {
-  const script =
-    'cat >/dev/null; [ ! -d "$0" ] || { "$1/pg_ctl" stop -w -s -m immediate -D "$0/data"; rm -rf "$0"; }';
-  const child = spawn("sh", ["-c", script, folder, programs], {
-    ...account,
+const endServer = `
+cat >/dev/null
+host=$0
+[ -d "$0" ] || host=$(cat "$0" 2>/dev/null)
+if [ -n "$host" ]; then
+  pid=$host/data/postmaster.pid
+  [ ! -f "$pid" ] || kill -QUIT "$(head -n 1 "$pid")"
+  for _ in $(seq 100); do [ ! -f "$pid" ] || sleep 0.1; done
+  rm -rf "$host"
+fi
+rm -rf "$@"`;
+
+/**
+ * Ends a server and removes its folder when this process has ended, even by `SIGKILL` or Ctrl-C. `host` is
+ * the folder, or a file that will name it. Removes `more`, too.
+ */
+export function guardPostgres(host: string, ...more: readonly string[]): void {
+  const child = spawn("sh", ["-c", endServer, host, ...more], {
     cwd: "/",
     stdio: ["pipe", "ignore", "ignore"],
     detached: true,

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runningPostgres } from "../../../examples/support/postgres-server.js";
+import { guardPostgres, runningPostgres } from "../../../examples/support/postgres-server.js";
 
 /** The environment variable that names the folder in which test processes find the server. */
 export const folderVariable = "PERCOLATORDB_TEST_POSTGRES";
@@ -14,7 +14,10 @@ export const hostFile = "host";
  * does.
  */
 export async function setup(): Promise<void> {
-  process.env[folderVariable] = await mkdtemp(join(tmpdir(), "percolatordb-shared-"));
+  const folder = await mkdtemp(join(tmpdir(), "percolatordb-shared-"));
+  process.env[folderVariable] = folder;
+  // After Ctrl-C, nothing is torn down.
+  guardPostgres(join(folder, hostFile), folder);
 }
 
 /** Called by vitest after all test files. Ends the server, if a test has started it. */
