@@ -1,18 +1,9 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ProgramProcess } from "../support/program-process.js";
+import { isRunning } from "../support/running.js";
 import { pause, until } from "../support/waiting.js";
 import { forked } from "./forked.js";
-
-const isRunning = (pid: number) => {
-  try {
-    process.kill(pid, 0);
-    // A zombie process has no memory.
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-  } catch {
-    return false;
-  }
-};
 
 test.each(["is loading", "works"])("every one ends when its parent is killed, while it %s", async (when) => {
   const scripts = [...forked, "src/cli/main.ts"];

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { root } from "../support/built/files.js";
 import { ProgramProcess } from "../support/program-process.js";
+import { isRunning } from "../support/running.js";
 import { judged, SmallProject, sourcePath } from "./small-project.js";
 
 const looping = `
@@ -33,15 +34,6 @@ test("never ends", async () => {
 }, 1_000_000);
 `;
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 test.each(["SIGINT", "SIGTERM"] as const)("%s ends what runs, and then removes the copy", async (signal) => {
   await using project = await SmallProject.of({ "src/oracle/busy.test.ts": busy });
   project.commit();
@@ -62,8 +54,8 @@ test.each(["SIGINT", "SIGTERM"] as const)("%s ends what runs, and then removes t
     expect(run.end).toBe(signal === "SIGINT" ? "130" : "143");
     expect(run.errors).toBe("");
     expect(await copied()).toEqual([]);
-    await vi.waitUntil(() => !pids.some(isAlive), { timeout: 60_000 });
+    await vi.waitUntil(() => !pids.some(isRunning), { timeout: 60_000 });
   } finally {
-    for (const pid of [run.pid, ...pids].filter(isAlive)) process.kill(pid, "SIGKILL");
+    for (const pid of [run.pid, ...pids].filter(isRunning)) process.kill(pid, "SIGKILL");
   }
 });

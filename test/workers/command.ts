@@ -54,13 +54,3 @@ export class Command {
     this.process.kill(signal);
   }
 }
-
-/** Whether a process exists. */
-export function isThere(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}

@@ -4,9 +4,10 @@ import { fileURLToPath } from "node:url";
 import { type Database, open } from "percolatordb";
 import { afterEach, expect, test, vi } from "vitest";
 import { temporaryFolder } from "../support/databases.js";
+import { isRunning } from "../support/running.js";
 import { patienceMs } from "../support/waiting.js";
 import { documents, waitsFor } from "./app.js";
-import { Command, isThere } from "./command.js";
+import { Command } from "./command.js";
 
 const app = fileURLToPath(new URL("./app.ts", import.meta.url));
 const commands: Command[] = [];
@@ -84,7 +85,7 @@ test("several processes share the work; one that is killed is replaced, and its 
   expect(command.events("stopped").map((each) => each.process)).toEqual(
     expect.arrayContaining([1, 2, 3, undefined]),
   );
-  expect(pids.filter(isThere)).toEqual([]);
+  expect(pids.filter(isRunning)).toEqual([]);
   expect(await db.check()).toEqual([]);
 });
 
@@ -104,7 +105,7 @@ test("an observer that ends its process is detected and parked, and everything e
   const pids = await pidsOf(db, 2);
   command.signal("SIGKILL");
   await command.ended;
-  await vi.waitFor(() => expect(pids.filter(isThere)).toEqual([]), { timeout: patienceMs });
+  await vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), { timeout: patienceMs });
 });
 
 /** Waits until `count` processes work on the database, and returns their ids. */
@@ -145,5 +146,5 @@ test("running observers finish after a signal; a second signal ends everything a
   await again.until((each) => each.events("stopping").length === 1);
   again.signal("SIGTERM");
   expect(await again.ended).toBe(143);
-  await vi.waitFor(() => expect(isThere(pid!)).toBe(false), { timeout: patienceMs });
+  await vi.waitFor(() => expect(isRunning(pid!)).toBe(false), { timeout: patienceMs });
 });

@@ -1,16 +1,8 @@
 import { spawn } from "node:child_process";
 import { expect, it } from "vitest";
+import { isRunning } from "../running.js";
 import { findEmulator } from "./find.js";
 import { startEmulator, started } from "./index.js";
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 it("several start, each on a free port, and a stopped one is gone", async () => {
   const [first, second] = await Promise.all([startEmulator(), startEmulator()]);

@@ -1,10 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../databases.js";
+import { isRunning } from "../running.js";
 
 const module = JSON.stringify(
   fileURLToPath(new URL("../../../examples/support/postgres-server.ts", import.meta.url)),
@@ -16,9 +17,11 @@ async function expectNothingLeft(program: string, folder: string): Promise<void>
   const args = ["--import", "tsx", "--input-type=module", "--eval", code, folder];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const host = String((await once(child.stdout, "data"))[0]).trim();
-  expect(existsSync(join(host, "data", "postmaster.pid"))).toBe(true);
+  const pid = Number.parseInt(readFileSync(join(host, "data", "postmaster.pid"), "utf8"), 10);
+  expect(isRunning(pid)).toBe(true);
   child.kill("SIGKILL");
   await expect.poll(() => existsSync(host) || existsSync(folder)).toBe(false);
+  await expect.poll(() => isRunning(pid)).toBe(false);
 }
 
 test.each([
