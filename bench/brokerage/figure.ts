@@ -29,7 +29,7 @@ const stores = { lmdb: "LMDB", postgres: "PostgreSQL", bigtable: "Bigtable's emu
 const sizes = {
   lmdb: { transactions: "10000", minutes: { small: 3, full: 20 } },
   postgres: { transactions: "4000", minutes: { small: 3, full: 25 } },
-  bigtable: { transactions: "1000", minutes: { small: 4, full: 30 } },
+  bigtable: { transactions: "500", minutes: { small: 4, full: 30 } },
 } as const;
 
 export const brokerage: Figure = {

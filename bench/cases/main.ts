@@ -49,7 +49,7 @@ const cases: readonly BenchCase[] = [
 ];
 
 /** The defaults of a full run, and of `--quick`. */
-const sizes = { full: { cells: 100_000, rounds: 15 }, quick: { cells: 20_000, rounds: 5 } };
+const sizes = { full: { cells: 100_000, rounds: 15 }, quick: { cells: 20_000, rounds: 3 } };
 
 await runProgram<BenchOptions, BenchResult>({
   name: "bench",

@@ -21,7 +21,7 @@ export interface Program<Options extends CommonOptions, Result> {
   readonly about: string;
   /** Command lines, without `npm run`. */
   readonly examples: readonly string[];
-  /** What makes the exit code 1. */
+  /** What makes the exit code 1. Follows "if" and "because". */
   readonly wrongIf: string;
   /** Adds the program's options and arguments to the common ones. */
   define(command: Command): Command;
@@ -92,7 +92,9 @@ export async function runProgram<Options extends CommonOptions, Result>(
       writeFileSync(json, `${JSON.stringify(result, undefined, 2)}\n`);
       say(`\nWritten to ${json}`);
     }
-    return program.isRight(result) ? 0 : 1;
+    if (program.isRight(result)) return 0;
+    process.stderr.write(`The result is wrong, because ${program.wrongIf}.\n`);
+    return 1;
   });
 }
 

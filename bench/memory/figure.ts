@@ -94,7 +94,7 @@ export const memory: Figure = {
     {
       name: "lmdb",
       script: "memory",
-      args: { small: ["--seconds", "40", "--warm-up", "10"], full: ["--seconds", "600", "--warm-up", "60"] },
+      args: { small: ["--seconds", "25", "--warm-up", "8"], full: ["--seconds", "600", "--warm-up", "60"] },
       minutes: { small: 3, full: 15 },
     },
   ],

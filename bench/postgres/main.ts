@@ -8,6 +8,7 @@ import { withChildren } from "../harness/child.js";
 import { type CommonOptions, runProgram, sayProgress, whole } from "../harness/program.js";
 import { ratios, summarize } from "../harness/statistics.js";
 import { ProcessWatch } from "../harness/usage.js";
+import { limitPages } from "../webindex/sources.js";
 import { inFolder, onPostgres } from "./engine.js";
 import {
   concludeSide,
@@ -35,6 +36,7 @@ interface Options extends CommonOptions {
   readonly workers: number;
   readonly concurrency: number;
   readonly batch?: number;
+  readonly pages?: number;
   readonly quick: boolean;
 }
 
@@ -85,6 +87,7 @@ await runProgram<Options, PeerResult>({
         "the most changes that a job takes; 1: each change is a job (default: the fastest, by task)",
         whole,
       )
+      .option("--pages <number>", "the most pages of each source (default: all)", whole)
       .option("--quick", "one round and less load: rougher figures", false),
   complete: (options) => ({ ...(options.quick ? sizes.quick : sizes.full), ...options }),
   measure,
@@ -100,8 +103,9 @@ function sidesOf({ percolator, onServer, postgres }: PeerResult): readonly SideR
 }
 
 async function measure(options: Options): Promise<PeerResult> {
-  const { args: sources, processes, workers, concurrency, rounds, quick, batch } = options;
+  const { args: sources, processes, workers, concurrency, rounds, quick, batch, pages } = options;
   if (batch !== undefined) limitBatches(batch);
+  if (pages !== undefined) limitPages(pages);
   const sides = [
     new PercolatorSide(inFolder, sources, processes),
     new PercolatorSide(onPostgres, sources, processes),

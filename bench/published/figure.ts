@@ -39,7 +39,7 @@ export const published: Figure = {
   measurements: [
     measurement("keys", ["--rows", "100000", "--seconds", "3"], ["--rows", "1000000", "--seconds", "20"]),
     measurement("ycsb", ["--records", "10000", "--seconds", "3"], ["--records", "100000", "--seconds", "20"]),
-    measurement("nexmark", ["--events", "10000"], ["--events", "100000"]),
+    measurement("nexmark", ["--events", "4000"], ["--events", "100000"]),
   ],
   draw(results) {
     const all = parts.flatMap((part) => results.get<PublishedResult>(part) ?? []);

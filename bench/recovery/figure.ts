@@ -66,7 +66,7 @@ export const recovery: Figure = {
     {
       name: "bigtable",
       script: "recovery",
-      args: { small: ["--phase", "10"], full: ["--phase", "60"] },
+      args: { small: ["--phase", "6"], full: ["--phase", "60"] },
       minutes: { small: 4, full: 15 },
     },
   ],

@@ -53,7 +53,7 @@ export const recrawl: Figure = {
     {
       name: "made",
       script: "recrawl",
-      args: { small: ["--changes", "1,10,50"], full: ["--changes", "1,2,5,10,25,50,100"] },
+      args: { small: ["--changes", "10,50", "--pages", "300"], full: ["--changes", "1,2,5,10,25,50,100"] },
       minutes: { small: 6, full: 60 },
     },
     {

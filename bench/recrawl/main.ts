@@ -11,8 +11,10 @@ import {
   list,
   runProgram,
   sayProgress,
+  whole,
   withFolder,
 } from "../harness/program.js";
+import { limitPages } from "../webindex/sources.js";
 import { laterCrawls } from "./crawls.js";
 import {
   type Cost,
@@ -26,6 +28,7 @@ import type { IndexTask } from "./process.js";
 
 interface Options extends CommonOptions {
   readonly changes: readonly number[];
+  readonly pages?: number;
 }
 
 await runProgram<Options, RecrawlResult>({
@@ -47,7 +50,8 @@ await runProgram<Options, RecrawlResult>({
         "percent of the pages that change in each made crawl",
         list(between(0, 100)),
         [1, 5, 25],
-      ),
+      )
+      .option("--pages <number>", "the most pages of each crawl (default: all)", whole),
   complete(options) {
     if (options.args.length !== 1) return options;
     throw new InvalidArgumentError("A single archive has no next one: give at least two.");
@@ -57,7 +61,11 @@ await runProgram<Options, RecrawlResult>({
   isRight: (result) => wrongOf(result) === 0,
 });
 
-async function measure({ args: archives, changes }: Options, folder: string): Promise<RecrawlResult> {
+async function measure(
+  { args: archives, changes, pages: most }: Options,
+  folder: string,
+): Promise<RecrawlResult> {
+  if (most !== undefined) limitPages(most);
   const plan = { archives, changes };
   const kept = join(folder, "kept");
   const ask = <T>(method: string, number: number, more: Partial<IndexTask> = {}) => {

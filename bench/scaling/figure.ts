@@ -37,7 +37,7 @@ export const scaling: Figure = {
       script: "scaling",
       archives: "one",
       args: {
-        small: ["--pages", "300", "--rounds", "1", "--processes", "2"],
+        small: ["--pages", "300", "--functions", "2048", "--rounds", "1", "--processes", "2"],
         full: ["--rounds", "5", "--processes", "2"],
       },
       minutes: { small: 4, full: 30 },

@@ -109,7 +109,7 @@ async function load({ args, pages }: Options, work: Work, location: string): Pro
 }
 
 async function measure(
-  { concurrency, args: sources, node, wait }: Options,
+  { concurrency, args: sources, node, pages, wait }: Options,
   work: Work,
   location: string,
   processes: number,
@@ -118,7 +118,7 @@ async function measure(
     const children = Array.from({ length: processes }, () =>
       start(new URL("./process.ts", import.meta.url), "A process of the pipeline", { node }),
     );
-    const opening = { ...work, location, processes, concurrency, sources };
+    const opening = { ...work, location, processes, concurrency, sources, pages };
     await Promise.all(
       children.map((child, number) => child.ask("open", { ...opening, number } satisfies Opening)),
     );

@@ -17,11 +17,13 @@ export interface Opening extends Work {
   readonly processes: number;
   readonly concurrency: number;
   readonly sources: readonly string[];
+  /** The most pages that are measured. */
+  readonly pages: number;
 }
 
 /**
- * Pages that each process handles before the measurement, in a separate database, so that its code
- * is compiled.
+ * The most pages that each process handles before the measurement, in a separate database, so that its
+ * code is compiled.
  */
 const warmUpPages = 600;
 
@@ -35,11 +37,12 @@ let hash: MinHash | undefined;
 serve({
   async open(opening: Opening) {
     const { pipeline, functions, location, number, processes, concurrency, sources } = opening;
+    const warmedUp = Math.min(warmUpPages, opening.pages);
     const { tables, observers, load } = pipelineOf(opening);
     if (pipeline === "compute") hash = new MinHash(functions!);
     await withFolder("warm-up", async (folder) => {
       await using warm = await open(folder, { tables, observers, collectEveryMs: 0 });
-      await load(warm, firstPages((await openSources(sources))[0]!, warmUpPages));
+      await load(warm, firstPages((await openSources(sources))[0]!, warmedUp));
       if (pipeline === "compute") compute(await readShare(warm, 0, 1));
       else await warm.drain();
     });

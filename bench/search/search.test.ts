@@ -1,6 +1,9 @@
 import { expect, test } from "vitest";
-import { wrongOf } from "./figure.js";
+import { sourceOf } from "../webindex/sources.js";
+import { page } from "../webindex/testing.js";
+import { describeSearch, tooFewOf } from "./figure.js";
 import { searchWhile } from "./measure.js";
+import { firstPagesOf } from "./pages.js";
 
 test("a search's time includes its wait for the main thread", async () => {
   const busyMs = 100;
@@ -32,8 +35,25 @@ test("an engine that finds too few pages fails the measurement", () => {
     postgres: timesOf([20, 80, ...all.slice(2)]),
     loading: { p50: 1, p95: 2, searches: 3, aloneRate: 4, searchedRate: 5 },
   };
-  expect(wrongOf(result)).toBe(0);
-  expect(wrongOf({ ...result, percolator: timesOf([99, ...all.slice(1)]) })).toBe(1);
-  expect(wrongOf({ ...result, postgres: timesOf([20, 80, 89, ...all.slice(3)]) })).toBe(3);
-  expect(wrongOf({ ...result, postgres: timesOf(all.map(() => 0)) })).toBe(40);
+  expect(tooFewOf(result)).toEqual([]);
+  expect(describeSearch(result).join()).not.toContain("too few");
+  const lacking = { ...result, percolator: timesOf([99, ...all.slice(1)]) };
+  expect(tooFewOf(lacking)).toEqual([{ query: 1, engine: "web index", total: 99, minisearch: 100 }]);
+  expect(describeSearch(lacking).at(-1)).toMatch(
+    /too few pages found \(1 of 1\)[\s\S]*\| 1 \| web index \| 99 \| 100 \|/,
+  );
+  const toldOf = (totals: readonly number[]) => tooFewOf({ ...result, postgres: timesOf(totals) });
+  expect(toldOf([20, 80, 89, ...all.slice(3)]).map(({ query }) => query)).toEqual([1, 2, 3]);
+  expect(toldOf(all.map(() => 0))).toHaveLength(40);
+});
+
+test("a page that another one repeats is left out, since only the web index shows one of both", async () => {
+  const crawls = [
+    [page("a", "one"), page("copy", "one")],
+    [page("a", "two"), page("b", "one")],
+  ];
+  const sources = crawls.map((pages, at) => sourceOf(`crawl ${at}`, pages));
+  const read = async (max: number) => (await firstPagesOf(sources, max)).map(({ url }) => url);
+  expect(await read(10)).toEqual(["https://example.org/a", "https://crawl-2.example.org/a"]);
+  expect(await read(1)).toEqual(["https://example.org/a"]);
 });

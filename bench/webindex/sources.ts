@@ -8,13 +8,25 @@ import {
 } from "../../examples/webindex/sources/index.js";
 import { urlFitsKey } from "../../examples/webindex/text/index.js";
 
+/** Child processes inherit the limit. */
+const limitVariable = "PERCOLATORDB_BENCH_PAGES";
+
+/** From now on, this process and those that it starts read at most so many pages of each source. */
+export function limitPages(most: number): void {
+  process.env[limitVariable] = String(most);
+}
+
 /**
  * The web archives or folders at these paths, or else the documentation of the packages in
  * `node_modules`.
  */
 export async function openSources(paths: readonly string[]): Promise<Source[]> {
-  if (paths.length === 0) return [await openDefaultSource(process.cwd())];
-  return Promise.all(paths.map((path) => openSource(path)));
+  const sources =
+    paths.length === 0
+      ? [await openDefaultSource(process.cwd())]
+      : await Promise.all(paths.map((path) => openSource(path)));
+  const most = process.env[limitVariable];
+  return most === undefined ? sources : sources.map((source) => firstPages(source, Number(most)));
 }
 
 /** Reads all items of several sources, one source after another. */
