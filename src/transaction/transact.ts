@@ -173,7 +173,7 @@ async function runOnce<T>(
 }
 
 /** Whether a function returned a promise. If so, it may have waited for something. */
-export function isThenable(returned: unknown): boolean {
+export function isThenable(returned: unknown): returned is PromiseLike<unknown> {
   return typeof (returned as { then?: unknown } | undefined | null)?.then === "function";
 }
 

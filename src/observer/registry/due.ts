@@ -1,4 +1,5 @@
 import { type Column, decodeRow, decodeValue, parsePath, type Signal } from "../../schema/index.js";
+import type { Columns, MaybePromise } from "../../store/index.js";
 import {
   type CellAddress,
   type CommittedCell,
@@ -8,7 +9,7 @@ import {
 import type { ChangeParts } from "../change.js";
 import { type Acknowledgment, decodeAcknowledgment } from "../hint/acknowledgment.js";
 import type { Observer } from "../observer.js";
-import type { RegisteredObserver } from "./registered.js";
+import { inOrder, type RegisteredObserver } from "./registered.js";
 
 /** What a transaction found about a cell and one observer, in one read of the row. */
 export interface CellState {
@@ -63,44 +64,43 @@ export async function readCellState(
  * Reads the same of several cells of a row, in one read. With `"first"`, it reads the parked record of
  * only the first cell, and the states of the others are as if nothing were parked.
  */
-export async function readCellStates(
+export function readCellStates(
   tx: { readonly reader: SnapshotReader },
   { table, row }: Pick<CellAddress, "table" | "row">,
   watched: readonly WatchedCell[],
   parkedOf: "all" | "first" = "all",
-): Promise<readonly CellState[]> {
+): MaybePromise<readonly CellState[]> {
   if (watched.length === 0) return [];
-  const places = watched.map(({ registered, cell: { column } }) => ({
-    registered,
-    column,
-    acknowledgment: registered.acknowledgmentColumn(column),
-    parked: registered.parkedColumn(column),
-  }));
-  const columns = places.flatMap(({ registered, column, acknowledgment, parked }, index) => {
-    if (registered.isWeak) return [{ exact: parked }];
-    const both = [{ exact: column }, { exact: acknowledgment }];
-    return parkedOf === "all" || index === 0 ? [...both, { exact: parked }] : both;
+  const statesIn = (cells: readonly CommittedCell[]) => watched.map((each) => stateIn(cells, each));
+  const read = tx.reader.wholeRow(table, row, columnsOf(watched, parkedOf));
+  return read instanceof Promise ? read.then(statesIn) : statesIn(read);
+}
+
+function stateIn(cells: readonly CommittedCell[], { registered, cell: { column } }: WatchedCell): CellState {
+  const paths = registered.recordPaths(column);
+  const changed = registered.isWeak ? undefined : find(cells, column);
+  const acknowledged = registered.isWeak ? undefined : find(cells, paths.acknowledgment);
+  return {
+    commit: changed?.commit ?? 0,
+    value: changed?.value,
+    acknowledgment: recordOf(registered, acknowledged),
+    parked: recordOf(registered, find(cells, paths.parked)),
+    isOwnWrite: changed !== undefined && changed.commit === acknowledged?.commit,
+  };
+}
+
+function columnsOf([first, ...others]: readonly WatchedCell[], parkedOf: "all" | "first"): Columns {
+  const { read } = first!.registered.recordPaths(first!.cell.column);
+  if (others.length === 0) return read;
+  const further = others.flatMap(({ registered, cell }) => {
+    const paths = registered.recordPaths(cell.column);
+    return parkedOf === "all" ? paths.read : paths.readUnparked;
   });
-  const cells = await tx.reader.wholeRow(table, row, columns.sort(inOrder));
-  return places.map(({ registered, column, acknowledgment, parked }) => {
-    const changed = registered.isWeak ? undefined : find(cells, column);
-    const acknowledged = registered.isWeak ? undefined : find(cells, acknowledgment);
-    return {
-      commit: changed?.commit ?? 0,
-      value: changed?.value,
-      acknowledgment: recordOf(registered, acknowledged),
-      parked: recordOf(registered, find(cells, parked)),
-      isOwnWrite: changed !== undefined && changed.commit === acknowledged?.commit,
-    };
-  });
+  return [...read, ...further].sort(inOrder);
 }
 
 function find(cells: readonly CommittedCell[], path: Uint8Array): CommittedCell | undefined {
   return cells.find((each) => Buffer.compare(each.column, path) === 0);
-}
-
-function inOrder(one: { readonly exact: Uint8Array }, other: { readonly exact: Uint8Array }): number {
-  return Buffer.compare(one.exact, other.exact);
 }
 
 /**
@@ -177,16 +177,24 @@ function columnOf({ target }: Observer, cell: CellAddress): Column<unknown, unkn
  * The value at the last run, if the observer's runs receive it. Garbage collection keeps this version, so
  * the read may be below the safepoint.
  */
-export async function readPrevious(
+export function readPrevious(
   tx: CoreTransaction,
   observer: Observer,
   cell: CellAddress,
   state: CellState,
-): Promise<Buffer | undefined> {
+): MaybePromise<Buffer | undefined> {
   const { acknowledgment } = state;
   if (acknowledgment === undefined || !hasValues(observer)) return undefined;
   if (state.commit <= acknowledgment.start) return state.value;
-  const reader = new SnapshotReader(tx.context, acknowledgment.start, { exempt: true, signal: tx.signal });
-  const { cells } = await reader.row(cell.table, cell.row, [{ exact: cell.column }]);
+  return readAt(tx, cell, acknowledgment.start);
+}
+
+async function readAt(
+  tx: CoreTransaction,
+  { table, row, column }: CellAddress,
+  start: number,
+): Promise<Buffer | undefined> {
+  const reader = new SnapshotReader(tx.context, start, { exempt: true, signal: tx.signal });
+  const { cells } = await reader.row(table, row, [{ exact: column }]);
   return cells[0]?.value;
 }

@@ -26,6 +26,20 @@ export interface ObserverRecord {
   readonly backfills: readonly BackfillState[];
 }
 
+export interface ExactColumn {
+  readonly exact: Uint8Array;
+}
+
+/** Where an observer's records about one column are. */
+interface RecordPaths {
+  readonly acknowledgment: Buffer;
+  readonly parked: Buffer;
+  /** What a run reads: the column and both records, or only the parked record of a signal. Ascending. */
+  readonly read: readonly ExactColumn[];
+  /** The same without the parked record. */
+  readonly readUnparked: readonly ExactColumn[];
+}
+
 /**
  * A registered observer. It knows which cells the observer watches, and the addresses of its
  * records about them.
@@ -38,6 +52,8 @@ export class RegisteredObserver {
   readonly parkedPrefix: Buffer;
   readonly #column: Buffer;
   readonly #isFamily: boolean;
+  /** The paths of its only column, once they were needed. */
+  #paths: RecordPaths | undefined;
 
   constructor(record: ObserverRecord) {
     this.record = record;
@@ -69,11 +85,26 @@ export class RegisteredObserver {
   }
 
   acknowledgmentColumn(path: Uint8Array): Buffer {
-    return Buffer.concat([this.acknowledgmentPrefix, path]);
+    return this.recordPaths(path).acknowledgment;
   }
 
   parkedColumn(path: Uint8Array): Buffer {
-    return Buffer.concat([this.parkedPrefix, path]);
+    return this.recordPaths(path).parked;
+  }
+
+  /** Every run needs them, so those of an observer of one column are kept. */
+  recordPaths(path: Uint8Array): RecordPaths {
+    if (this.#isFamily || !this.watches(path)) return this.#newPaths(path);
+    this.#paths ??= this.#newPaths(this.#column);
+    return this.#paths;
+  }
+
+  #newPaths(column: Uint8Array): RecordPaths {
+    const acknowledgment = Buffer.concat([this.acknowledgmentPrefix, column]);
+    const parked = Buffer.concat([this.parkedPrefix, column]);
+    const readUnparked = this.isWeak ? [] : [{ exact: column }, { exact: acknowledgment }];
+    const read = [...readUnparked, { exact: parked }].sort(inOrder);
+    return { acknowledgment, parked, read, readUnparked };
   }
 
   /** The view of this observer that garbage collection, checks and rebuilds need, for one column. */
@@ -97,6 +128,11 @@ function hasPassed(backfill: BackfillState, row: Uint8Array): boolean {
   if (start !== undefined && Buffer.compare(row, start) < 0) return true;
   if (end !== undefined && Buffer.compare(row, end) >= 0) return true;
   return cursor !== undefined && Buffer.compare(row, cursor) < 0;
+}
+
+/** The order in which a store reads columns. */
+export function inOrder(one: ExactColumn, other: ExactColumn): number {
+  return Buffer.compare(one.exact, other.exact);
 }
 
 /** Whether a path is that of a column with this name, or of a cell of the family with this name. */

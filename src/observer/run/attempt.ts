@@ -1,5 +1,5 @@
 import { ObserverError } from "../../errors/index.js";
-import { isRemote } from "../../store/index.js";
+import { isRemote, type MaybePromise } from "../../store/index.js";
 import {
   addressKey,
   type CellAddress,
@@ -41,6 +41,7 @@ const batchBytes = 16 * 1024 * 1024;
 /** How many cells a batch reads at once: at first, and at most, since any of them may have a large value. */
 const firstReads = 8;
 const maxReads = 64;
+const none: readonly never[] = [];
 
 /** The result of an attempt. */
 export type AttemptResult =
@@ -95,12 +96,24 @@ export interface AttemptOptions {
   readonly onLong: () => void;
 }
 
-/** A changed cell, as a run found it. */
-interface FoundCell extends WatchedCell {
+/** A task's cell, as its attempt read it. */
+interface ReadCell extends WatchedCell {
   readonly state: CellState;
+  readonly besides: readonly CellBeside[];
+}
+
+/** A changed cell that a run handles. */
+interface FoundCell extends ReadCell {
   /** Its value at the last run. */
   readonly previous: Buffer | undefined;
-  readonly besides: readonly CellBeside[];
+}
+
+/** What a run handles. */
+interface Handled {
+  /** All but the task's cell. */
+  readonly others: readonly WatchedCell[];
+  readonly hints: readonly CellAddress[];
+  readonly notifiedItself: (task: Task) => boolean;
 }
 
 /** A cell in the row of a changed cell, whose observer shares the run. Its state is without its parked record. */
@@ -189,12 +202,10 @@ class Attempt {
   }
 
   /** Runs the attempt. Call it once. */
-  async run(): Promise<AttemptResult> {
-    try {
-      return await this.#run();
-    } finally {
-      if (this.#predictor !== undefined) this.#tellPrefetched(this.#predictor);
-    }
+  run(): Promise<AttemptResult> {
+    const predictor = this.#predictor;
+    const running = this.#run();
+    return predictor === undefined ? running : running.finally(() => this.#tellPrefetched(predictor));
   }
 
   #tellPrefetched(predictor: RunReadPredictor): void {
@@ -207,36 +218,56 @@ class Attempt {
   async #run(): Promise<AttemptResult> {
     const { task } = this.#options;
     if (!this.#watches(task)) return await this.#dropHint();
-    const start = this.#tx.startTimestamp;
-    const { state, besides } = await this.#read(task);
-    if (!isDue(this.#registered, state, task.timestamp)) {
-      await this.#tx.commit();
-      const upTo = handledUpTo(this.#registered, state, start);
-      return { outcome: "clean", start: upTo, settling: this.#removeHint(task.hint, upTo) };
-    }
-    const waitMs = await this.#suspendedForMs(state);
+    const own = await this.#read(task);
+    const { state } = own;
+    if (!isDue(this.#registered, state, task.timestamp)) return await this.#endClean(state);
+    const waitMs = state.parked === undefined ? 0 : await this.#suspendedForMs(state);
     if (waitMs > 0) return { outcome: "suspended", waitMs };
     this.#refuseEndless(state);
-    const own = await this.#withPrevious(task, state, besides);
-    const along = await this.#findAlong();
-    const transaction = await this.#callObserver([own, ...along]);
-    const notifiedItself = this.#selfNotified();
-    const beside = await Promise.all([own, ...along].map((each) => this.#changedBeside(each)));
-    const handled = [...along, ...beside.flat()];
-    for (const each of [own, ...handled]) this.#handle(each, each.state);
-    const hints = [task.hint, ...handled.map(({ registered, cell }) => registered.hint(cell).address)];
-    const inOneBatch = this.#tx.commitsInOneBatch;
-    if (inOneBatch) for (const hint of hints) this.#tx.alsoMutate(deleteHint(hint, start));
+    const found = await this.#findAll(own);
+    const transaction = await this.#callObserver(found);
+    const handled = this.#acknowledge(found, await this.#changedBeside(found));
     this.#arrive?.();
     await transaction.commit();
+    return this.#committed(state, handled);
+  }
+
+  async #endClean(state: CellState): Promise<AttemptResult> {
+    await this.#tx.commit();
+    const upTo = handledUpTo(this.#registered, state, this.#tx.startTimestamp);
+    return { outcome: "clean", start: upTo, settling: this.#removeHint(this.#options.task.hint, upTo) };
+  }
+
+  /** Writes what the commit says about the handled cells. The task's own comes first. */
+  #acknowledge(found: readonly FoundCell[], beside: readonly CellBeside[]): Handled {
+    const notifiedItself = this.#selfNotified();
+    const cells: WatchedCell[] = [];
+    const hints: CellAddress[] = [];
+    for (const each of [...found, ...beside]) {
+      const { registered, cell, state } = each;
+      this.#handle(each, state);
+      const isOwn = each === found[0];
+      if (!isOwn) cells.push(each);
+      hints.push(isOwn ? this.#options.task.hint : registered.hint(cell).address);
+    }
+    if (this.#tx.commitsInOneBatch)
+      for (const hint of hints) this.#tx.alsoMutate(deleteHint(hint, this.#tx.startTimestamp));
+    return { others: cells, hints, notifiedItself };
+  }
+
+  #committed(state: CellState, { others, hints, notifiedItself }: Handled): AttemptResult {
+    const start = this.#tx.startTimestamp;
+    const settling = this.#tx.commitsInOneBatch
+      ? undefined
+      : Promise.all(hints.map((hint) => this.#removeHint(hint, start)));
     return {
       outcome: "committed",
       start,
       changedAt: state.commit,
       commitTimestamp: this.#tx.commitTimestamp ?? start,
       notifiedItself,
-      others: handled,
-      settling: inOneBatch ? undefined : Promise.all(hints.map((hint) => this.#removeHint(hint, start))),
+      others,
+      settling,
     };
   }
 
@@ -257,14 +288,25 @@ class Attempt {
     return { outcome: "clean", start, settling: this.#removeHint(task.hint, start) };
   }
 
+  /** The task's cell, and those that a batch takes along. */
+  #findAll(own: ReadCell): MaybePromise<readonly FoundCell[]> {
+    const { task, company } = this.#options;
+    const found = this.#withPrevious(task.observer, own);
+    if (company !== undefined) return this.#findAlong(found, company);
+    return found instanceof Promise ? found.then((each) => [each]) : [found];
+  }
+
   /**
    * Finds the changes that the run handles too, in a batch. A task whose cell is not due, or is parked,
    * or must not go on running for its own writes, is left to another attempt, and so is what would make
    * the values of the batch too large.
    */
-  async #findAlong(): Promise<readonly FoundCell[]> {
-    const tasks = (await this.#options.company?.()) ?? [];
-    const found: FoundCell[] = [];
+  async #findAlong(
+    own: MaybePromise<FoundCell>,
+    company: () => Promise<readonly Task[]>,
+  ): Promise<readonly FoundCell[]> {
+    const found = [await own];
+    const tasks = await company();
     let bytes = 0;
     let atOnce = firstReads;
     for (let from = 0; from < tasks.length && bytes < batchBytes; ) {
@@ -285,35 +327,45 @@ class Attempt {
   /** Reads a change, unless it is left to another attempt. */
   async #find(task: Task): Promise<FoundCell | undefined> {
     if (!this.#watches(task)) return undefined;
-    const { state, besides } = await this.#read(task);
+    const read = await this.#read(task);
+    const { state } = read;
     const mayRun = state.parked === undefined && this.#chainOf(task, state) < longestChain;
     if (!mayRun || !isDue(this.#registered, state, task.timestamp)) return undefined;
-    return await this.#withPrevious(task, state, besides);
+    return await this.#withPrevious(task.observer, read);
   }
 
   /** Reads the task's cell, and the cells of its row that a run handles too. */
-  async #read(task: Task): Promise<{ readonly state: CellState; readonly besides: readonly CellBeside[] }> {
-    const own = { registered: this.#registered, cell: task.cell };
+  #read(task: Task): MaybePromise<ReadCell> {
+    const { cell } = task;
+    const registered = this.#registered;
     const others = othersOf(task, this.#view);
-    const [state, ...states] = await readCellStates(this.#tx, task.cell, [own, ...others], "first");
-    return { state: state!, besides: others.map((each, index) => ({ ...each, state: states[index]! })) };
+    const found = ([state, ...states]: readonly CellState[]): ReadCell => ({
+      registered,
+      cell,
+      state: state!,
+      besides: others.map((each, index) => ({ ...each, state: states[index]! })),
+    });
+    const states = readCellStates(this.#tx, cell, [{ registered, cell }, ...others], "first");
+    return states instanceof Promise ? states.then(found) : found(states);
   }
 
-  /** The changed cells beside a cell, with their parked records, since the run has succeeded with their values. */
-  async #changedBeside({ cell, besides }: FoundCell): Promise<readonly CellBeside[]> {
+  /** The changed cells beside those found, with their parked records, since the run has succeeded with their values. */
+  #changedBeside(found: readonly FoundCell[]): MaybePromise<readonly CellBeside[]> {
+    if (found.every(({ besides }) => besides.length === 0)) return none;
+    return Promise.all(found.map((each) => this.#changedInRow(each))).then((changed) => changed.flat());
+  }
+
+  async #changedInRow({ cell, besides }: FoundCell): Promise<readonly CellBeside[]> {
     const start = this.#tx.startTimestamp;
     const changed = besides.filter(({ registered, state }) => isDue(registered, state, start));
     const states = await readCellStates(this.#tx, cell, changed);
     return changed.map((each, index) => ({ ...each, state: states[index]! }));
   }
 
-  async #withPrevious(
-    { cell, observer }: Task,
-    state: CellState,
-    besides: readonly CellBeside[],
-  ): Promise<FoundCell> {
-    const previous = await readPrevious(this.#tx, observer, cell, state);
-    return { registered: this.#registered, cell, state, previous, besides };
+  #withPrevious(observer: Observer, { registered, cell, state, besides }: ReadCell): MaybePromise<FoundCell> {
+    const found = (previous: Buffer | undefined) => ({ registered, cell, state, previous, besides });
+    const previous = readPrevious(this.#tx, observer, cell, state);
+    return previous instanceof Promise ? previous.then(found) : found(previous);
   }
 
   /** How many runs in a row were due only to the observer's own writes or notifications. */
@@ -367,10 +419,9 @@ class Attempt {
     const given =
       observer.batch === undefined ? changes[0] : observer.group ? oneOfEachRow(found, changes) : changes;
     try {
-      await this.#supervise(found.length, async () => {
-        const returned = observer.run(transaction, given as Change);
-        await returned;
-        await transaction.returned(isThenable(returned));
+      await this.#supervise(found.length, () => {
+        const returned: unknown = observer.run(transaction, given as Change);
+        return isThenable(returned) ? this.#settled(transaction, returned) : transaction.returned(false);
       });
     } catch (error) {
       throw new RunError(error, giveUp.reason);
@@ -385,7 +436,15 @@ class Attempt {
     return transaction;
   }
 
-  #supervise(changes: number, run: () => Promise<unknown>): Promise<unknown> {
+  /** Most observers that only write have ended when they return, and need no timer. */
+  #supervise(changes: number, run: () => MaybePromise<unknown>): MaybePromise<unknown> {
+    const { giveUp } = this.#options;
+    const running = giveUp.reason === undefined ? run() : undefined;
+    const hasEnded = giveUp.reason === undefined && !(running instanceof Promise);
+    return hasEnded ? undefined : this.#untilEnd(changes, Promise.resolve(running));
+  }
+
+  #untilEnd(changes: number, running: Promise<unknown>): Promise<unknown> {
     const { giveUp, task } = this.#options;
     const { environment } = this.#tx.context;
     const { timeoutMs } = task.observer;
@@ -410,12 +469,16 @@ class Attempt {
         this.#tx.fence(reason);
         end(() => reject(reason));
       });
-      if (giveUp.reason !== undefined) return;
-      run().then(
+      running.then(
         (value) => end(() => resolve(value)),
         (error: unknown) => end(() => reject(error)),
       );
     });
+  }
+
+  async #settled(transaction: Transaction, returned: PromiseLike<unknown>): Promise<void> {
+    await returned;
+    await transaction.returned(true);
   }
 
   /** Tells of each task of the run whether the run has notified its signal. */

@@ -35,6 +35,14 @@ export interface Crashes {
 
 const noRecord: CrashRecord = Object.freeze({ crashes: 0, countedUpTo: 0 });
 
+/** What is known about a task that is unsuspected. */
+export const noCrashes: Crashes = Object.freeze({
+  count: 0,
+  isNew: false,
+  isWatched: false,
+  record: noRecord,
+});
+
 /**
  * Counts the processes that ended during a run of an observer on a cell. A hint that existed when a
  * process ended uncleanly is suspect, because its run may have caused the end. But a cell that
@@ -56,7 +64,7 @@ export class CrashCounter {
   isUnsuspected({ state = freshState, observer, timestamp }: Task): boolean {
     const upTo = this.#sessions.suspectUpTo(observer.name);
     const isWatched = upTo > 0 && timestamp - upTo < watchedUs;
-    return !isWatched && state.attempts === 0 && state.runner === undefined;
+    return !isWatched && state.attempts === 0 && !state.crashes && state.runner === undefined;
   }
 
   /**

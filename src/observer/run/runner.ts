@@ -10,7 +10,7 @@ import type { TaskBoard } from "../queue/task-board.js";
 import type { Registry } from "../registry/registry.js";
 import type { Sessions } from "../session/sessions.js";
 import { type AttemptResult, attempt } from "./attempt.js";
-import { CrashCounter, type Crashes } from "./crashes.js";
+import { CrashCounter, type Crashes, noCrashes } from "./crashes.js";
 import { park } from "./park.js";
 import { RunsUnderWay } from "./runs-under-way.js";
 import { SharedRuns } from "./shared-runs.js";
@@ -71,10 +71,8 @@ export class Runner {
       return false;
     }
     try {
-      const found = await this.#crashes.find(task);
-      const run = () => this.#runCounted(task, found, giveUp);
-      if (found.count === 0) await run();
-      else await (found.count < crashesToRunAlone ? this.#turns.beside(run) : this.#turns.alone(run));
+      if (this.#crashes.isUnsuspected(task)) await this.#attempt(task, noCrashes, giveUp);
+      else await this.#runSuspect(task, giveUp);
     } catch (error) {
       if (error instanceof StoppedError) this.#board.postpone(task, 0, true);
       else {
@@ -85,6 +83,13 @@ export class Runner {
       for (const other of this.#shared.end(task)) this.#board.runAfterAll(other);
     }
     return true;
+  }
+
+  async #runSuspect(task: Task, giveUp: GiveUp): Promise<void> {
+    const found = await this.#crashes.find(task);
+    const run = () => this.#runCounted(task, found, giveUp);
+    if (found.count === 0) await run();
+    else await (found.count < crashesToRunAlone ? this.#turns.beside(run) : this.#turns.alone(run));
   }
 
   get #environment() {
@@ -134,7 +139,7 @@ export class Runner {
       });
       if (announcing !== undefined) await announcing;
       const durationMs = this.#environment.monotonic() - startedAt;
-      await this.#disband(along, result);
+      if (along.length > 0) await this.#disband(along, result);
       await this.#end(task, result, durationMs, along, giveUp);
     } catch (error) {
       // The run has ended, so its announcements must not count as crashes of this process.

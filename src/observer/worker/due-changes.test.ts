@@ -124,13 +124,11 @@ describe("the changes of one process", () => {
   test("are not run once more for a change that the run has seen", async () => {
     store = memoryStore({ environment: clock.process(), atomicBatches: false });
     let last = 1_000;
-    let answer = async () => {};
-    // If `answer` was set, the next call of `next` waits for it, and takes its timestamp only then.
+    // The next calls of `next` wait for these, and take their timestamps only then.
+    const answers: (() => Promise<void>)[] = [];
     const oracle = {
       async next() {
-        const waits = answer;
-        answer = async () => {};
-        await waits();
+        await answers.shift()?.();
         return ++last;
       },
       latest: () => last,
@@ -147,12 +145,12 @@ describe("the changes of one process", () => {
     let goOn = () => {};
     const before = db.transact((tx) => {
       tx.set(documents.contents, "a", "22");
-      tx.onCommit(() => {
-        answer = () =>
-          new Promise((resolve) => {
-            goOn = resolve;
-          });
-      });
+      // The first is the commit's, the second that of the run.
+      const run = new Promise<void>((resolve) => (goOn = resolve));
+      answers.push(
+        async () => {},
+        () => run,
+      );
     });
     await clock.until(before);
     await clock.settle();

@@ -12,8 +12,9 @@ import {
   type RowView,
   type StoreRequestOptions,
 } from "../../store/index.js";
+import { isWhole } from "../cell/cell-views.js";
 import { columnsBelow, columnsFrom } from "../cell/column-parts.js";
-import type { CommittedCell, CommittedRow } from "../cell/committed.js";
+import { type CommittedCell, type CommittedRow, keep } from "../cell/committed.js";
 import { writeForm, writeHeaderBytes, writeStart } from "../cell/records.js";
 import { systemCell } from "../cell/system.js";
 import type { TransactionContext } from "../context.js";
@@ -24,6 +25,12 @@ import { RowSettler } from "./settle.js";
 import { ZeroCopyReader } from "./zero-copy-reader.js";
 
 const noOptions: ReaderOptions = Object.freeze({});
+
+/** A page of cells of one row. `next`: the column with which the next page begins. */
+interface CellPage {
+  readonly cells: readonly CommittedCell[];
+  readonly next: Uint8Array | undefined;
+}
 
 /**
  * Reads committed cells as of one start timestamp (the paper's `Get`, figure 6). It sits between
@@ -144,17 +151,41 @@ export class SnapshotReader {
    * A page of cells of one row, deleted cells included (`value` undefined). The caller may keep the
    * bytes.
    */
-  async row(
+  row(table: string, row: Uint8Array, columns: Columns, limit?: number): MaybePromise<CellPage> {
+    const fromMs = this.#options.trace?.now() ?? 0;
+    const answer = this.#readFirst({ table, row, columns, at: this.timestamp, limit });
+    if (answer instanceof Promise)
+      return answer.then((page) => this.#settleRow(table, row, columns, page, fromMs));
+    return (
+      this.#rowAtOnce(table, row, columns, answer) ?? this.#settleRow(table, row, columns, answer, fromMs)
+    );
+  }
+
+  /** Undefined if the page must be settled, told, or recorded, or a turn is due. */
+  #rowAtOnce(
     table: string,
     row: Uint8Array,
     columns: Columns,
-    limit?: number,
-  ): Promise<{ readonly cells: readonly CommittedCell[]; readonly next: Uint8Array | undefined }> {
+    page: RowPage,
+  ): MaybePromise<CellPage> | undefined {
+    const { trace, recorder } = this.#options;
+    const isPlain = trace === undefined && recorder === undefined && this.#context.hooks.read === undefined;
+    if (!isPlain || page.next !== undefined) return undefined;
+    const lent = this.#settler.atOnce(table, row, page.cells);
+    if (lent === undefined || this.#context.yielding.isDue(Math.max(1, lent.length))) return undefined;
+    const shown = { cells: lent.map(keep), next: undefined };
+    const checked = isWhole(page, columns) ? undefined : this.#settler.checkSafepoint();
+    return checked instanceof Promise ? checked.then(() => shown) : shown;
+  }
+
+  async #settleRow(
+    table: string,
+    row: Uint8Array,
+    columns: Columns,
+    page: RowPage,
+    fromMs: number,
+  ): Promise<CellPage> {
     const { trace } = this.#options;
-    const fromMs = trace?.now() ?? 0;
-    const read = { table, row, columns, at: this.timestamp, limit };
-    const answer = this.#readFirst(read);
-    const page = answer instanceof Promise ? await answer : answer;
     const next = page.next;
     const shown = next === undefined ? columns : columnsBelow(columns, next);
     this.#options.recorder?.row(table, row, shown);
@@ -166,8 +197,19 @@ export class SnapshotReader {
   }
 
   /** The same of all of these columns. A store ends a page after some bytes, so there may be several. */
-  async wholeRow(table: string, row: Uint8Array, columns: Columns): Promise<readonly CommittedCell[]> {
-    let { cells, next } = await this.row(table, row, columns);
+  wholeRow(table: string, row: Uint8Array, columns: Columns): MaybePromise<readonly CommittedCell[]> {
+    const page = this.row(table, row, columns);
+    if (!(page instanceof Promise) && page.next === undefined) return page.cells;
+    return this.#furtherPages(table, row, columns, page);
+  }
+
+  async #furtherPages(
+    table: string,
+    row: Uint8Array,
+    columns: Columns,
+    first: MaybePromise<CellPage>,
+  ): Promise<readonly CommittedCell[]> {
+    let { cells, next } = await first;
     while (next !== undefined) {
       const page = await this.row(table, row, columnsFrom(columns, next));
       cells = [...cells, ...page.cells];
