@@ -111,7 +111,8 @@ test("draining lets other work go on while it counts hints, and ends when its si
   };
   const drained = db.pool.drain({ signal: controller.signal });
   await expect(environment.until(drained)).rejects.toMatchObject({ code: "ABORTED" });
-  expect(pages).toBeLessThanOrEqual(2);
+  // A short page, and at most two of the six that it would read.
+  expect(pages).toBeLessThanOrEqual(3);
 });
 
 describe("draining while workers stop", () => {

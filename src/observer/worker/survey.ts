@@ -1,6 +1,6 @@
 import { eventLoopTurn } from "../../environment/index.js";
 import { type Position, pages } from "../../store/index.js";
-import { readHints } from "../hint/hint.js";
+import { readHints, type StandingHint } from "../hint/hint.js";
 import type { Observer } from "../observer.js";
 import { isCurrent, type RegisteredObserver } from "../registry/registered.js";
 import type { RegistryView } from "../registry/view.js";
@@ -37,6 +37,8 @@ interface Counted {
 }
 
 const pageHints = 1_000;
+/** Mostly the first hints already belong to an observer that a live worker runs. */
+const firstHints = 16;
 const busy: Survey = Object.freeze({
   busy: true,
   orphans: new Map<string, number>(),
@@ -78,15 +80,21 @@ export async function surveyHints(
 async function countHints(work: SurveyedWork, signal: AbortSignal | undefined): Promise<Counted | undefined> {
   const { registry } = work;
   const known = await registry.current();
+  const isBusy = ({ observer }: StandingHint) => {
+    const registered = known.observers.get(observer);
+    return registered !== undefined && isRun(work, registered);
+  };
   const counted: Counted = { counts: new Map(), pages: 0 };
   const { store, environment } = registry.context;
-  const read = (start?: Position) => readHints(store, { start, end: undefined }, pageHints, signal);
-  for await (const page of pages(read)) {
-    for (const { observer } of page.hints) {
-      const registered = known.observers.get(observer);
-      if (registered !== undefined && isRun(work, registered)) return undefined;
+  const read = (start?: Position, limit = pageHints) =>
+    readHints(store, { start, end: undefined }, limit, signal);
+  const first = await read(undefined, firstHints);
+  if (first.hints.some(isBusy)) return undefined;
+  // One page is a snapshot. Longer lists are therefore read again, in few pages.
+  for await (const page of first.next === undefined ? [first] : pages(read)) {
+    if (page.hints.some(isBusy)) return undefined;
+    for (const { observer } of page.hints)
       counted.counts.set(observer, (counted.counts.get(observer) ?? 0) + 1);
-    }
     counted.pages++;
     if (page.next !== undefined) await eventLoopTurn(environment);
   }
