@@ -78,8 +78,8 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "return { state: state!, besides:",
-        replace: "return { state: (this.#options.registry.remembered ??= state!), besides:",
+        find: "state: state!,",
+        replace: "state: (this.#options.registry.remembered ??= state!),",
       },
     ],
     killedBy: "twoWorkers",
@@ -90,8 +90,8 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "for (const each of [own, ...handled]) this.#handle",
-        replace: "for (const each of [own, ...along]) this.#handle",
+        find: "this.#handle(each, state);",
+        replace: "if (found.includes(each)) this.#handle(each, state);",
       },
     ],
     killedBy: "sharedRunsTwoWorkers",
@@ -102,8 +102,8 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "for (const each of [own, ...handled]) this.#handle",
-        replace: "for (const each of [own, ...beside.flat()]) this.#handle",
+        find: "this.#handle(each, state);",
+        replace: "if (each === found[0] || !found.includes(each)) this.#handle(each, state);",
       },
     ],
     killedBy: "batchTwoWorkers",
@@ -221,8 +221,8 @@ export const observerMutants: readonly Mutant[] = [
     patches: [
       {
         file: attempt,
-        find: "const upTo = handledUpTo(this.#registered, state, start);",
-        replace: "const upTo = start;",
+        find: "const upTo = handledUpTo(this.#registered, state, this.#tx.startTimestamp);",
+        replace: "const upTo = this.#tx.startTimestamp;",
       },
     ],
     killedBy: "signalParking",
