@@ -64,7 +64,7 @@ export class CrashCounter {
   isUnsuspected({ state = freshState, observer, timestamp }: Task): boolean {
     const upTo = this.#sessions.suspectUpTo(observer.name);
     const isWatched = upTo > 0 && timestamp - upTo < watchedUs;
-    return !isWatched && state.attempts === 0 && !state.crashes && state.runner === undefined;
+    return !isWatched && state.attempts === 0 && state.runner === undefined;
   }
 
   /**

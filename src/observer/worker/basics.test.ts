@@ -186,6 +186,16 @@ describe.each(["one-phase", "two-phase"] as const)("observers, committing in %s"
     expect(await first.transact((tx) => tx.row(documents, "a"))).toMatchObject({ length: 3, words: 2 });
   });
 
+  test("`drain` counts all hints of an observer that no process runs", async () => {
+    const first = await start({ commit, observers: [length] });
+    const writer = await start({ commit, store: first.store, tables: [documents] });
+    await writer.transact((tx) => {
+      for (let index = 0; index < 40; index++) tx.set(documents.contents, `row ${index}`, "x");
+    });
+    await first.close();
+    await expect(writer.pool.drain()).rejects.toThrow(/no live process runs: "length" \(40\)/);
+  });
+
   test("`drain` in a process without observers waits for the worker of another", async () => {
     const working = await start({ commit, observers: [length] });
     const writer = await start({ commit, store: working.store });
